@@ -27,7 +27,7 @@ def refuse_in_local_mode(**given: bool) -> None:
 
 
 def limiting(cache_limit: int | str | None) -> tuple[str, ...]:
-    """The options of governors that may keep so many bytes in a cache."""
+    """The options of governors whose cache is limited to this size."""
     if cache_limit is None:
         return ()
     try:

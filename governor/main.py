@@ -58,7 +58,7 @@ def run_governor(settings: GovernorSettings) -> int:
     async def govern() -> int:
         life = settings
         while (status := await _live(life, commands, folder, log)) is None:
-            life = evolve(settings, readiness=Readiness())  # whoever waits for it was told
+            life = evolve(settings, readiness=Readiness())  # it was announced before
         return status
 
     garbage.seldom()

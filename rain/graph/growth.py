@@ -48,7 +48,7 @@ def grow_in_parts(
 def grow_again(
     graph: Graph, session: Session, member: Member, submission: Submission, size: int, parts: int
 ) -> Generator[None, None, list[Task]]:
-    """The same as `grow_in_parts` after so many parts.
+    """The same as `grow_in_parts` after this number of parts.
 
     What was there when these were read and has gone since is told of at the end, as if nothing had
     been read again.

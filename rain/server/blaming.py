@@ -19,7 +19,7 @@ from rain.server import rests
 from rain.server.state import State
 
 ENOUGH = 3
-"""When so many more tasks have failed on a governor than it has finished meanwhile, it rests."""
+"""A governor rests when this many more tasks have failed on it than it has finished meanwhile."""
 
 UNIT = 10.0
 """Of rests, in seconds: somebody has to mend the machine."""

@@ -45,7 +45,7 @@ class Columns:
         raise SnapshotError("the snapshot is not whole")
 
     def read(self, name: str, count: int) -> list[Any]:
-        """A column of plain values, of which there must be so many."""
+        """A column of plain values; their number must be this one."""
         values: list[Any] = []
         for length, packed in self._parts.pop(name, ()):
             values += unpack(length, packed)

@@ -1,9 +1,9 @@
 """How the values of one type become columns of plain values, and are made of them again.
 
 The shape of a type follows from its annotation. A value of an attrs class is a row of the table of
-its class, and whoever has it names the row; so what two have together is the same again when it is
-read. A collection is its length, and its members behind those of the others: a hundred thousand
-tuples make two columns. Nothing here follows a chain of nodes, so no chain is too long.
+its class, and a value that refers to it names the row. So what two values share is one value again
+when it is read. A collection is its length, and its members behind those of the others: a hundred
+thousand tuples make two columns. Nothing here follows a chain of nodes, so no chain is too long.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Reader(Protocol):
     """Where columns come from."""
 
     def read(self, name: str, count: int) -> list[Any]:
-        """A column of plain values, of which there must be so many."""
+        """A column of plain values; their number must be this one."""
         ...
 
     def rows(self, kind: type) -> Callable[[int], Any]:
