@@ -1,9 +1,7 @@
-"""What all futures of a client share: their session, what is to be sent, and what is heard.
+"""What all futures of a client share: their session, what is to be sent, and those of others.
 
 Calls are gathered and sent together: when there are `SENT_AT` of them, when somebody waits, or
-after a millisecond. The server is asked once for news of the session; as soon as calls are
-done it answers, small results included, and is asked for more. The thread of the connection takes
-the news, so it must not wait here for anything.
+after a millisecond. What becomes of them is heard in `ends.py`.
 """
 
 from __future__ import annotations
@@ -11,35 +9,30 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
-from weakref import WeakMethod, WeakValueDictionary
+from weakref import WeakMethod
 
 from rain.base.errors import (
     NO_WAIT_IN_HANDLER,
-    ConnectionLostError,
     RainError,
-    RefusedError,
-    SessionFailedError,
 )
-from rain.base.failures import SessionFailure
 from rain.base.ids import ObjectId, SessionId, TaskId, session_of
-from rain.base.requests import Cancel, CancelUnstarted, ReportsOf, ServerInfo, Submit, WaitFor
+from rain.base.requests import Cancel, CancelUnstarted, ReportsOf, ServerInfo, Submit
 from rain.base.states import TaskState as States
-from rain.base.wire import INLINE_LIMIT, OWN_GRACE, Submission, WaitAnswer
+from rain.base.wire import INLINE_LIMIT, OWN_GRACE, Submission
 from rain.client.data import DataObject, constant_object, filled, new_handle
-from rain.client.errors import CancelledError, raised_by_future
 from rain.client.future import Future
-from rain.client.futures.borrowed import Borrowing, borrowed_object, waits_for
+from rain.client.futures.borrowed import Borrowing, borrowed_object
 from rain.client.futures.callbacks import Callback, Callbacks
+from rain.client.futures.ends import Ends, note_finished
 from rain.client.futures.fitting import Fitting
 from rain.client.futures.options import Options
 from rain.client.futures.plain import Function, PlainCalls
 from rain.client.futures.sender import Sender
-from rain.client.rpc.common import DataObjectState, TaskState
 from rain.client.running_loop import is_in_loop
 from rain.client.shapes import ObjectShape, TaskShape
 from rain.client.task import Task
 from rain.common.content_type import encode_value
-from rain.common.errors import ConnectionException, RainException, SessionException
+from rain.common.errors import ConnectionException, RainException
 from rain.common.references import Reference, finding_references
 
 if TYPE_CHECKING:
@@ -69,13 +62,10 @@ class Futures:
         self._fitting = Fitting(partial(self._connection.ask, ServerInfo()))
         self._last_shape: TaskShape | None = None
         self._id = SessionId(session.session_id)
-        self._all: WeakValueDictionary[int, Future[Any]] = WeakValueDictionary()  # by object
-        self._open: set[ObjectId] = set()  # not made yet, also if nobody has the future any more
+        self._ends = Ends(session, self._connection)
         self._held: set[object] = set()  # those with callbacks that are not done
-        self._heard = 0  # of how many tasks the news have told
-        self._follows = False  # the server was asked for news
         self._unsent = 0  # about
-        self._borrowing = Borrowing(self._connection, self)
+        self._borrowing = Borrowing(self._connection, self._ends)
         self._pins: list[DataObject] = []  # hold what a task returns until its run has ended
         housekeeper.before_telling.append(self._borrowing.take)
 
@@ -117,7 +107,7 @@ class Futures:
         """Lets a new call be sent soon. Does not wait for anything."""
         task = future.task
         assert task is not None
-        self._register(future)
+        self._ends.register(future)
         self.session.add_task(task)
         self._unsent += 1
         if self.here is None:  # else it is sent when somebody waits, and nothing runs before that
@@ -153,7 +143,7 @@ class Futures:
             output = task.output
             output.kept = True
             futures.append(Future(self, output, task))
-            self._register(futures[-1])
+            self._ends.register(futures[-1])
         self.session.add_tasks(steps)
         self.send()
         return futures
@@ -169,12 +159,12 @@ class Futures:
         handle = self.constant(value, name)
         handle.kept = True
         future: Future[T] = Future(self, handle, None)
-        self._all[handle.packed_id] = future
+        self._ends.know(future)
         if len(handle.constant or b"") > INLINE_LIMIT:
             self._send_and_hear()
         else:
             self.send()
-        _note_finished(future)  # the server has it, or the session is over
+        note_finished(future)  # the server has it, or the session is over
         return future
 
     def _send_and_hear(self) -> None:
@@ -186,14 +176,7 @@ class Futures:
             self.session.submit_by(lambda submission: self._connection.ask(Submit(submission)))
         except (RainError, RainException) as error:
             raise self._unsendable(error) from None
-        if self._open and not self._follows:
-            self._follow()
-
-    def _register(self, future: Future[Any]) -> None:
-        """Before its call may be sent: another thread hears what becomes of it."""
-        object_id = future.handle.packed_id
-        self._all[object_id] = future
-        self._open.add(object_id)
+        self._ends.follow_open()
 
     # Sending.
 
@@ -224,9 +207,9 @@ class Futures:
 
     def _unsendable(self, error: Exception) -> Exception:
         """All that was not sent has failed; gives what users are told."""
-        told = self._told(error)
+        told = self._ends.told(error)
         for task in self.session.drop_pending():
-            self._fail(task.output.packed_id, told)
+            self._ends.fail(task.output.packed_id, told)
         return told
 
     @property
@@ -246,9 +229,8 @@ class Futures:
 
     def _submit(self, submission: Submission) -> None:
         outputs = submission.tasks.outputs
-        self._connection.ask_then(Submit(submission), partial(self._answered, outputs))
-        if not self._follows:
-            self._follow()
+        self._connection.ask_then(Submit(submission), partial(self._ends.answered, outputs))
+        self._ends.follow()
 
     def _submit_awaited(self, submission: Submission) -> None:
         outputs = submission.tasks.outputs
@@ -256,29 +238,8 @@ class Futures:
             self._submit(submission)
             return
         self._connection.ask_then(
-            Submit(submission, tuple(outputs)), partial(self._arrived, outputs)
+            Submit(submission, tuple(outputs)), partial(self._ends.arrived, outputs)
         )
-
-    def _answered(self, outputs: Sequence[ObjectId], answer: WaitAnswer | Exception | None) -> None:
-        """The answer to a submission: refused, all of its calls have failed."""
-        if isinstance(answer, Exception):
-            if isinstance(answer, RefusedError):
-                self.session.note_refusal()
-            told = self._told(answer)
-            for object_id in outputs:
-                self._fail(object_id, told)
-
-    def _arrived(self, outputs: Sequence[ObjectId], answer: WaitAnswer | Exception | None) -> None:
-        """The answer to the submission of a call that is awaited."""
-        if isinstance(answer, SessionFailedError):
-            for object_id in outputs:
-                self._failed(object_id, answer)
-        elif isinstance(answer, Exception):
-            self._answered(outputs, answer)
-        elif answer is not None and answer.objects:
-            self._take_in(answer)
-        elif not self._follows:  # something was uploaded with it, and it is not awaited
-            self._follow()
 
     def work_until(self, is_done: Callable[[], bool], timeout: float | None = None) -> None:
         """Runs calls in this thread, if the cluster is in this process."""
@@ -332,7 +293,7 @@ class Futures:
     def give_up(self, futures: Collection[Future[Any]]) -> None:
         """The results of these are not needed any more; for whatever waits they are done."""
         given_up = tuple(future.handle.packed_id for future in futures)
-        self._open.difference_update(given_up)
+        self._ends.give_up(given_up)
         self.send()
         with self.session.asking():
             self._connection.say(Cancel(self._id, (), given_up, always=True))
@@ -355,12 +316,12 @@ class Futures:
 
     def borrow(self, object_id: ObjectId, name: str) -> Future[Any]:
         """The future of an object, no matter who has submitted it; the same one if it is here."""
-        known = self._all.get(object_id)
+        known = self._ends.find(object_id)
         if known is not None:
             return known
         handle = borrowed_object(self.session, object_id, name)
         future: Future[Any] = Future(self, handle, None)
-        self._register(future)
+        self._ends.register(future)
         self._borrowing.add(object_id)
         self._sender.soon()
         return future
@@ -402,114 +363,7 @@ class Futures:
         self._pins.append(pin)
         self.settle()
 
-    # Hearing: in the thread of the connection.
-
-    def _follow(self) -> None:
-        self._follows = True
-        since = self._heard
-        try:
-            then = _weakly(WeakMethod(self._news), since)
-            self._connection.ask_then(WaitFor(self._id, (), (), "news", since), then)
-        except ConnectionLostError as error:
-            self._news(since, error)
-
-    def _news(self, since: int, answer: WaitAnswer | Exception) -> None:
-        if isinstance(answer, Exception):
-            told = self._told(answer)
-            for object_id in list(self._open):
-                self._fail(object_id, told)
-            return
-        # Two threads may have asked for the same news, and both are answered.
-        self._heard = max(self._heard, since + len(answer.tasks))
-        self._take_in(answer)
-        self._follows = False
-        if self._open:  # else with the next submission
-            self._follow()
-
-    def _take_in(self, answer: WaitAnswer) -> None:
-        """Results, and what is done or has failed."""
-        delivery = answer.delivery
-        for place, object_id in enumerate(delivery.ids):
-            future = self._all.get(object_id)
-            if future is not None and len(delivery.data[place]) == delivery.sizes[place]:
-                future.deliver((delivery.data[place], delivery.content_types[place]))
-        failed = set(answer.failed)
-        for object_id in answer.objects:
-            if object_id not in self._open:
-                continue  # it was made again, or was cancelled
-            future = self._all.get(object_id)
-            if future is None or future.cancelled():
-                self._open.discard(object_id)
-            elif object_id in failed:
-                self._ask_why(object_id)
-            else:
-                self._open.discard(object_id)
-                _note_finished(future)
-
-    def ended(self, object_id: ObjectId, answer: WaitAnswer | Exception) -> None:
-        """Something that was borrowed is done, or cannot be had."""
-        if not isinstance(answer, Exception):
-            self._open.discard(object_id)
-            future = self._all.get(object_id)
-            if future is not None and not future.cancelled():
-                _note_finished(future)
-        elif isinstance(answer, SessionFailedError):
-            self._failed(object_id, answer)
-        else:
-            self._fail(object_id, self._told(answer))
-
-    def _ask_why(self, object_id: ObjectId) -> None:
-        then = partial(self._failed, object_id)
-        try:
-            self._connection.ask_then(waits_for(object_id), then)
-        except ConnectionLostError as error:
-            then(error)
-
-    def _failed(self, object_id: ObjectId, answer: WaitAnswer | Exception) -> None:
-        """Why a call has failed."""
-        failure = answer.failure if isinstance(answer, SessionFailedError) else None
-        if failure is not None:
-            self._fail(object_id, self._error(failure))
-        elif isinstance(answer, Exception):
-            self._fail(object_id, self._told(answer))
-
-    def _fail(self, object_id: ObjectId, error: BaseException) -> None:
-        if object_id not in self._open:
-            return  # it was given up, or asked for twice: with the submission, and after the news
-        self._open.discard(object_id)
-        future = self._all.get(object_id)
-        if future is not None:
-            if future.task is not None:
-                cancelled = isinstance(error, CancelledError)
-                future.task.known_state = TaskState.cancelled if cancelled else TaskState.failed
-            future.note_failed(error)
-
-    def _error(self, failure: SessionFailure) -> BaseException:
-        told = self.session.asking().explain(failure)
-        return raised_by_future(failure, told) if isinstance(told, SessionException) else told
-
-    def _told(self, error: Exception) -> Exception:
-        return self.session.asking().told(error) or error
-
 
 def _task_of(future: Future[Any]) -> TaskId:
     assert future.task is not None
     return future.task.packed_id
-
-
-def _weakly(method: WeakMethod[Callable[[int, Any], None]], since: int) -> Callable[[Any], None]:
-    """The connection must not keep a client alive that nobody has any more."""
-
-    def call(answer: object) -> None:
-        alive = method()
-        if alive is not None:
-            alive(since, answer)
-
-    return call
-
-
-def _note_finished(future: Future[Any]) -> None:
-    if future.task is not None:
-        future.task.known_state = TaskState.finished
-    future.handle.known_state = DataObjectState.finished
-    future.note_finished()
