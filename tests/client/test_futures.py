@@ -2,97 +2,26 @@
 
 import asyncio
 import gc
-import io
 import threading
 import weakref
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 import trio
-from rich.console import Console
 
 from rain.base.errors import ConnectionLostError, RefusedError, SessionFailedError
 from rain.base.failures import SessionFailure
-from rain.base.ids import ObjectId, TaskId
-from rain.base.wire import Delivery, Submission, WaitAnswer
-from rain.client import CancelledError, Client, Future, TaskException, as_completed
+from rain.base.ids import TaskId
+from rain.client import CancelledError, Client, TaskException
 from rain.client.async_client import AsCompleted
 from rain.client.futures.futures import SENT_AT
-from rain.client.futures.progress import show_progress
-from rain.client.futures.sender import Sender
-from rain.common.content_type import encode_value
 from rain.common.errors import ConnectionException, RainException
 from tests.client.fake import FakeConnection
+from tests.client.futures_server import Server, add, pickled, server
 from tests.support.waiting import until_now
 
-
-def add(a: int, b: int = 0) -> int:
-    return a + b
-
-
-class Server:
-    """Answers what the futures of one client ask, when a test says so."""
-
-    def __init__(self) -> None:
-        self.connection = FakeConnection()
-        self.client = Client.over(self.connection)
-
-    @property
-    def submission(self) -> Submission:
-        """The last one."""
-        return self.connection.submissions[-1]
-
-    @property
-    def told(self) -> int:
-        return sum(len(one.tasks.ids) for one in self.connection.submissions)
-
-    def outputs(self) -> list[ObjectId]:
-        return [one for each in self.connection.submissions for one in each.tasks.outputs]
-
-    def news(
-        self, finished: Sequence[tuple[ObjectId, Any]], failed: Sequence[ObjectId] = ()
-    ) -> None:
-        """Answers the follower: these have finished with these values, and those have failed."""
-        answer = WaitAnswer(objects=[*(one for one, _ in finished), *failed], failed=list(failed))
-        answer.tasks = [TaskId(one) for one in answer.objects]  # only their number counts
-        for object_id, value in finished:
-            _deliver(answer.delivery, object_id, value)
-        _, then = self.connection.followed.pop()
-        then(answer)
-
-    def why(self, error: Exception) -> None:
-        """Answers who asks why a call has failed."""
-        _, then = self.connection.asked_why.pop()
-        task = self.submission.tasks.ids[0]
-        then(SessionFailedError(SessionFailure("oh", task=task, exception=_pickled(error))))
-
-    def arrived(self, value: Any) -> None:
-        """Answers the submission of a call that somebody waits for."""
-        (wanted, then) = self.connection.answers.pop()
-        answer = WaitAnswer(objects=list(wanted))
-        _deliver(answer.delivery, wanted[0], value)
-        then(answer)
-
-
-def _deliver(delivery: Delivery, object_id: ObjectId, value: Any) -> None:
-    data = encode_value(value, "pickle")
-    delivery.ids.append(object_id)
-    delivery.sizes.append(len(data))
-    delivery.content_types.append("")
-    delivery.data.append(data)
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Generator[Server]:
-    """A client whose calls are sent when somebody waits, or by `map`, so that tests know when."""
-    monkeypatch.setattr(Sender, "soon", Sender.sent)
-    made = Server()
-    try:
-        yield made
-    finally:
-        made.connection.errors.clear()
-        made.client.close()
+__all__ = ["server"]  # a fixture
 
 
 def test_map_sends_all_calls_together_and_the_function_once(server: Server) -> None:
@@ -180,7 +109,7 @@ def test_a_failed_call_is_asked_why_and_raises_what_the_function_raised(server: 
     server.news([], failed=[one, two])
 
     failure = SessionFailure(
-        "Traceback: KeyError", task=server.submission.tasks.ids[0], exception=_pickled(KeyError(7))
+        "Traceback: KeyError", task=server.submission.tasks.ids[0], exception=pickled(KeyError(7))
     )
     for object_id, then in server.connection.asked_why:
         assert object_id in {one, two}
@@ -195,17 +124,13 @@ def test_a_failed_call_is_asked_why_and_raises_what_the_function_raised(server: 
         assert one_of_them.status == "error"
 
 
-def _pickled(error: Exception) -> bytes:
-    return encode_value(error, "cloudpickle")
-
-
 def test_a_failure_that_is_told_twice_counts_once(server: Server) -> None:
     server.client.map(add, [1])  # so that the server is asked for news
     future = server.client.submit(add, 2)
     future.home.send(awaited=True)
     server.news([], failed=[future.handle.packed_id])
     _, then = server.connection.answers.pop()
-    then(SessionFailedError(SessionFailure("oh", task=TaskId(7), exception=_pickled(OSError(1)))))
+    then(SessionFailedError(SessionFailure("oh", task=TaskId(7), exception=pickled(OSError(1)))))
     server.why(OSError(2))
 
     assert repr(future.exception()) == "OSError(1)"
@@ -403,139 +328,6 @@ def test_a_dropped_future_lets_its_result_go(server: Server) -> None:
     assert server.connection.unkept == [[one]]
     server.news([(one, 1), (two, 2)])
     assert futures[0].result() == 2
-
-
-def test_callbacks_run_in_another_thread_than_the_one_that_hears_and_may_wait(
-    server: Server,
-) -> None:
-    first, second = server.client.map(add, [1, 2])
-    one, two = server.outputs()
-    seen: list[int] = []
-    done = threading.Event()
-
-    def note(future: Future[int]) -> None:
-        seen.append(future.result() + second.result())  # which has not come yet
-        done.set()
-
-    first.add_done_callback(note)
-    server.news([(one, 1)])
-    server.news([(two, 2)])
-    assert done.wait(10)
-    assert seen == [3]
-    second.add_done_callback(lambda future: seen.append(future.result()))
-    assert seen == [3, 2]  # at once, since it is done
-
-
-def test_a_callback_that_fails_does_not_keep_others_from_being_called(
-    server: Server, caplog: pytest.LogCaptureFixture
-) -> None:
-    (future,) = server.client.map(add, [1])
-    done = threading.Event()
-    future.add_done_callback(lambda _: 1 // 0)
-    future.add_done_callback(lambda _: done.set())
-    server.news([(server.outputs()[0], 1)])
-
-    assert done.wait(10)
-    assert "a callback of <Future 'add' finished> has failed" in caplog.text
-
-
-def test_a_callback_is_called_though_nobody_holds_the_future(server: Server) -> None:
-    done = threading.Event()
-    server.client.map(add, [1])[0].add_done_callback(lambda _: done.set())
-    gc.collect()
-    server.news([(server.outputs()[0], 1)])
-    assert done.wait(10)
-
-
-def test_wait_gives_what_is_done_and_the_others_in_their_order(server: Server) -> None:
-    futures = server.client.map(add, range(4))
-    outputs = server.outputs()
-    server.news([(outputs[2], 2), (outputs[0], 0)])
-
-    done, others = server.client.wait(futures, num_returns=2)
-    assert done == [futures[0], futures[2]]
-    assert others == [futures[1], futures[3]]
-    assert server.client.wait(futures, timeout=0) == (done, others)
-    with pytest.raises(ValueError, match="num_returns is 5"):
-        server.client.wait(futures, num_returns=5)
-
-
-def test_as_completed_gives_each_future_once_as_it_gets_done(server: Server) -> None:
-    futures = server.client.map(add, range(3))
-    outputs = server.outputs()
-    server.news([(outputs[1], 1)])
-    found = as_completed(futures)
-    assert next(found) is futures[1]
-    server.news([(outputs[2], 2), (outputs[0], 0)])
-    assert set(found) == {futures[0], futures[2]}
-
-
-def test_gather_keeps_the_shape_of_what_it_is_given(server: Server) -> None:
-    first, second = server.client.map(add, [1, 2])
-    one, two = server.outputs()
-    server.news([(one, 1), (two, 2)])
-
-    given = {"a": [first, (second, 7)], "b": {first}}
-    assert server.client.gather(given) == {"a": [1, (2, 7)], "b": {1}}
-    assert server.client.get(first) == 1
-    assert server.client.get([second, first]) == [2, 1]
-
-
-def test_gather_raises_the_first_failure_before_the_others_are_done(server: Server) -> None:
-    futures = server.client.map(add, [1, 2])
-    one, _ = server.outputs()
-    server.news([], failed=[one])
-    failure = SessionFailure(
-        "oh", task=server.submission.tasks.ids[0], exception=_pickled(OSError(5))
-    )
-    server.connection.asked_why[0][1](SessionFailedError(failure))
-
-    with pytest.raises(OSError, match="5"):
-        server.client.gather(futures)
-
-
-def test_gather_can_skip_failures_or_return_them(server: Server) -> None:
-    futures = server.client.map(add, [1, 2])
-    one, two = server.outputs()
-    server.news([(two, 2)], failed=[one])
-    failure = SessionFailure(
-        "oh", task=server.submission.tasks.ids[0], exception=_pickled(OSError(5))
-    )
-    server.connection.asked_why[0][1](SessionFailedError(failure))
-
-    assert server.client.gather(futures, errors="skip") == [2]
-    error, value = server.client.gather(futures, errors="return")
-    assert isinstance(error, OSError)
-    assert value == 2
-    with pytest.raises(ValueError, match="errors is 'ignore'"):
-        server.client.gather(futures, errors="ignore")
-
-
-def test_a_bar_for_each_name_counts_what_is_done_and_what_has_failed(server: Server) -> None:
-    futures = server.client.map(add, [1, 2])
-    named = server.client.options(name="named").map(add, [3])
-    one, two, three = server.outputs()
-    server.news([(one, 1), (three, 3)], failed=[two])
-    server.why(OSError(5))
-    shown = io.StringIO()
-
-    show_progress([*futures, *named], Console(file=shown, force_terminal=True, width=80))
-
-    lines = shown.getvalue()
-    assert "add (1 failed)" in lines
-    assert "2/2" in lines
-    assert "named" in lines
-    assert "1/1" in lines
-
-
-def test_where_nobody_sees_it_progress_only_waits(server: Server) -> None:
-    futures = server.client.map(add, [1])
-    server.news([(server.outputs()[0], 1)])
-    shown = io.StringIO()
-
-    show_progress(futures, Console(file=shown))
-
-    assert shown.getvalue().strip() == ""
 
 
 def test_a_client_that_has_called_nothing_goes_with_its_last_reference() -> None:

@@ -1,0 +1,149 @@
+"""Who waits for futures, in each way, and what callbacks and progress bars see."""
+
+import gc
+import io
+import threading
+
+import pytest
+from rich.console import Console
+
+from rain.base.errors import SessionFailedError
+from rain.base.failures import SessionFailure
+from rain.client import Future, as_completed
+from rain.client.futures.progress import show_progress
+from tests.client.futures_server import Server, add, pickled, server
+
+__all__ = ["server"]  # a fixture
+
+
+def test_callbacks_run_in_another_thread_than_the_one_that_hears_and_may_wait(
+    server: Server,
+) -> None:
+    first, second = server.client.map(add, [1, 2])
+    one, two = server.outputs()
+    seen: list[int] = []
+    done = threading.Event()
+
+    def note(future: Future[int]) -> None:
+        seen.append(future.result() + second.result())  # which has not come yet
+        done.set()
+
+    first.add_done_callback(note)
+    server.news([(one, 1)])
+    server.news([(two, 2)])
+    assert done.wait(10)
+    assert seen == [3]
+    second.add_done_callback(lambda future: seen.append(future.result()))
+    assert seen == [3, 2]  # at once, since it is done
+
+
+def test_a_callback_that_fails_does_not_keep_others_from_being_called(
+    server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    (future,) = server.client.map(add, [1])
+    done = threading.Event()
+    future.add_done_callback(lambda _: 1 // 0)
+    future.add_done_callback(lambda _: done.set())
+    server.news([(server.outputs()[0], 1)])
+
+    assert done.wait(10)
+    assert "a callback of <Future 'add' finished> has failed" in caplog.text
+
+
+def test_a_callback_is_called_though_nobody_holds_the_future(server: Server) -> None:
+    done = threading.Event()
+    server.client.map(add, [1])[0].add_done_callback(lambda _: done.set())
+    gc.collect()
+    server.news([(server.outputs()[0], 1)])
+    assert done.wait(10)
+
+
+def test_wait_gives_what_is_done_and_the_others_in_their_order(server: Server) -> None:
+    futures = server.client.map(add, range(4))
+    outputs = server.outputs()
+    server.news([(outputs[2], 2), (outputs[0], 0)])
+
+    done, others = server.client.wait(futures, num_returns=2)
+    assert done == [futures[0], futures[2]]
+    assert others == [futures[1], futures[3]]
+    assert server.client.wait(futures, timeout=0) == (done, others)
+    with pytest.raises(ValueError, match="num_returns is 5"):
+        server.client.wait(futures, num_returns=5)
+
+
+def test_as_completed_gives_each_future_once_as_it_gets_done(server: Server) -> None:
+    futures = server.client.map(add, range(3))
+    outputs = server.outputs()
+    server.news([(outputs[1], 1)])
+    found = as_completed(futures)
+    assert next(found) is futures[1]
+    server.news([(outputs[2], 2), (outputs[0], 0)])
+    assert set(found) == {futures[0], futures[2]}
+
+
+def test_gather_keeps_the_shape_of_what_it_is_given(server: Server) -> None:
+    first, second = server.client.map(add, [1, 2])
+    one, two = server.outputs()
+    server.news([(one, 1), (two, 2)])
+
+    given = {"a": [first, (second, 7)], "b": {first}}
+    assert server.client.gather(given) == {"a": [1, (2, 7)], "b": {1}}
+    assert server.client.get(first) == 1
+    assert server.client.get([second, first]) == [2, 1]
+
+
+def test_gather_raises_the_first_failure_before_the_others_are_done(server: Server) -> None:
+    futures = server.client.map(add, [1, 2])
+    one, _ = server.outputs()
+    server.news([], failed=[one])
+    failure = SessionFailure(
+        "oh", task=server.submission.tasks.ids[0], exception=pickled(OSError(5))
+    )
+    server.connection.asked_why[0][1](SessionFailedError(failure))
+
+    with pytest.raises(OSError, match="5"):
+        server.client.gather(futures)
+
+
+def test_gather_can_skip_failures_or_return_them(server: Server) -> None:
+    futures = server.client.map(add, [1, 2])
+    one, two = server.outputs()
+    server.news([(two, 2)], failed=[one])
+    failure = SessionFailure(
+        "oh", task=server.submission.tasks.ids[0], exception=pickled(OSError(5))
+    )
+    server.connection.asked_why[0][1](SessionFailedError(failure))
+
+    assert server.client.gather(futures, errors="skip") == [2]
+    error, value = server.client.gather(futures, errors="return")
+    assert isinstance(error, OSError)
+    assert value == 2
+    with pytest.raises(ValueError, match="errors is 'ignore'"):
+        server.client.gather(futures, errors="ignore")
+
+
+def test_a_bar_for_each_name_counts_what_is_done_and_what_has_failed(server: Server) -> None:
+    futures = server.client.map(add, [1, 2])
+    named = server.client.options(name="named").map(add, [3])
+    one, two, three = server.outputs()
+    server.news([(one, 1), (three, 3)], failed=[two])
+    server.why(OSError(5))
+    shown = io.StringIO()
+
+    show_progress([*futures, *named], Console(file=shown, force_terminal=True, width=80))
+
+    lines = shown.getvalue()
+    assert "add (1 failed)" in lines
+    assert "2/2" in lines
+    assert "named" in lines
+    assert "1/1" in lines
+
+
+def test_where_nobody_sees_it_progress_only_waits(server: Server) -> None:
+    futures = server.client.map(add, [1])
+    server.news([(server.outputs()[0], 1)])
+    shown = io.StringIO()
+
+    show_progress(futures, Console(file=shown))
+
+    assert shown.getvalue().strip() == ""
