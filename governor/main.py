@@ -235,7 +235,7 @@ async def _until_the_end(
 
         def leave() -> bool:
             seconds = settings.drain_seconds
-            if not seconds or not service.drain():
+            if not seconds or not uplink.is_connected or not service.drain():
                 return False
             log.info("governor drains", seconds=seconds)
             nursery.start_soon(late, seconds)

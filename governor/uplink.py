@@ -34,6 +34,11 @@ class Uplink:
         self._connect = connect
         self._log = log
 
+    @property
+    def is_connected(self) -> bool:
+        """Whether the server is there, as far as is known. Without it nothing can be handed on."""
+        return self._upstream.is_open
+
     def update(self, update: Update) -> None:
         self._upstream.update(update)
 

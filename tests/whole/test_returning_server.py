@@ -27,6 +27,7 @@ from rain.server.service import Service
 from rain.server.spool import Spool
 from rain.server.state import ReactorSettings, State
 from tests.support.bell import Bell
+from tests.support.waiting import until_now
 from tests.whole.daemons import Daemon, governor
 from tests.whole.test_losses import Gate, gate, held
 
@@ -233,10 +234,11 @@ def test_a_governor_ends_when_it_is_told_to_while_the_server_is_away(
     async def scene(server: Server) -> None:
         life = server.live()
         handles = await submit(server, gate.folder, 1)
-        async with governor_of(server, tmp_path, "--drain-seconds", "0") as one:
+        async with governor_of(server, tmp_path, "--drain-seconds", "600") as one:
             await in_thread(gate.next_start)  # it has begun for good, and heeds signals
             die(life)
-            one.send(number)
+            await in_thread(lambda: until_now(lambda: "is away" in log_of(one, tmp_path)))
+            one.send(number)  # nothing could be handed on, so it does not drain
             assert await trio.to_thread.run_sync(one.process.wait, PATIENCE) == 0
         del handles
 
