@@ -86,7 +86,7 @@ async def _serve(
             nursery,
             settings.host,
             settings.port,
-            service,
+            service.registration,
             secret=settings.secret,
             machine=machine_id(),
             client_silence=settings.client_silence,

@@ -92,6 +92,10 @@ class JournalKeeper:
         self._written = trio.Event()
         until = self.writer.turns
         await trio.to_thread.run_sync(self.writer.sync)
+        self.keep_promises(until)
+
+    def keep_promises(self, until: int) -> None:
+        """All turns up to this number are synced: carries out what was promised in them."""
         held = self._held
         while held and held[0][0] <= until:
             self.carry(held.popleft()[1])
