@@ -15,10 +15,9 @@ from rain.base.ids import ObjectId, RequestId, SessionId, TaskId
 from rain.base.kinds import TaskKind
 from rain.base.requests import Fetch, Submit, WaitFor
 from rain.base.resources import Resources
-from rain.base.wire import INLINE_LIMIT, Orders, Submission, Update
+from rain.base.wire import INLINE_LIMIT, Orders, Submission, Update, WaitAnswer
 from rain.server.messages import (
-    AnswerFetch,
-    AnswerWait,
+    Answered,
     Asked,
     ClientEvent,
     Effect,
@@ -122,10 +121,9 @@ class Reader:
         match effect:
             case OrderGovernor(governor, orders):
                 self._ordered(self._numbers[governor], orders, now)
-            case AnswerWait(request, answer):
-                self._answer(request, answer.tasks, now)
-            case AnswerFetch(request):
-                self._answer(request, [], now)
+            case Answered(request, answer):
+                told = answer.tasks if isinstance(answer, WaitAnswer) else []
+                self._answer(request, told, now)
             case _:
                 pass
 

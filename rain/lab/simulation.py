@@ -14,7 +14,7 @@ from attrs import evolve
 from rain.base.errors import InvariantError
 from rain.base.ids import ClientId, RequestId, SessionId
 from rain.base.requests import OpenSession, Submit, WaitFor
-from rain.base.wire import Orders
+from rain.base.wire import Orders, WaitAnswer
 from rain.lab.governors import Governors
 from rain.lab.ledger import Ledger
 from rain.lab.outcome import Outcome
@@ -24,7 +24,7 @@ from rain.lab.timeline import FOREVER, Timeline
 from rain.lab.watched import WatchedScheduler
 from rain.lab.workload import LabError
 from rain.server.messages import (
-    AnswerWait,
+    Answered,
     Asked,
     ClientJoined,
     DismissGovernor,
@@ -217,7 +217,7 @@ class Simulation:
 
     def _carry(self, effect: Effect) -> None:
         match effect:
-            case AnswerWait():
+            case Answered(_, WaitAnswer()):
                 self._answered()
             case Refuse(_, reason):
                 why = reason if isinstance(reason, str) else reason.message

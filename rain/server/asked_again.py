@@ -18,7 +18,7 @@ from math import inf
 from attrs import Factory, define, evolve
 
 from rain.base.ids import ClientId, RequestId
-from rain.server.messages import ANSWERS, AnyAnswer, Asked, Effect, Said
+from rain.server.messages import AnyAnswer, Asked, Effect, Said
 
 
 @define(eq=False)
@@ -74,7 +74,7 @@ class AskedAgain:
     def keep(self, effects: Iterable[Effect]) -> None:
         """Keeps the answers among these, which the client may never get."""
         for effect in effects:
-            if isinstance(effect, ANSWERS):
+            if isinstance(effect, AnyAnswer):
                 found = self.open.pop(effect.request, None)
                 if found is not None:
                     client, number = found

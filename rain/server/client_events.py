@@ -26,7 +26,6 @@ from rain.server import (
 from rain.server.asked_again import to_request
 from rain.server.closing import close_session
 from rain.server.messages import (
-    AnswerDone,
     AnyAnswer,
     Asked,
     ClientAway,
@@ -35,6 +34,7 @@ from rain.server.messages import (
     ClientJoined,
     ClientLeft,
     ClientResumed,
+    Granted,
     Refuse,
     RequestAbandoned,
     Said,
@@ -64,7 +64,7 @@ def apply(state: State, event: ClientEvent) -> None:
             if state.asked.note(event) is None:
                 _hear(state, event.client, event.what)
             if event.request is not None:
-                state.emit(AnswerDone(event.request))
+                state.emit(Granted(event.request))
         case RequestAbandoned(_, request):
             _abandon(state, request)
         case _:
@@ -244,7 +244,7 @@ def _answer_submission(state: State, event: Asked, submit: Submit) -> None:
         session = state.graph.sessions[submit.submission.session]
         _wait(state, event, session, (), submit.wanted, WaitMode.ALL)
     else:
-        state.emit(AnswerDone(event.request))
+        state.emit(Granted(event.request))
 
 
 def _wait(

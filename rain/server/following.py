@@ -14,7 +14,7 @@ from rain.base.states import ObjectState
 from rain.base.wire import WaitAnswer
 from rain.graph import Session, Task, Wait, WaitMode
 from rain.server import waiting
-from rain.server.messages import AnswerWait, Asked
+from rain.server.messages import Answered, Asked
 from rain.server.state import State
 
 MODES = (WaitMode.NEWS, WaitMode.GLANCE)
@@ -87,4 +87,4 @@ def _answer(state: State, wait: Wait) -> None:
                     answer.failed.append(output.id)
     if session.undelivered and wait.by_owner:
         waiting.deliver(session, state.settings.delivery_limit, answer.delivery)
-    state.emit(AnswerWait(wait.request, answer))
+    state.emit(Answered(wait.request, answer))

@@ -35,46 +35,40 @@ from rain.graph import DataObject, Session, Task, Wait, WaitMode
 from rain.graph.cancelling import unstarted
 from rain.server import failing, handles, happenings, logs, nesting, waiting
 from rain.server.closing import close_session
-from rain.server.messages import (
-    AnswerCancelled,
-    AnswerDone,
-    AnswerJoined,
-    AnswerSession,
-    AnswerStates,
-    AnswerTaken,
-    GatherReports,
-)
+from rain.server.messages import Answered, GatherReports, Granted
 from rain.server.sessions import known_object, known_task, session_for
 from rain.server.state import State
 
 
 def grant(state: State, client_id: ClientId, request: RequestId, what: AnyRequest) -> None:
     """Does it, and answers; raises why not."""
+    answer: SessionId | JoinedSession | tuple[ObjectReport | ObjectId, ...] | None = None
     match what:
         case OpenSession():
-            state.emit(AnswerSession(request, _open(state, client_id, what).id))
+            answer = _open(state, client_id, what).id
         case JoinSession():
-            state.emit(AnswerJoined(request, _join(state, client_id, what)))
+            answer = _join(state, client_id, what)
         case CloseSession(session_id):
             close_session(state, _own(state, client_id, session_id))
-            state.emit(AnswerDone(request))
         case Unkeep(object_ids):
             handles.unkeep(state, client_id, object_ids)
-            state.emit(AnswerDone(request))
         case TakeHandles():
-            taken = handles.take(state, client_id, what)
-            state.emit(AnswerTaken(request, tuple(map(_report_object, taken))))
+            answer = tuple(map(_report_object, handles.take(state, client_id, what)))
+        case ReportsOf():
+            state.emit(Answered(request, _reports(state, client_id, what)))
+            return
+        case CancelUnstarted():
+            answer = _cancel_unstarted(state, client_id, what)
         case Fetch(object_id):
             _fetch(state, client_id, request, object_id)
-        case ReportsOf():
-            state.emit(AnswerStates(request, *_reports(state, client_id, what)))
-        case CancelUnstarted():
-            state.emit(AnswerCancelled(request, _cancel_unstarted(state, client_id, what)))
+            return
         case ServerInfo():
             state.give_all()  # so that nobody sees what is about to go
             state.emit(GatherReports(request))
+            return
         case Submit() | WaitFor():
             raise InvariantError(f"{type(what).__name__} is not answered here")
+    state.emit(Granted(request, answer))
 
 
 def _own(state: State, client_id: ClientId, session_id: SessionId) -> Session:

@@ -32,14 +32,7 @@ from rain.server.drain import OVER
 from rain.server.inbox import Inbox
 from rain.server.live_logs import LiveLogs, Reports
 from rain.server.messages import (
-    AnswerCancelled,
-    AnswerDone,
-    AnswerFetch,
-    AnswerJoined,
-    AnswerSession,
-    AnswerStates,
-    AnswerTaken,
-    AnswerWait,
+    Answered,
     Asked,
     ClientAway,
     ClientGivenUp,
@@ -53,6 +46,7 @@ from rain.server.messages import (
     GovernorLeft,
     GovernorRests,
     GovernorUpdated,
+    Granted,
     Notice,
     OrderGovernor,
     Refuse,
@@ -118,10 +112,8 @@ class Links:
                 link = self.governors.get(governor)
                 if link is not None:
                     link.order(orders)
-            case AnswerWait(request, answer):
+            case Answered(request, answer) | Granted(request, answer):
                 self._answer(request, answer)
-            case AnswerDone(request):
-                self._answer(request, None)
             case DismissGovernor(governor, reason):
                 link = self.governors.pop(governor, None)
                 if link is not None:
@@ -138,7 +130,7 @@ class Links:
                 Notice() | GovernorRests() | GovernorDrains() | SchedulerFailed() | ClientGivenUp()
             ):
                 self._log(effect)
-            case _:
+            case GatherReports() | Refuse():
                 self._reply(effect)
 
     def _log(
@@ -164,44 +156,19 @@ class Links:
         for request in list(self._replies):
             self._reply(Refuse(request, reason))
 
-    def _reply(
-        self,
-        effect: AnswerFetch
-        | AnswerSession
-        | AnswerJoined
-        | AnswerStates
-        | AnswerTaken
-        | AnswerCancelled
-        | GatherReports
-        | Refuse,
-    ) -> None:
-        match effect:
-            case AnswerFetch(request, fetched):
-                self._answer(request, fetched)
-            case AnswerSession(request, session):
-                self._answer(request, session)
-            case AnswerJoined(request, joined):
-                self._answer(request, joined)
-            case AnswerStates(request, tasks, objects):
-                self._answer(request, (tasks, objects))
-            case AnswerTaken(request, objects):
-                self._answer(request, objects)
-            case AnswerCancelled(request, objects):
-                self._answer(request, objects)
-            case GatherReports(request):
-                reply = self._take(request)
-                if reply is not None:
-                    gather_reports(list(self.governors.values()), reply)
-            case Refuse(request, reason):
-                reply = self._take(request)
-                if reply is not None:
-                    reply.refuse(reason)
-
     def _answer(self, request: RequestId, value: object) -> None:
-        reply = self._replies.pop(request, None)
+        reply = self._take(request)
         if reply is not None:
-            del self._requests[reply]
             reply.answer(value)
+
+    def _reply(self, effect: GatherReports | Refuse) -> None:
+        reply = self._take(effect.request)
+        if reply is None:
+            return
+        if isinstance(effect, Refuse):
+            reply.refuse(effect.reason)
+        else:
+            gather_reports(list(self.governors.values()), reply)
 
     def _take(self, request: RequestId) -> Reply[Any] | None:
         reply = self._replies.pop(request, None)

@@ -187,67 +187,19 @@ class DismissGovernor:
 
 
 @frozen
-class AnswerDone:
-    """The request was granted, and there is nothing more to say."""
+class Answered:
+    """What was asked is told; the class of the request says what that is (`rain.base.requests`)."""
 
     request: RequestId
+    answer: WaitAnswer | Fetched | tuple[tuple[TaskReport, ...], tuple[ObjectReport, ...]]
 
 
 @frozen
-class AnswerSession:
-    """The session was opened."""
+class Granted:
+    """The same of a request that has changed something: its client may count on that for good."""
 
     request: RequestId
-    session: SessionId
-
-
-@frozen
-class AnswerJoined:
-    """The session was joined."""
-
-    request: RequestId
-    joined: JoinedSession
-
-
-@frozen
-class AnswerWait:
-    """The wait is over."""
-
-    request: RequestId
-    answer: WaitAnswer
-
-
-@frozen
-class AnswerFetch:
-    """The object is finished: its bytes, or who has them."""
-
-    request: RequestId
-    fetched: Fetched
-
-
-@frozen
-class AnswerStates:
-    """How the asked tasks and objects stand."""
-
-    request: RequestId
-    tasks: tuple[TaskReport, ...]
-    objects: tuple[ObjectReport, ...]
-
-
-@frozen
-class AnswerTaken:
-    """How the objects stand of which the client has one handle more."""
-
-    request: RequestId
-    objects: tuple[ObjectReport, ...]
-
-
-@frozen
-class AnswerCancelled:
-    """These were cancelled, and the others were not."""
-
-    request: RequestId
-    objects: tuple[ObjectId, ...]
+    answer: SessionId | JoinedSession | tuple[ObjectReport | ObjectId, ...] | None = None
 
 
 @frozen
@@ -322,30 +274,7 @@ class SchedulerFailed:
     trace: str  # where it raised, if it did
 
 
-AnyAnswer = (
-    AnswerDone
-    | AnswerSession
-    | AnswerJoined
-    | AnswerWait
-    | AnswerFetch
-    | AnswerStates
-    | AnswerTaken
-    | AnswerCancelled
-    | GatherReports
-    | Refuse
-)
-ANSWERS = (
-    AnswerDone,
-    AnswerSession,
-    AnswerJoined,
-    AnswerWait,
-    AnswerFetch,
-    AnswerStates,
-    AnswerTaken,
-    AnswerCancelled,
-    GatherReports,
-    Refuse,
-)
+AnyAnswer = Answered | Granted | GatherReports | Refuse
 Effect = (
     OrderGovernor
     | DismissGovernor

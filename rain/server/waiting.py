@@ -14,7 +14,7 @@ from rain.base.wire import Delivery, Fetched, ObjectReport, WaitAnswer
 from rain.graph import DataObject, Session, Task, Wait, WaitMode
 from rain.graph.failing import failure_of, was_cancelled
 from rain.graph.task import DONE
-from rain.server.messages import AnswerFetch, AnswerWait, Refuse
+from rain.server.messages import Answered, Refuse
 from rain.server.state import State
 
 
@@ -171,7 +171,7 @@ def _answer(state: State, wait: Wait) -> None:
         answer.cancelled = [node.id for node in nodes if was_cancelled(node)]
         if wait.mode is WaitMode.SESSION:  # so that nobody takes all of its tasks for finished
             answer.failed = [session.first_failed.task or 0]
-    state.emit(AnswerWait(wait.request, answer))
+    state.emit(Answered(wait.request, answer))
 
 
 def deliver(session: Session, limit: int, delivery: Delivery) -> None:
@@ -216,7 +216,7 @@ def _answer_fetch(state: State, wait: Wait) -> None:
             wait.session.waits[wait] = None
             return
         fetched = Fetched(report, holder=holder.source)
-    state.emit(AnswerFetch(wait.request, fetched))
+    state.emit(Answered(wait.request, fetched))
 
 
 def removed_text(data_object: DataObject) -> str:

@@ -61,15 +61,12 @@ from rain.rpc.codec.submission import SubmitPart, read_submit, write_submit
 from rain.scheduler import DEFAULT
 from rain.scheduler.shipped import SCHEDULERS
 from rain.server.messages import (
-    AnswerDone,
-    AnswerFetch,
-    AnswerSession,
-    AnswerStates,
-    AnswerWait,
+    Answered,
     Asked,
     ClientJoined,
     GovernorJoined,
     GovernorUpdated,
+    Granted,
     OrderGovernor,
     Refuse,
     TurnInput,
@@ -281,21 +278,18 @@ class Path:
             case OrderGovernor(_, orders):
                 orders = self._sent("server to governor", orders)
                 self._events.append(OrdersReceived(orders))
-            case AnswerWait(request, answer):
+            case Answered(request, WaitAnswer() as answer):
                 self._answers[request] = self._sent("server to client", answer)
-            case AnswerFetch(request, fetched):
-                report = self._sent("server to client", fetched.report)
-                self.counted["bytes server to client"] += len(fetched.data or b"")
-                self._answers[request] = Fetched(report, fetched.data)
-            case AnswerDone(request) | Refuse(request):
+            case Answered(request, Fetched(report, data)):
+                report = self._sent("server to client", report)
+                self.counted["bytes server to client"] += len(data or b"")
+                self._answers[request] = Fetched(report, data)
+            case Answered(request, answer) | Granted(request, answer):
                 self.counted["messages server to client"] += 1
-                self._answers[request] = effect if isinstance(effect, Refuse) else None
-            case AnswerSession(request, session):
+                self._answers[request] = answer
+            case Refuse(request):
                 self.counted["messages server to client"] += 1
-                self._answers[request] = session
-            case AnswerStates(request, tasks, objects):
-                self.counted["messages server to client"] += 1
-                self._answers[request] = (tasks, objects)
+                self._answers[request] = effect
             case _:
                 raise AssertionError(f"nothing like this happens when all goes well: {effect}")
 

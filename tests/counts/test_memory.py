@@ -24,7 +24,6 @@ from rain.graph import DataObject, Session, Task
 from rain.rpc.codec import from_bytes, to_bytes
 from rain.scheduler.rain import RainScheduler
 from rain.server.messages import (
-    AnswerSession,
     Asked,
     ClientEvent,
     ClientJoined,
@@ -32,6 +31,7 @@ from rain.server.messages import (
     GovernorEvent,
     GovernorJoined,
     GovernorUpdated,
+    Granted,
     OrderGovernor,
     TurnInput,
 )
@@ -39,6 +39,7 @@ from rain.server.reactor import Reactor
 from rain.server.state import ReactorSettings, State
 from tests.counts.path import Path
 from tests.counts.test_counts import inc
+from tests.support.fake_client import answer_of
 from tests.support.submissions import Draft
 
 TASKS = 2000
@@ -67,8 +68,9 @@ class Server:
 
     def session(self) -> SessionId:
         effects = self.turn(Asked(CLIENT, RequestId(1), OpenSession("memory")))
-        (answer,) = (effect for effect in effects if isinstance(effect, AnswerSession))
-        return answer.session
+        (answer,) = (effect for effect in effects if isinstance(effect, Granted))
+        session: SessionId = SessionId(answer_of(answer, int))
+        return session
 
     def submit(self, encoded: bytes) -> list[Orders]:
         arrived = from_bytes(Submission, encoded)

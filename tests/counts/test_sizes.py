@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from rain.base.ids import ClientId, GovernorId, ObjectId, RequestId
+from rain.base.ids import ClientId, GovernorId, ObjectId, RequestId, SessionId
 from rain.base.requests import CloseSession, OpenSession, Submit
 from rain.base.resources import Resources
 from rain.base.wire import Orders, Update
@@ -21,18 +21,19 @@ from rain.rpc.codec import from_bytes, to_bytes
 from rain.scheduler import DEFAULT
 from rain.scheduler.shipped import SCHEDULERS
 from rain.server.messages import (
-    AnswerSession,
     Asked,
     ClientEvent,
     ClientJoined,
     GovernorEvent,
     GovernorJoined,
     GovernorUpdated,
+    Granted,
     OrderGovernor,
     TurnInput,
 )
 from rain.server.reactor import Reactor
 from rain.server.state import ReactorSettings, State
+from tests.support.fake_client import answer_of
 from tests.support.submissions import Draft
 
 TASKS = 1000
@@ -65,16 +66,17 @@ class Server:
     def merge(self, tasks: int = TASKS) -> None:
         """A session of its own: tasks that read nothing, and one that reads what they make."""
         (answer,) = self._turn(Asked(CLIENT, RequestId(1), OpenSession("merge")))
-        draft = Draft(answer.session)
+        opened = SessionId(answer_of(answer, int))
+        draft = Draft(opened)
         made: list[ObjectId] = [draft.task()[1][0] for _ in range(tasks)]
         draft.task(*made, keep=True)
         self._turn(Asked(CLIENT, RequestId(2), Submit(draft.take())))
-        session = self._state.graph.sessions[answer.session]
+        session = self._state.graph.sessions[opened]
         while session.unfinished or self._state.growing:
             self._turn()
-        self._turn(Asked(CLIENT, RequestId(3), CloseSession(answer.session)))
+        self._turn(Asked(CLIENT, RequestId(3), CloseSession(opened)))
 
-    def _turn(self, *events: ClientEvent) -> list[AnswerSession]:
+    def _turn(self, *events: ClientEvent) -> list[Granted]:
         self._now += INSTANT
         if not self._news and not events:
             self._now = max(self._now, self._reactor.next_time())
@@ -101,7 +103,7 @@ class Server:
             ]
         finally:
             sys.setprofile(None)
-        return [effect for effect in output.effects if isinstance(effect, AnswerSession)]
+        return [effect for effect in output.effects if isinstance(effect, Granted)]
 
     def _saw(self, frame: FrameType, event: str, argument: Any) -> None:
         if event in {"call", "c_call"}:

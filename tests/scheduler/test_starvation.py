@@ -7,7 +7,7 @@ import pytest
 from rain.base.ids import ObjectId, TaskId
 from rain.scheduler.horizon import HorizonScheduler
 from rain.scheduler.shipped import SCHEDULERS
-from rain.server.messages import AnswerDone, GovernorUpdated
+from rain.server.messages import GovernorUpdated, Granted
 from tests.support.fake_client import FakeClient
 from tests.support.scenes import Scene, scene_with
 from tests.support.submissions import Draft, timed
@@ -38,7 +38,7 @@ class Flood:
             self._last.append(made)
             draft.submission.kept.append(made)
         answer = self._scene.client.submit(draft)
-        assert isinstance(answer, AnswerDone), answer
+        assert isinstance(answer, Granted), answer
 
 
 def run_best(s: Scene, seconds: float) -> TaskId | None:

@@ -10,9 +10,10 @@ from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import ObjectId, TaskId
 from rain.base.runs import RunCause
 from rain.base.states import ObjectState, TaskRow
+from rain.base.wire import WaitAnswer
 from rain.graph.standing_in import stands_in
-from rain.server.messages import AnswerWait, Refuse
-from tests.support.fake_client import FakeClient
+from rain.server.messages import Refuse
+from tests.support.fake_client import FakeClient, answer_of
 from tests.support.fake_governor import FakeGovernor
 from tests.support.scenes import scene
 from tests.support.submissions import Draft
@@ -101,8 +102,7 @@ def test_what_the_same_task_has_made_need_not_be_made_again(
     assert family.row(open_one) is not TaskRow.FINISHED
     request = client.wait(draft.session, first, second)
     answer = family.s.world.answers[request]
-    assert isinstance(answer, AnswerWait)
-    assert answer.answer.delivery.data == [b"made of first", b"made of second"]
+    assert answer_of(answer, WaitAnswer).delivery.data == [b"made of first", b"made of second"]
 
 
 def lost_after(family: Family, *made: tuple[bytes, bytes]) -> tuple[FakeClient, Draft]:

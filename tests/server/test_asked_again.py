@@ -15,10 +15,10 @@ from rain.base.requests import (
     TakeHandles,
     WaitFor,
 )
+from rain.base.wire import WaitAnswer
 from rain.server.messages import (
-    AnswerDone,
-    AnswerSession,
-    AnswerWait,
+    Answered,
+    AnyAnswer,
     Asked,
     ClientAway,
     ClientEvent,
@@ -26,12 +26,13 @@ from rain.server.messages import (
     ClientLeft,
     ClientResumed,
     GatherReports,
+    Granted,
     Refuse,
     RequestAbandoned,
     Said,
     ServerReturned,
 )
-from tests.support.fake_client import Answer
+from tests.support.fake_client import answer_of
 from tests.support.submissions import Draft
 from tests.support.world import World, new_world
 
@@ -65,10 +66,10 @@ class Returning:
 
     def session_of(self, request: RequestId) -> SessionId:
         answer = self.world.answers[request]
-        assert isinstance(answer, AnswerSession)
-        return answer.session
+        session: SessionId = SessionId(answer_of(answer, int))
+        return session
 
-    def answer(self, request: RequestId) -> Answer | None:
+    def answer(self, request: RequestId) -> AnyAnswer | None:
         return self.world.answers.get(request)
 
     @property
@@ -98,7 +99,7 @@ def test_a_submission_that_comes_again_is_done_once() -> None:
     draft.task()
     submission = draft.take()
     for _ in range(2):
-        assert isinstance(r.answer(r.ask(Submit(submission), 2)), AnswerDone)
+        assert isinstance(r.answer(r.ask(Submit(submission), 2)), Granted)
     assert len(r.world.state.graph.tasks) == 1
 
 
@@ -127,7 +128,7 @@ def test_a_wait_that_comes_again_takes_the_place_of_the_first() -> None:
     r.governor.finish(task)
     # then
     assert r.answer(first) is None
-    assert isinstance(r.answer(again), AnswerWait)
+    assert isinstance(r.answer(again), Answered)
 
 
 def test_a_wait_of_a_server_that_has_died_is_replaced_too() -> None:
@@ -140,7 +141,7 @@ def test_a_wait_of_a_server_that_has_died_is_replaced_too() -> None:
     again = r.ask(Submit(draft.take(), (made,)), 2)
     r.governor.finish(task)
     assert r.answer(first) is None
-    assert isinstance(r.answer(again), AnswerWait)
+    assert isinstance(r.answer(again), Answered)
     assert not r.world.state.waits
 
 
@@ -157,8 +158,7 @@ def test_an_answer_is_given_again_with_all_that_it_delivered() -> None:
     # then
     for request in (first, again):
         answer = r.answer(request)
-        assert isinstance(answer, AnswerWait)
-        assert answer.answer.delivery.data == [b"result"]
+        assert answer_of(answer, WaitAnswer).delivery.data == [b"result"]
 
 
 def test_what_governors_report_is_gathered_again() -> None:
@@ -180,7 +180,7 @@ def test_handles_that_are_said_to_be_gone_twice_are_gone_once() -> None:
     answers = [r.answer(r.say(HandlesGone((), (made,)), 4)) for _ in range(2)]
     r.turn()
     # then
-    assert [type(answer) for answer in answers] == [AnswerDone, AnswerDone]
+    assert [type(answer) for answer in answers] == [Granted, Granted]
     assert made in r.world.state.graph.objects
     # and: the second handle goes with another call
     r.say(HandlesGone((), (made,)), 5)

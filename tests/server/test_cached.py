@@ -5,8 +5,9 @@ from rain.base.ids import TaskId
 from rain.base.requests import ReportsOf
 from rain.base.wire import TaskNote, Update
 from rain.server.finishing import learn
-from rain.server.messages import AnswerStates, Asked
+from rain.server.messages import Asked
 from tests.support.events import listen
+from tests.support.fake_client import reports_of
 from tests.support.scenes import Scene, scene
 
 
@@ -14,8 +15,8 @@ def told(s: Scene, task: TaskId) -> str:
     request = s.world.request()
     s.world.turn(Asked(s.client.id, request, ReportsOf((task,), (), False)))
     answer = s.world.answers[request]
-    assert isinstance(answer, AnswerStates)
-    return answer.tasks[0].cache
+    cache: str = reports_of(answer)[0][0].cache
+    return cache
 
 
 def finish(s: Scene, task: TaskId, why: str) -> None:

@@ -7,7 +7,8 @@ import pytest
 from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId, TaskId
 from rain.base.states import TaskRow
-from rain.server.messages import AnswerCancelled, AnswerWait, Refuse
+from rain.server.messages import Answered, Refuse
+from tests.support.fake_client import answer_of
 from tests.support.scenes import Scene, scene
 
 
@@ -65,7 +66,7 @@ def test_a_whole_session_is_cancelled_and_its_next_tasks_run() -> None:
     s.run(new)
 
     assert all(s.world.task(task).has_failed for task in old)
-    assert isinstance(s.world.answers[waits], AnswerWait)
+    assert isinstance(s.world.answers[waits], Answered)
 
 
 def test_what_was_computed_is_cancelled_in_a_session_that_stops_too() -> None:
@@ -115,8 +116,8 @@ def test_what_is_done_or_unknown_or_gone_is_not_cancelled() -> None:
 
 def cancelled(s: Scene, *objects: ObjectId) -> tuple[ObjectId, ...]:
     answer = s.client.cancel_unstarted(s.draft.session, *objects)
-    assert isinstance(answer, AnswerCancelled)
-    return answer.objects
+    cancelled: tuple[ObjectId, ...] = answer_of(answer, tuple)
+    return cancelled
 
 
 def test_of_what_shall_not_start_that_which_runs_is_left_alone() -> None:

@@ -11,8 +11,9 @@ from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId, TaskId
 from rain.base.runs import RunCause, RunState
 from rain.base.states import ObjectState, TaskRow, TaskState
-from rain.base.wire import OWN_GRACE, Update
-from rain.server.messages import AnswerStates, AnswerWait, Refuse
+from rain.base.wire import OWN_GRACE, Update, WaitAnswer
+from rain.server.messages import Refuse
+from tests.support.fake_client import answer_of, reports_of
 from tests.support.fake_governor import FakeGovernor
 from tests.support.scenes import Scene, scene
 
@@ -173,12 +174,11 @@ def test_what_depends_on_it_is_cancelled_with_it_and_new_tasks_too() -> None:
     s.submit()
     assert row(s, late) is TaskRow.CANCELLED
     asked = s.client.states(task, follower, last, late)
-    assert isinstance(asked, AnswerStates)
-    assert {report.state for report in asked.tasks} == {TaskState.CANCELLED}
+    assert {report.state for report in reports_of(asked)[0]} == {TaskState.CANCELLED}
     done = s.client.wait(s.draft.session, last, late, mode="some")
     answer = s.world.answers[done]
-    assert isinstance(answer, AnswerWait)
-    assert answer.answer.cancelled == answer.answer.failed == [last, late]
+    told = answer_of(answer, WaitAnswer)
+    assert told.cancelled == told.failed == [last, late]
 
 
 def test_what_was_cancelled_is_not_made_again_when_a_sibling_is_lost() -> None:

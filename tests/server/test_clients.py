@@ -9,8 +9,8 @@ from rain.base.requests import CloseSession
 from rain.base.runs import RunReport, RunState
 from rain.base.states import ObjectState, TaskState
 from rain.base.wire import ObjectReport, Orders, TaskNote, TaskReport
-from rain.server.messages import AnswerDone, AnswerStates, Asked, ClientLeft, OrderGovernor, Refuse
-from tests.support.fake_client import FakeClient
+from rain.server.messages import Asked, ClientLeft, Granted, OrderGovernor, Refuse
+from tests.support.fake_client import FakeClient, reports_of
 from tests.support.scenes import scene
 from tests.support.world import new_world
 
@@ -89,14 +89,14 @@ def test_closing_a_session_stops_its_work_and_answers_who_waits() -> None:
     assert isinstance(refusal, Refuse)
     assert "the session was closed" in str(refusal.reason)
     forget = Orders(forget_sessions=[s.draft.session])
-    assert effects == [OrderGovernor(GovernorId(1), forget), refusal, AnswerDone(close)]
+    assert effects == [OrderGovernor(GovernorId(1), forget), refusal, Granted(close)]
 
 
 def test_an_idle_session_is_closed_without_telling_governors() -> None:
     s = scene(1)
     close = s.world.request()
     effects = s.world.turn(Asked(s.client.id, close, CloseSession(s.draft.session)))
-    assert effects == [AnswerDone(close)]
+    assert effects == [Granted(close)]
 
 
 def test_session_ids_are_never_used_again() -> None:
@@ -154,8 +154,7 @@ def test_states_are_told_as_they_stand() -> None:
     answer = s.client.states(task, waiting, objects=(a, b))
 
     # then
-    assert isinstance(answer, AnswerStates)
-    assert answer.tasks == (
+    assert reports_of(answer)[0] == (
         TaskReport(
             task,
             TaskState.FINISHED,
@@ -175,7 +174,7 @@ def test_states_are_told_as_they_stand() -> None:
         ),
         TaskReport(waiting, TaskState.READY),
     )
-    assert answer.objects == (
+    assert reports_of(answer)[1] == (
         ObjectReport(a, ObjectState.FINISHED, 7, label="blob"),
         ObjectReport(b, ObjectState.UNFINISHED, label="blob"),
     )

@@ -7,8 +7,10 @@ from copy import deepcopy
 import pytest
 
 from rain.base.ids import ObjectId, pack
-from rain.server.messages import AnswerDone, AnswerWait, Refuse
+from rain.base.wire import WaitAnswer
+from rain.server.messages import Answered, Granted, Refuse
 from rain.server.state import ReactorSettings
+from tests.support.fake_client import answer_of
 from tests.support.scenes import scene
 from tests.support.snapshot import snapshot
 
@@ -25,8 +27,7 @@ def test_it_is_answered_when_all_that_is_wanted_is_made() -> None:
     s.governors[0].finish(second, size=3)
 
     answered = s.world.answers[request]
-    assert isinstance(answered, AnswerWait)
-    assert answered.answer.objects == [a, b]
+    assert answer_of(answered, WaitAnswer).objects == [a, b]
 
 
 def test_a_refused_one_is_refused_once_and_waits_for_nothing() -> None:
@@ -78,7 +79,7 @@ def test_a_large_one_begins_to_wait_when_it_was_read() -> None:
     for task in tasks:
         s.governors[0].finish(task)
 
-    assert isinstance(s.world.answers[request], AnswerWait)
+    assert isinstance(s.world.answers[request], Answered)
 
 
 @pytest.mark.parametrize("large", [False, True])
@@ -103,7 +104,7 @@ def test_one_that_is_given_up_is_computed_all_the_same(large: bool) -> None:
 def test_one_that_wants_nothing_is_answered_when_it_is_granted() -> None:
     s = scene(1)
     s.draft.task()
-    assert isinstance(s.client.submit(s.draft), AnswerDone)
+    assert isinstance(s.client.submit(s.draft), Granted)
 
 
 def test_what_fails_of_it_fails_alone_also_in_a_session_that_stops() -> None:
@@ -122,9 +123,9 @@ def test_what_fails_of_it_fails_alone_also_in_a_session_that_stops() -> None:
     second, (b,) = s.draft.task(keep=True)
     request = s.client.compute(s.draft, b)
     s.run(second)
-    assert isinstance(s.world.answers[request], AnswerWait)
+    assert isinstance(s.world.answers[request], Answered)
     waits = s.client.wait(s.draft.session, mode="session")
-    assert isinstance(s.world.answers[waits], AnswerWait)
+    assert isinstance(s.world.answers[waits], Answered)
 
 
 def test_what_was_submitted_apart_ends_a_session_that_stops() -> None:

@@ -7,7 +7,7 @@ from attrs import evolve
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.states import TaskRow
 from rain.server import feasibility
-from rain.server.messages import AnswerWait, Refuse
+from rain.server.messages import Answered, Refuse
 from tests.support.world import World, new_world
 
 
@@ -135,7 +135,7 @@ def test_a_kind_whose_tasks_are_all_done_is_not_given_up() -> None:
     client.submit(draft)
     able.finish(task, data=b"x")
     wait = client.wait(draft.session, task)
-    assert isinstance(world.answers[wait], AnswerWait)
+    assert isinstance(world.answers[wait], Answered)
     # when
     able.leave()
     world.governor(1)

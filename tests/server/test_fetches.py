@@ -6,16 +6,17 @@ from attrs import evolve
 
 from rain.base.ids import ObjectId, RequestId, pack
 from rain.base.states import ObjectState
-from rain.base.wire import Delivery, Fetched, ObjectNote, ObjectReport
-from rain.server.messages import AnswerFetch, AnswerWait, Refuse
+from rain.base.wire import Delivery, Fetched, ObjectNote, ObjectReport, WaitAnswer
+from rain.server.messages import Refuse
 from rain.server.state import ReactorSettings
+from tests.support.fake_client import answer_of
 from tests.support.scenes import Scene, scene
 
 
 def fetched(s: Scene, request: RequestId) -> Fetched:
     found = s.world.answers[request]
-    assert isinstance(found, AnswerFetch)
-    return found.fetched
+    answer: Fetched = answer_of(found, Fetched)
+    return answer
 
 
 def refusal(s: Scene, request: RequestId) -> str:
@@ -117,8 +118,8 @@ def test_a_fetch_can_be_abandoned() -> None:
 
 def delivery(s: Scene, request: RequestId) -> Delivery:
     found = s.world.answers[request]
-    assert isinstance(found, AnswerWait)
-    return found.answer.delivery
+    delivery: Delivery = answer_of(found, WaitAnswer).delivery
+    return delivery
 
 
 def test_small_kept_results_come_with_the_answer_of_a_wait_once() -> None:

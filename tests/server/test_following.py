@@ -6,8 +6,8 @@ from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import SessionId, TaskId
 from rain.base.requests import WaitFor
 from rain.base.wire import WaitAnswer
-from rain.server.messages import AnswerWait, Asked, Refuse
-from tests.support.fake_client import FakeClient
+from rain.server.messages import Answered, Asked, Refuse
+from tests.support.fake_client import FakeClient, answer_of
 from tests.support.world import World, new_world
 
 
@@ -22,7 +22,7 @@ def ask(
 
 def told(world: World, request: int) -> WaitAnswer | None:
     answer = {int(number): answer for number, answer in world.answers.items()}.get(request)
-    return answer.answer if isinstance(answer, AnswerWait) else None
+    return answer_of(answer, WaitAnswer) if isinstance(answer, Answered) else None
 
 
 def tasks_of(answer: WaitAnswer | None) -> list[TaskId]:

@@ -8,7 +8,7 @@ from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import ObjectId, TaskId
 from rain.base.states import TaskRow
 from rain.graph.standing_in import stands_in
-from rain.server.messages import AnswerWait, Refuse
+from rain.server.messages import Answered, Refuse
 from tests.support.fake_client import FakeClient
 from tests.support.scenes import Scene, scene
 from tests.support.submissions import Draft
@@ -60,7 +60,7 @@ def test_the_result_of_a_task_is_that_of_the_one_that_it_hands_on_to() -> None:
     assert request not in s.world.answers
     ends(s, task, b"the result")
     answer = s.world.answers[request]
-    assert isinstance(answer, AnswerWait)
+    assert isinstance(answer, Answered)
     assert s.world.object(made).data == b"the result"
     assert list(s.world.state.graph.sessions) == [s.draft.session], "nothing else is left"
 

@@ -8,11 +8,13 @@ import pytest
 
 from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId, TaskId, pack
+from rain.base.wire import WaitAnswer
 from rain.graph import DataObject, Task
 from rain.scheduler import DEFAULT
 from rain.scheduler.shipped import SCHEDULERS
-from rain.server.messages import AnswerFetch, AnswerWait, Refuse
+from rain.server.messages import Answered, Refuse
 from rain.server.state import ReactorSettings
+from tests.support.fake_client import answer_of
 from tests.support.world import World, new_world
 
 
@@ -88,7 +90,7 @@ def test_what_somebody_has_a_handle_of_stays_and_what_it_needs_does() -> None:
     (holder if lost.id == holder.id else other).leave()
     settle(world)
     request = client.fetch(result)
-    assert isinstance(world.answers[request], AnswerFetch)
+    assert isinstance(world.answers[request], Answered)
 
     client.drop(objects=(result,))
     world.turn()
@@ -126,9 +128,9 @@ def test_who_follows_hears_of_all_others_once() -> None:
     client.drop(*tasks[:2], objects=tuple(one for _, (one,) in made[:2]))
 
     answer = world.answers[client.wait(draft.session, mode="glance")]
-    assert isinstance(world.answers[first], AnswerWait)
-    assert isinstance(answer, AnswerWait)
-    assert answer.answer.tasks == [0, 0, tasks[2]], "two that have gone are only counted"
+    assert isinstance(world.answers[first], Answered)
+    told = answer_of(answer, WaitAnswer).tasks
+    assert told == [0, 0, tasks[2]], "two that have gone are only counted"
 
 
 def test_late_and_wrong_news_of_handles_change_nothing() -> None:

@@ -15,23 +15,23 @@ from rain.base.ids import (
 )
 from rain.base.requests import JoinSession
 from rain.base.states import ObjectState
-from rain.base.wire import JoinedSession
+from rain.base.wire import Fetched, JoinedSession, ObjectReport, WaitAnswer
 from rain.server.messages import (
-    AnswerDone,
-    AnswerFetch,
-    AnswerJoined,
-    AnswerTaken,
-    AnswerWait,
+    Answered,
+    AnyAnswer,
     Asked,
+    Granted,
     Refuse,
 )
-from tests.support.fake_client import Answer, FakeClient
+from tests.support.fake_client import FakeClient, answer_of
 from tests.support.scenes import Scene, scene
 from tests.support.snapshot import snapshot
 from tests.support.submissions import Draft
 
 
-def join(client: FakeClient, session: int = 0, name: str = "", *, numbers: bool = True) -> Answer:
+def join(
+    client: FakeClient, session: int = 0, name: str = "", *, numbers: bool = True
+) -> AnyAnswer:
     request = client.world.request()
     client.world.turn(Asked(client.id, request, JoinSession(SessionId(session), name, numbers)))
     return client.world.answers[request]
@@ -41,11 +41,11 @@ def joined(s: Scene) -> tuple[FakeClient, Draft]:
     """Another client in the session of the scene, and what it submits next."""
     other = s.world.client()
     answer = join(other, s.draft.session)
-    assert isinstance(answer, AnswerJoined)
-    return other, Draft(answer.joined.session, answer.joined.first)
+    joined = answer_of(answer, JoinedSession)
+    return other, Draft(joined.session, joined.first)
 
 
-def refusal(answer: Answer) -> str | SessionFailure:
+def refusal(answer: AnyAnswer) -> str | SessionFailure:
     assert isinstance(answer, Refuse)
     return answer.reason
 
@@ -53,10 +53,9 @@ def refusal(answer: Answer) -> str | SessionFailure:
 def test_each_who_joins_gets_numbers_that_nobody_else_has() -> None:
     s = scene(1)
     first, second = join(s.world.client(), name="test"), join(s.world.client(), s.draft.session)
-    assert isinstance(first, AnswerJoined)
-    assert isinstance(second, AnswerJoined)
-    assert first.joined == JoinedSession(s.draft.session, "test", OnFailure.STOP, FIRST_SHARED)
-    assert second.joined.first == FIRST_SHARED + SHARED_RANGE
+    assert isinstance(first, Granted)
+    assert first.answer == JoinedSession(s.draft.session, "test", OnFailure.STOP, FIRST_SHARED)
+    assert answer_of(second, JoinedSession).first == FIRST_SHARED + SHARED_RANGE
 
 
 def test_a_session_can_be_joined_without_end_by_those_who_want_no_numbers() -> None:
@@ -66,7 +65,7 @@ def test_a_session_can_be_joined_without_end_by_those_who_want_no_numbers() -> N
     answers = [join(other, s.draft.session, numbers=False) for _ in range(3)]
     # then
     expected = JoinedSession(s.draft.session, "test", OnFailure.STOP, 0)
-    assert [one.joined for one in answers if isinstance(one, AnswerJoined)] == [expected] * 3
+    assert [one.answer for one in answers if isinstance(one, Granted)] == [expected] * 3
     assert s.world.state.graph.sessions[s.draft.session].ranges == 0
 
 
@@ -78,7 +77,7 @@ def test_a_session_without_numbers_left_says_so_to_those_who_want_some() -> None
     # then
     other = s.world.client()
     assert "has no numbers left" in str(refusal(join(other, s.draft.session)))
-    assert isinstance(join(other, s.draft.session, numbers=False), AnswerJoined)
+    assert isinstance(join(other, s.draft.session, numbers=False), Granted)
 
 
 def test_what_is_not_one_open_session_cannot_be_joined() -> None:
@@ -100,7 +99,7 @@ def test_one_who_has_joined_extends_the_graph_and_waits_and_fetches() -> None:
 
     # when
     task, (b,) = draft.task(a, keep=True)
-    assert isinstance(other.submit(draft), AnswerDone)
+    assert isinstance(other.submit(draft), Granted)
     assert task == pack(s.draft.session, FIRST_SHARED + 2)
     wait, fetch = other.wait(s.draft.session, task), other.fetch(b)
     s.assign(first)
@@ -110,23 +109,20 @@ def test_one_who_has_joined_extends_the_graph_and_waits_and_fetches() -> None:
 
     # then: results are not delivered to those who did not open the session
     answer = s.world.answers[wait]
-    assert isinstance(answer, AnswerWait)
-    assert answer.answer.delivery.ids == []
+    assert answer_of(answer, WaitAnswer).delivery.ids == []
     fetched = s.world.answers[fetch]
-    assert isinstance(fetched, AnswerFetch)
-    assert fetched.fetched.data == b"two"
+    assert answer_of(fetched, Fetched).data == b"two"
 
     # and to the owner only what is its own
     mine = s.world.answers[s.client.wait(s.draft.session, mode="session")]
-    assert isinstance(mine, AnswerWait)
-    assert mine.answer.delivery.ids == [a]
+    assert answer_of(mine, WaitAnswer).delivery.ids == [a]
 
 
 def test_only_the_owner_closes_a_session() -> None:
     s = scene(1)
     other, _ = joined(s)
     assert "closed by the client that has opened it" in str(refusal(other.close(s.draft.session)))
-    assert isinstance(s.client.close(s.draft.session), AnswerDone)
+    assert isinstance(s.client.close(s.draft.session), Granted)
 
 
 def test_a_session_goes_on_when_one_who_had_joined_it_leaves() -> None:
@@ -234,8 +230,9 @@ def test_a_handle_holds_the_node_and_not_the_data() -> None:
     other, _ = joined(s)
     task, made = kept_by(s, s.client, s.draft)
     answer = other.take(made)
-    assert isinstance(answer, AnswerTaken)
-    assert [report.state for report in answer.objects] == [ObjectState.FINISHED]
+    (report,) = answer_of(answer, tuple)
+    assert isinstance(report, ObjectReport)
+    assert report.state is ObjectState.FINISHED
     # when: the owner has none any more
     s.client.drop(task, objects=(made,))
     # then
@@ -251,13 +248,13 @@ def test_who_keeps_what_another_one_made_has_it_when_that_one_leaves() -> None:
     s = scene(1)
     other, draft = joined(s)
     _, made = kept_by(s, other, draft)
-    assert isinstance(s.client.take(made, keep=True), AnswerTaken)
+    assert isinstance(s.client.take(made, keep=True), Granted)
     # when
     other.leave()
     # then
-    assert isinstance(s.world.answers[s.client.fetch(made)], AnswerFetch)
+    assert isinstance(s.world.answers[s.client.fetch(made)], Answered)
     # and: it goes when it is not kept any more
-    assert isinstance(s.client.unkeep(made), AnswerDone)
+    assert isinstance(s.client.unkeep(made), Granted)
     assert s.world.object(made).state is ObjectState.REMOVED
 
 
@@ -298,8 +295,7 @@ def test_results_that_the_owner_keeps_are_delivered_no_matter_which_client_submi
     s.governors[0].finish(task, data=b"two")
     # then
     answer = s.world.answers[s.client.wait(s.draft.session, task)]
-    assert isinstance(answer, AnswerWait)
-    assert answer.answer.delivery.ids == [made]
+    assert answer_of(answer, WaitAnswer).delivery.ids == [made]
 
 
 def test_who_has_not_joined_takes_no_handle() -> None:

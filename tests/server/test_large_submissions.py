@@ -13,17 +13,16 @@ from rain.base.requests import OpenSession, ReportsOf, Submit, Unkeep, WaitFor
 from rain.base.states import TaskState
 from rain.base.wire import Update
 from rain.server.messages import (
-    AnswerDone,
-    AnswerSession,
-    AnswerStates,
-    AnswerWait,
+    Answered,
     Asked,
     GovernorUpdated,
+    Granted,
     Refuse,
     TurnInput,
 )
 from rain.server.state import ReactorSettings
 from tests.server.test_memory import nodes_alive
+from tests.support.fake_client import reports_of
 from tests.support.scenes import Scene, scene
 from tests.support.snapshot import snapshot
 from tests.support.submissions import Draft
@@ -68,7 +67,7 @@ def test_a_turn_reads_so_many_tasks_or_inputs_and_the_next_one_is_due_at_once() 
     # when: five turns read the tasks, ten see what each of them reads, and the last one links them
     assert turns_until(s, request) == 5 + (5 + 5) + 1 - 2
     # then
-    assert isinstance(s.world.answers[request], AnswerDone)
+    assert isinstance(s.world.answers[request], Granted)
     assert len(s.world.state.graph.tasks) == 5 * PART
     assert s.world.task(last).missing == 5 * PART - 1
     assert [one.id for one in s.world.task(last).inputs] == made
@@ -135,7 +134,7 @@ def test_meanwhile_other_clients_are_answered_and_governors_are_heard() -> None:
     )
 
     # then
-    assert isinstance(s.world.answers[opened], AnswerSession)
+    assert isinstance(s.world.answers[opened], Granted)
     assert governor.node.heard == s.world.now
     assert request not in s.world.answers
 
@@ -163,12 +162,11 @@ def test_what_its_client_asks_meanwhile_comes_after_it_in_order() -> None:
     answers = [one for one in s.world.answers if one in (large, more, states, wait)]
     assert answers == [large, more, states]
     answer = s.world.answers[states]
-    assert isinstance(answer, AnswerStates)
-    assert answer.tasks[0].state is TaskState.NOT_ASSIGNED
+    assert reports_of(answer)[0][0].state is TaskState.NOT_ASSIGNED
     # when
     s.run(task)
     # then
-    assert isinstance(s.world.answers[wait], AnswerWait)
+    assert isinstance(s.world.answers[wait], Answered)
 
 
 def test_it_is_refused_when_what_it_reads_is_not_kept_any_more() -> None:

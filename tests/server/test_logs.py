@@ -7,8 +7,9 @@ import pytest
 from rain.base.ids import TaskId
 from rain.base.requests import ReportsOf
 from rain.base.wire import TaskNote
-from rain.server.messages import AnswerStates, Asked
+from rain.server.messages import Asked
 from tests.support.events import listen
+from tests.support.fake_client import reports_of
 from tests.support.scenes import Scene, scene
 
 
@@ -16,8 +17,8 @@ def logs(s: Scene, task: TaskId, *, asked: bool = True) -> str:
     request = s.world.request()
     s.world.turn(Asked(s.client.id, request, ReportsOf((task,), (), asked)))
     answer = s.world.answers[request]
-    assert isinstance(answer, AnswerStates)
-    return answer.tasks[0].logs
+    logs: str = reports_of(answer)[0][0].logs
+    return logs
 
 
 def finish(s: Scene, task: TaskId, text: str) -> None:

@@ -9,7 +9,7 @@ from rain.base.ids import TaskId
 from rain.base.requests import JoinSession, OpenSession
 from rain.base.states import TaskRow
 from rain.base.wire import Update
-from rain.server.messages import AnswerWait, Asked, Refuse
+from rain.server.messages import Answered, Asked, Refuse
 from tests.support.fake_client import FakeClient
 from tests.support.scenes import Scene, scene
 from tests.support.submissions import Draft
@@ -163,7 +163,7 @@ def test_what_a_task_has_submitted_ends_with_its_run(ending: str) -> None:
 
     # then
     assert not any(s.world.state.graph.tasks.get(task) for task in (child, grandchild))
-    assert isinstance(s.world.answers[waits], Refuse | AnswerWait)
+    assert isinstance(s.world.answers[waits], Refuse | Answered)
     assert list(s.world.state.graph.sessions) == [s.draft.session]
     assert not s.world.state.nested
 

@@ -10,7 +10,7 @@ from hypothesis.stateful import precondition, rule
 
 from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId, TaskId
-from rain.server.messages import AnswerTaken
+from rain.server.messages import Granted
 from tests.server.test_random_runs import RandomRuns
 from tests.support.effort import examples
 from tests.support.fake_client import FakeClient
@@ -71,7 +71,7 @@ class RandomReferences(RandomRuns):
         session = sessions[number % len(sessions)]
         client = session.client
         wanted = sorted({shared[i % len(shared)] for i in inputs})
-        if not isinstance(client.take(*wanted, keep=True), AnswerTaken):
+        if not isinstance(client.take(*wanted, keep=True), Granted):
             return
         self.visits += [(client, one) for one in wanted]
         task, made = session.draft.task(*wanted, keep=keep)
@@ -86,7 +86,7 @@ class RandomReferences(RandomRuns):
         client = self.world.clients[number % len(self.world.clients)]
         shared = self.shared()
         taken = sorted({shared[i % len(shared)] for i in objects})
-        if taken and isinstance(client.take(*taken, keep=True), AnswerTaken):
+        if taken and isinstance(client.take(*taken, keep=True), Granted):
             self.visits += [(client, one) for one in taken]
 
     @precondition(lambda self: self.visits)

@@ -14,7 +14,7 @@ from rain.base.runs import RunCause
 from rain.base.states import TaskState
 from rain.base.wire import Update
 from rain.graph import check
-from rain.server.messages import AnswerTaken, Asked, GovernorUpdated, RequestAbandoned
+from rain.server.messages import Asked, GovernorUpdated, Granted, RequestAbandoned
 from tests.support.effort import examples
 from tests.support.fake_client import FakeClient
 from tests.support.machine import ComingAndGoing, seldom, some, which
@@ -95,7 +95,7 @@ class RandomRuns(ComingAndGoing):
         if known:
             taken = {known[i % len(known)] for i in objects}
             answer = session.client.take(*sorted(taken), keep=keep)
-            if isinstance(answer, AnswerTaken):
+            if isinstance(answer, Granted):
                 session.objects += sorted(taken.difference(session.objects))
                 session.kept += sorted(taken.difference(session.kept)) if keep else []
 

@@ -8,7 +8,7 @@ from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId, TaskId
 from rain.base.states import ObjectState, TaskRow
 from rain.graph.claims import Claim, Why, claims_on
-from rain.server.messages import AnswerDone, AnswerFetch, AnswerTaken, AnswerWait, Refuse
+from rain.server.messages import Answered, Granted, Refuse
 from tests.support.fake_client import FakeClient
 from tests.support.scenes import Scene, scene
 from tests.support.submissions import Draft
@@ -284,13 +284,13 @@ def test_what_a_task_returns_outlives_the_session_of_its_run() -> None:
     assert list(session.tasks) == [child], "what nobody needs was cancelled"
 
     answer = s.client.take(made, keep=True)
-    assert isinstance(answer, AnswerTaken)
+    assert isinstance(answer, Granted)
     s.client.drop(parent, objects=(result,))
     waits = s.client.wait(draft.session, objects=(made,))
     (governor,) = [one for one in s.governors if child in one.tasks]
     governor.finish(child, data=b"of the child")
-    assert isinstance(s.world.answers[waits], AnswerWait)
-    assert isinstance(s.world.answers[s.client.fetch(made)], AnswerFetch)
+    assert isinstance(s.world.answers[waits], Answered)
+    assert isinstance(s.world.answers[s.client.fetch(made)], Answered)
 
     s.client.drop(objects=(made,))
     settle(s)
@@ -307,7 +307,7 @@ def test_a_task_reads_what_is_of_a_session_that_was_left() -> None:
     end_cancelled(s)
     s.client.take(made, keep=True)
     reader, (read,) = s.draft.task(made, keep=True)
-    assert isinstance(s.client.submit(s.draft), AnswerDone)
+    assert isinstance(s.client.submit(s.draft), Granted)
     s.client.drop(objects=(made,))
     (governor,) = [one for one in s.governors if child in one.tasks]
     governor.finish(child)
@@ -330,7 +330,7 @@ def test_a_session_whose_tasks_read_others_lets_go_of_that() -> None:
     draft.contain(holder, inside)
     box = draft.constant(keep=True)
     draft.contain(box, inside)
-    assert isinstance(other.submit(draft), AnswerDone)
+    assert isinstance(other.submit(draft), Granted)
     assert s.world.object(inside).needed_by == 3
     assert s.world.task(reader).missing == 0
     other.close(draft.session)
@@ -343,11 +343,11 @@ def test_what_another_client_has_outlives_its_own() -> None:
     s = goes_on(1)
     task, inside = finished(s)
     other = s.world.client()
-    assert isinstance(other.take(inside, keep=True), AnswerTaken)
+    assert isinstance(other.take(inside, keep=True), Granted)
     s.client.leave()
     settle(s)
     assert states(s, inside) == ["finished"]
-    assert isinstance(s.world.answers[other.fetch(inside)], AnswerFetch)
+    assert isinstance(s.world.answers[other.fetch(inside)], Answered)
     s.governors[0].leave()
     s.world.governor()
     assert s.world.task(task).row is not TaskRow.FINISHED, "and it is made again when it is lost"

@@ -9,7 +9,7 @@ import pytest
 from rain.base.errors import PlanError
 from rain.base.ids import GovernorId, ObjectId, RequestId
 from rain.base.resources import Resources
-from rain.base.wire import Orders, Update
+from rain.base.wire import Fetched, Orders, Update
 from rain.graph import Governor
 from rain.scheduler.api import Scheduler
 from rain.scheduler.horizon import HorizonScheduler
@@ -17,12 +17,12 @@ from rain.scheduler.rain import RainScheduler
 from rain.server import resuming
 from rain.server.http.status import gather_status
 from rain.server.messages import (
-    AnswerFetch,
     GovernorAway,
     GovernorResumed,
     ServerReturned,
 )
 from rain.server.state import ReactorSettings
+from tests.support.fake_client import answer_of
 from tests.support.fake_governor import FakeGovernor
 from tests.support.scenes import scene as begin_scene
 from tests.support.submissions import Draft
@@ -131,8 +131,7 @@ def test_a_fetch_waits_for_its_only_holder_to_come_back() -> None:
     world, fake, request = fetch_from_away()
     world.turn(GovernorResumed(fake.id, 0, 1), after=1.0)
     answer = world.answers[request]
-    assert isinstance(answer, AnswerFetch)
-    assert answer.fetched.holder == fake.source
+    assert answer_of(answer, Fetched).holder == fake.source
 
 
 def test_a_fetch_goes_on_when_its_only_holder_has_not_come_back() -> None:
@@ -149,8 +148,7 @@ def test_a_fetch_goes_on_when_its_only_holder_has_not_come_back() -> None:
 
     # then
     answer = world.answers[request]
-    assert isinstance(answer, AnswerFetch)
-    assert answer.fetched.holder == other.source
+    assert answer_of(answer, Fetched).holder == other.source
 
 
 def test_a_fetch_names_a_holder_that_is_there() -> None:
@@ -167,8 +165,7 @@ def test_a_fetch_names_a_holder_that_is_there() -> None:
     answer = s.world.answers[s.client.fetch(output)]
 
     # then
-    assert isinstance(answer, AnswerFetch)
-    assert answer.fetched.holder == s.governors[1].source
+    assert answer_of(answer, Fetched).holder == s.governors[1].source
 
 
 def test_a_cut_is_no_loss_if_the_governor_comes_back_in_time() -> None:

@@ -8,7 +8,7 @@ from rain.base.moments import rfc3339
 from rain.base.requests import Fetch, ReportsOf, Submit, Unkeep, WaitFor
 from rain.base.states import TaskState
 from rain.base.wire import Orders, TaskFailure, Update
-from rain.server.messages import AnswerDone, Asked, Effect, GovernorUpdated, OrderGovernor, Refuse
+from rain.server.messages import Asked, Effect, GovernorUpdated, Granted, OrderGovernor, Refuse
 from tests.support.scenes import Scene, scene
 
 WHY = "Traceback of the user"
@@ -98,7 +98,7 @@ def test_every_later_call_gets_the_same_failure() -> None:
 def test_a_failed_session_can_still_be_closed() -> None:
     s, task = failing()
     s.governors[0].fail(task)
-    assert isinstance(s.client.close(s.draft.session), AnswerDone)
+    assert isinstance(s.client.close(s.draft.session), Granted)
     assert not s.world.state.graph.sessions
     # and then it is gone
     refusal = s.client.close(s.draft.session)

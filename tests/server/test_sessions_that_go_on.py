@@ -7,8 +7,9 @@ from rain.base.ids import TaskId
 from rain.base.states import ObjectState, TaskRow, TaskState
 from rain.base.wire import WaitAnswer
 from rain.graph import Task
-from rain.server.messages import AnswerDone, AnswerStates, AnswerWait, Refuse
+from rain.server.messages import Answered, Granted, Refuse
 from rain.server.state import ReactorSettings
+from tests.support.fake_client import reports_of
 from tests.support.scenes import Scene, scene
 
 GO_ON = OnFailure.CONTINUE
@@ -88,7 +89,7 @@ def test_who_waits_for_what_has_failed_is_told_at_once_and_the_session_at_its_en
 
     # and when everything is done
     s.governors[0].finish(tasks[3])
-    assert isinstance(s.world.answers[for_other], AnswerWait)
+    assert isinstance(s.world.answers[for_other], Answered)
     assert failure_of(s, for_all) == cause
 
 
@@ -97,7 +98,7 @@ def test_who_waits_for_some_gets_what_has_failed_as_done() -> None:
     (output,) = s.world.task(tasks[1]).outputs
     request = s.client.wait(s.draft.session, tasks[2], tasks[3], objects=(output.id,), mode="some")
     s.governors[0].fail(tasks[0])
-    assert s.world.answers[request] == AnswerWait(
+    assert s.world.answers[request] == Answered(
         request, WaitAnswer([tasks[2]], [output.id], failed=[tasks[2], output.id])
     )
 
@@ -114,10 +115,10 @@ def test_later_questions_get_the_cause_as_well() -> None:
     ):
         assert failure_of(s, request).task == tasks[0]
     answer = s.client.states(tasks[2], objects=(output.id,))
-    assert isinstance(answer, AnswerStates)
-    assert (answer.tasks[0].state, answer.tasks[0].error) == (TaskState.FAILED, "why")
-    assert answer.objects[0].state is ObjectState.FAILED
-    assert isinstance(s.client.unkeep(output.id), AnswerDone)
+    (told,), (made,) = reports_of(answer)
+    assert (told.state, told.error) == (TaskState.FAILED, "why")
+    assert made.state is ObjectState.FAILED
+    assert isinstance(s.client.unkeep(output.id), Granted)
 
 
 def test_a_task_that_reads_what_failed_before_it_was_submitted_is_skipped_at_once() -> None:
@@ -129,7 +130,7 @@ def test_a_task_that_reads_what_failed_before_it_was_submitted_is_skipped_at_onc
     # when
     late, (made,) = s.draft.task(output.id)
     later, _ = s.draft.task(made)
-    assert isinstance(s.client.submit(s.draft), AnswerDone)
+    assert isinstance(s.client.submit(s.draft), Granted)
 
     # then
     assert rows(s, [late, later]) == [TaskRow.SKIPPED, TaskRow.SKIPPED]
@@ -228,7 +229,7 @@ def test_a_failure_is_told_to_who_waits_for_the_whole_session_once() -> None:
     second = s.client.wait(s.draft.session, mode="session")
 
     assert failure_of(s, first).message == "why"
-    assert isinstance(s.world.answers[second], AnswerWait)
+    assert isinstance(s.world.answers[second], Answered)
 
 
 def test_who_was_told_of_a_failure_is_not_told_with_the_whole_session_again() -> None:
@@ -237,4 +238,4 @@ def test_who_was_told_of_a_failure_is_not_told_with_the_whole_session_again() ->
     s.governors[0].finish(tasks[3])
     assert failure_of(s, s.client.wait(s.draft.session, tasks[2])).message == "why"
     waits = s.client.wait(s.draft.session, mode="session")
-    assert isinstance(s.world.answers[waits], AnswerWait)
+    assert isinstance(s.world.answers[waits], Answered)

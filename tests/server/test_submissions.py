@@ -11,7 +11,7 @@ from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.states import ObjectState, TaskState
 from rain.base.wire import Submission
 from rain.graph import Task
-from rain.server.messages import AnswerDone, Refuse
+from rain.server.messages import Granted, Refuse
 from rain.server.state import ReactorSettings
 from tests.support.scenes import Scene, scene
 from tests.support.snapshot import snapshot
@@ -228,7 +228,7 @@ def test_a_submission_after_a_refused_one_works() -> None:
     assert isinstance(s.client.submit(s.draft), Refuse)
     good.kept.clear()
     s.draft.submission = good
-    assert isinstance(s.client.submit(s.draft), AnswerDone)
+    assert isinstance(s.client.submit(s.draft), Granted)
     assert s.world.task(task).state is TaskState.READY
 
 
@@ -287,5 +287,5 @@ def test_an_empty_submission_is_granted_and_changes_nothing() -> None:
     s = scene(1)
     before = snapshot(s.world.state.graph)
     s.draft.submission = Submission(s.draft.session)
-    assert isinstance(s.client.submit(s.draft), AnswerDone)
+    assert isinstance(s.client.submit(s.draft), Granted)
     assert snapshot(s.world.state.graph) == before

@@ -13,7 +13,7 @@ from rain.base.states import ObjectState, TaskRow
 from rain.rpc.codec import through_the_wire
 from rain.scheduler.rain import RainScheduler
 from rain.scheduler.round_robin import RoundRobinScheduler
-from rain.server.messages import AnswerDone, Refuse
+from rain.server.messages import Granted, Refuse
 from rain.server.state import ReactorSettings
 from tests.support.fake_client import FakeClient
 from tests.support.fake_governor import FakeGovernor
@@ -169,7 +169,7 @@ def test_without_test_mode_the_notes_are_only_notes() -> None:
     client, draft = a_session(world)
     given = constant_with(draft, {"governors": ["nowhere:1"], "size": LARGE})
     task, _ = draft.task(given)
-    assert isinstance(client.submit(draft), AnswerDone)
+    assert isinstance(client.submit(draft), Granted)
     assert world.object(given).expected_size == 4
     assert world.task(task).row is TaskRow.ASSIGNED
 

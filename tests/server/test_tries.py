@@ -12,8 +12,9 @@ from rain.base.runs import RunCause, RunState
 from rain.base.states import TaskRow, TaskState
 from rain.base.wire import TaskFailure, Update
 from rain.graph import Run
-from rain.server.messages import AnswerStates, GovernorUpdated, Refuse
+from rain.server.messages import GovernorUpdated, Refuse
 from rain.server.tries import may_try_again, pause_after
+from tests.support.fake_client import reports_of
 from tests.support.scenes import Scene, scene
 
 TASK, EXECUTOR, GOVERNOR = RunCause.TASK, RunCause.EXECUTOR, RunCause.GOVERNOR
@@ -174,8 +175,7 @@ def test_what_has_failed_so_far_is_told_with_the_states() -> None:
     s, task = running(5, governors=1)
     s.governors[0].fail(task, "first")
     answer = s.client.states(task)
-    assert isinstance(answer, AnswerStates)
-    (report,) = answer.tasks
+    ((report,), _) = reports_of(answer)
     assert report.state is TaskState.READY
     (run,) = report.runs
     assert (run.number, run.governor) == (1, s.governors[0].address)
@@ -237,8 +237,7 @@ def test_a_failed_run_says_how_its_process_has_ended_and_what_it_has_printed_las
     s.assign(task)
     s.governors[0].fail(task, "it has ended", status=3)
     answer = s.client.states(task)
-    assert isinstance(answer, AnswerStates)
-    killed, ended = answer.tasks[0].runs
+    killed, ended = reports_of(answer)[0][0].runs
     assert (killed.status, ended.status) == (-11, 3)
     assert killed.logs.endswith("last words")
     assert len(killed.logs) < 3000

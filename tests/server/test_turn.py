@@ -10,10 +10,10 @@ from rain.base.states import ObjectState, TaskRow, TaskState
 from rain.base.wire import AssignedTasks, WaitAnswer
 from rain.scheduler.throttle import Thresholds
 from rain.server.messages import (
-    AnswerDone,
-    AnswerWait,
+    Answered,
     Asked,
     GovernorUpdated,
+    Granted,
     OrderGovernor,
     TurnInput,
 )
@@ -152,7 +152,7 @@ def test_governors_are_heard_before_clients_and_the_scheduler_runs_after_both() 
 
     # then: the new task is on its way, the wait is over at once, and governors hear before clients
     assert orders_in(effects[:1])[GovernorId(1)].tasks.ids == [second]
-    assert effects[1:] == [AnswerWait(wait, WaitAnswer([first])), AnswerDone(request)]
+    assert effects[1:] == [Answered(wait, WaitAnswer([first])), Granted(request)]
     news = s.scripted.heard[-1]
     assert [task.id for task in news.finished] == [first]
     assert [task.id for task in news.submitted] == [second]

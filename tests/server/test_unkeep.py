@@ -6,7 +6,7 @@ from rain.base.ids import GovernorId, ObjectId, pack
 from rain.base.requests import Unkeep
 from rain.base.states import ObjectState
 from rain.base.wire import Orders
-from rain.server.messages import AnswerDone, Asked, OrderGovernor, Refuse
+from rain.server.messages import Asked, Granted, OrderGovernor, Refuse
 from tests.support.scenes import orders_in, scene
 from tests.support.snapshot import snapshot
 
@@ -27,7 +27,7 @@ def test_unkeeping_a_finished_object_removes_it_and_its_holders_drop_it() -> Non
     assert effects == [
         OrderGovernor(GovernorId(1), Orders(drops=[a])),
         OrderGovernor(GovernorId(2), Orders(drops=[a])),
-        AnswerDone(request),
+        Granted(request),
     ]
     assert s.world.object(a).state is ObjectState.REMOVED
     assert not s.node(0).objects
@@ -100,7 +100,7 @@ def test_unkeeping_what_is_not_kept_is_refused_whole() -> None:
     assert snapshot(s.world.state.graph) == before
 
     # and: what was unkept once cannot be unkept again
-    assert isinstance(s.client.unkeep(kept), AnswerDone)
+    assert isinstance(s.client.unkeep(kept), Granted)
     assert isinstance(s.client.unkeep(kept), Refuse)
 
 
@@ -116,7 +116,7 @@ def test_an_object_that_is_named_twice_is_unkept_once() -> None:
     task, (a,) = s.draft.task(keep=True)
     s.submit()
     s.run(task)
-    assert isinstance(s.client.unkeep(a, a), AnswerDone)
+    assert isinstance(s.client.unkeep(a, a), Granted)
     assert orders_in(s.world.effects[-1])[GovernorId(1)].drops == [a]
 
 

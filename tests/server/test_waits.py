@@ -6,7 +6,8 @@ import pytest
 
 from rain.base.ids import ObjectId, RequestId, TaskId, pack
 from rain.base.wire import WaitAnswer
-from rain.server.messages import AnswerWait, Refuse
+from rain.server.messages import Refuse
+from tests.support.fake_client import answer_of
 from tests.support.scenes import Scene, scene
 
 
@@ -21,9 +22,7 @@ def two_tasks() -> tuple[Scene, TaskId, TaskId, ObjectId, ObjectId]:
 
 
 def answer(s: Scene, request: RequestId) -> WaitAnswer:
-    found = s.world.answers[request]
-    assert isinstance(found, AnswerWait)
-    return found.answer
+    return answer_of(s.world.answers[request], WaitAnswer)
 
 
 def test_a_wait_for_all_is_over_with_the_last_task() -> None:

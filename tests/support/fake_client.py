@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from attrs import define
 
@@ -23,20 +23,13 @@ from rain.base.requests import (
     Unkeep,
     WaitFor,
 )
-from rain.base.wire import OWN_GRACE, JoinedSession
+from rain.base.wire import OWN_GRACE, JoinedSession, ObjectReport, TaskReport
 from rain.server.messages import (
-    AnswerCancelled,
-    AnswerDone,
-    AnswerFetch,
-    AnswerJoined,
-    AnswerSession,
-    AnswerStates,
-    AnswerTaken,
-    AnswerWait,
+    Answered,
+    AnyAnswer,
     Asked,
     ClientLeft,
-    GatherReports,
-    Refuse,
+    Granted,
     RequestAbandoned,
     Said,
 )
@@ -46,18 +39,21 @@ from tests.support.submissions import Draft
 if TYPE_CHECKING:
     from tests.support.world import World
 
-Answer = (
-    AnswerDone
-    | AnswerSession
-    | AnswerJoined
-    | AnswerWait
-    | AnswerFetch
-    | AnswerStates
-    | AnswerTaken
-    | AnswerCancelled
-    | GatherReports
-    | Refuse
-)
+T = TypeVar("T")
+
+
+def answer_of(answer: AnyAnswer | None, kind: type[T]) -> T:
+    """What the client hears, which is no refusal."""
+    assert isinstance(answer, Answered | Granted)
+    assert isinstance(answer.answer, kind)
+    return answer.answer
+
+
+def reports_of(answer: AnyAnswer) -> tuple[tuple[TaskReport, ...], tuple[ObjectReport, ...]]:
+    """How tasks and objects stand, as the client hears it."""
+    assert isinstance(answer, Answered)
+    assert isinstance(answer.answer, tuple)
+    return answer.answer
 
 
 @define(eq=False)
@@ -77,18 +73,17 @@ class FakeClient:
         request = self.world.request()
         self.world.turn(Asked(self.id, request, OpenSession(name, "", on_failure, parent)))
         answer = self.world.answers[request]
-        assert isinstance(answer, AnswerSession)
-        return Draft(answer.session)
+        return Draft(SessionId(answer_of(answer, int)))
 
     def join(self, session: SessionId, parent: TaskId | None = None) -> JoinedSession:
         """Takes part in a session of another client."""
         request = self.world.request()
         self.world.turn(Asked(self.id, request, JoinSession(session, "", True, parent)))
         answer = self.world.answers[request]
-        assert isinstance(answer, AnswerJoined)
-        return answer.joined
+        joined: JoinedSession = answer_of(answer, JoinedSession)
+        return joined
 
-    def submit(self, draft: Draft) -> Answer:
+    def submit(self, draft: Draft) -> AnyAnswer:
         return self._ask(Submit(draft.fill(encoded(draft.take()))))
 
     def compute(self, draft: Draft, *objects: ObjectId) -> RequestId:
@@ -99,10 +94,10 @@ class FakeClient:
         self.world.turn(Asked(self.id, request, Submit(submission, objects)))
         return request
 
-    def close(self, session: SessionId) -> Answer:
+    def close(self, session: SessionId) -> AnyAnswer:
         return self._ask(CloseSession(session))
 
-    def unkeep(self, *objects: ObjectId) -> Answer:
+    def unkeep(self, *objects: ObjectId) -> AnyAnswer:
         return self._ask(Unkeep(objects))
 
     def fetch(self, object_id: ObjectId) -> RequestId:
@@ -110,11 +105,11 @@ class FakeClient:
         self.world.turn(Asked(self.id, request, Fetch(object_id)))
         return request
 
-    def take(self, *objects: ObjectId, keep: bool = False) -> Answer:
+    def take(self, *objects: ObjectId, keep: bool = False) -> AnyAnswer:
         """Has one more handle of each of these."""
         return self._ask(TakeHandles(objects, keep))
 
-    def states(self, *tasks: TaskId, objects: tuple[ObjectId, ...] = ()) -> Answer:
+    def states(self, *tasks: TaskId, objects: tuple[ObjectId, ...] = ()) -> AnyAnswer:
         return self._ask(ReportsOf(tasks, objects))
 
     def wait(
@@ -145,7 +140,7 @@ class FakeClient:
         asked = Cancel(session, tasks, objects, whole, always, recursive, grace)
         self.world.turn(Said(self.id, asked))
 
-    def cancel_unstarted(self, session: SessionId, *objects: ObjectId) -> Answer:
+    def cancel_unstarted(self, session: SessionId, *objects: ObjectId) -> AnyAnswer:
         """Cancels those of these that do not run yet."""
         return self._ask(CancelUnstarted(session, objects))
 
@@ -157,7 +152,7 @@ class FakeClient:
         self.world.clients.remove(self)
         self.world.turn(ClientLeft(self.id, "the test is over"))
 
-    def _ask(self, what: AnyRequest) -> Answer:
+    def _ask(self, what: AnyRequest) -> AnyAnswer:
         request = self.world.request()
         self.world.turn(Asked(self.id, request, what))
         while self.id in self.world.state.growing:  # a large submission takes several turns

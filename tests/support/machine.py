@@ -19,9 +19,9 @@ from rain.scheduler.api import Scheduler
 from rain.scheduler.rain import RainScheduler
 from rain.scheduler.round_robin import RoundRobinScheduler
 from rain.server.messages import (
-    AnswerDone,
     GovernorLeft,
     GovernorUpdated,
+    Granted,
     TurnInput,
 )
 from rain.server.recording import decode, encode
@@ -176,7 +176,7 @@ class ComingAndGoing(RuleBasedStateMachine):
         if not really:
             return
         answer = session.client.close(session.id)
-        assert isinstance(answer, AnswerDone) == session.owned
+        assert isinstance(answer, Granted) == session.owned
         if session.owned:
             self.wild.ended(session.id)
 

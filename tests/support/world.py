@@ -12,17 +12,15 @@ from attrs import Factory, define
 
 from rain.base.ids import ClientId, GovernorId, ObjectId, RequestId, TaskId
 from rain.base.resources import Resources
-from rain.base.wire import Update
+from rain.base.wire import Fetched, Update, WaitAnswer
 from rain.graph import DataObject, Task
 from rain.scheduler.api import Scheduler
 from rain.scheduler.rain import RainScheduler
 from rain.server.journal.idle import decided_nothing, is_at_rest
 from rain.server.journal.records import encode_came, encode_turn
 from rain.server.messages import (
-    AnswerFetch,
-    AnswerStates,
-    AnswerTaken,
-    AnswerWait,
+    Answered,
+    AnyAnswer,
     ClientEvent,
     ClientGivenUp,
     ClientJoined,
@@ -34,6 +32,7 @@ from rain.server.messages import (
     GovernorJoined,
     GovernorRests,
     GovernorUpdated,
+    Granted,
     Notice,
     OrderGovernor,
     Refuse,
@@ -44,7 +43,7 @@ from rain.server.messages import (
 from rain.server.reactor import Reactor, TurnOutput
 from rain.server.state import ReactorSettings, State
 from tests.support.encoding import encoded
-from tests.support.fake_client import Answer, FakeClient
+from tests.support.fake_client import FakeClient
 from tests.support.fake_governor import FakeGovernor
 
 
@@ -60,7 +59,7 @@ class World:
     journal: list[bytes | None] = Factory(list)  # their records; None of a turn that is left out
     written: int = 0  # turns that are not left out
     returned: list[int] = Factory(list)  # before which turns the server has come back
-    answers: dict[RequestId, Answer] = Factory(dict)
+    answers: dict[RequestId, AnyAnswer] = Factory(dict)
     governors: list[FakeGovernor] = Factory(list)
     clients: list[FakeClient] = Factory(list)
     dismissed: dict[GovernorId, str] = Factory(dict)
@@ -115,14 +114,10 @@ class World:
             case DismissGovernor(governor_id, reason):
                 self.dismissed[governor_id] = reason
                 self.governors.remove(self.governor_of(governor_id))
-            case AnswerWait(request, answer):
-                self.answer(AnswerWait(request, encoded(answer)))
-            case AnswerFetch(request, fetched):
-                self.answer(AnswerFetch(request, encoded(fetched)))
-            case AnswerStates(request, tasks, objects):
-                self.answer(AnswerStates(request, encoded(tasks), objects))
-            case AnswerTaken(request, objects):
-                self.answer(AnswerTaken(request, objects))
+            case Answered(request, WaitAnswer() | Fetched() as answer):
+                self.answer(Answered(request, encoded(answer)))
+            case Answered() | Granted():
+                self.answer(effect)
             case Refuse(request, reason):
                 self.answer(Refuse(request, encoded(reason)))
             case DiscardConstants(objects):
@@ -135,7 +130,12 @@ class World:
 
     def _hear(
         self,
-        effect: Answer | Notice | GovernorDrains | GovernorRests | SchedulerFailed | ClientGivenUp,
+        effect: AnyAnswer
+        | Notice
+        | GovernorDrains
+        | GovernorRests
+        | SchedulerFailed
+        | ClientGivenUp,
     ) -> None:
         """What is for clients, or only for people."""
         match effect:
@@ -152,7 +152,7 @@ class World:
             case _:
                 self.answer(effect)
 
-    def answer(self, effect: Answer) -> None:
+    def answer(self, effect: AnyAnswer) -> None:
         assert effect.request not in self.answers, f"{effect} is the second answer"
         self.answers[effect.request] = effect
 

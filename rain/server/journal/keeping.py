@@ -19,13 +19,9 @@ from rain.server.journal.idle import decided_nothing, is_at_rest
 from rain.server.journal.records import encode_came, encode_turn
 from rain.server.journal.writer import Writer
 from rain.server.messages import (
-    AnswerCancelled,
-    AnswerDone,
-    AnswerJoined,
-    AnswerSession,
-    AnswerTaken,
     DiscardConstants,
     Effect,
+    Granted,
     TurnInput,
 )
 from rain.server.reactor import Reactor, TurnOutput
@@ -33,8 +29,7 @@ from rain.server.reactor import Reactor, TurnOutput
 INTERVAL = 0.02
 """The least seconds between the beginnings of two syncs, unless somebody waits."""
 
-_PROMISES = (AnswerDone, AnswerSession, AnswerJoined, AnswerTaken, AnswerCancelled)
-_LATER = (*_PROMISES, DiscardConstants)  # a machine that comes back may still need their files
+_LATER = (Granted, DiscardConstants)  # a machine that comes back may still need their files
 
 
 @define(eq=False)

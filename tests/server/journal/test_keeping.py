@@ -21,8 +21,6 @@ from rain.server.journal.records import Header
 from rain.server.journal.recovery import recover
 from rain.server.journal.writer import JournalEnded, Writer
 from rain.server.messages import (
-    AnswerDone,
-    AnswerSession,
     Asked,
     ClientEvent,
     ClientJoined,
@@ -30,6 +28,7 @@ from rain.server.messages import (
     GovernorEvent,
     GovernorJoined,
     GovernorUpdated,
+    Granted,
     OrderGovernor,
     Refuse,
     TurnInput,
@@ -128,7 +127,7 @@ def test_a_promise_waits_for_the_sync_that_holds_its_turn_and_nothing_else_waits
             # and: the next one does
             disk.may_end.release()
             await until(lambda: len(kept.carried) == 4)
-            assert kept.carried_types()[2:] == [AnswerSession, AnswerDone]
+            assert kept.carried_types()[2:] == [Granted, Granted]
             nursery.cancel_scope.cancel()
 
     trio.run(scene)

@@ -17,7 +17,7 @@ from rain.graph import DataObject, Task
 from rain.graph.handles import NOBODY
 from rain.scheduler.rain import RainScheduler
 from rain.server.framing import frame
-from rain.server.messages import AnswerDone, Asked, Effect, Refuse, TurnInput
+from rain.server.messages import Asked, Effect, Granted, Refuse, TurnInput
 from rain.server.reactor import Reactor
 from rain.server.snapshot import layouts
 from rain.server.snapshot.layouts import layout_of
@@ -135,7 +135,7 @@ def test_a_submission_that_was_read_in_part_is_read_to_its_end() -> None:
         turns += 1
         mine, other = s.world.turn(), reactor.turn(TurnInput(s.world.now)).effects
         # then: with the same turn
-        assert (AnswerDone(request) in mine) == (AnswerDone(request) in other)
+        assert (Granted(request) in mine) == (Granted(request) in other)
     assert turns > 2
     assert len(reactor.state.graph.tasks) == 10
 
