@@ -11,9 +11,12 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
+from attrs import evolve
+
 from rain.base.errors import InvariantError, ProtocolError
 from rain.base.ids import ObjectId, TaskId
 from rain.base.wire import TaskNote
+from rain.common.printed import last_words, logs_of, text_of
 from rain.governor.cbor_calls import (
     LARGEST_FRAME,
     PROTOCOL,
@@ -32,6 +35,8 @@ from rain.governor.executor_process import (
     StartedProgram,
     cause_of_death,
     kill_group,
+    printed_so_far,
+    take_printed,
 )
 from rain.governor.file_work import InOrder
 from rain.governor.messages import (
@@ -158,7 +163,8 @@ class CborLink:
         tail = TAIL_OF_A_TASK if self._registered else TAIL_OF_A_START
         fault = self._fault or self._broken
         cause = cause_of_death(self.number, status, self._places, tail, fault)
-        self._tell(ExecutorDied(self.number, cause, status=status))
+        printed = printed_so_far(self.number, self._places)
+        self._tell(ExecutorDied(self.number, cause, printed=printed, status=status))
 
     def close(self) -> None:
         """Closes the channels."""
@@ -282,9 +288,25 @@ class CborLink:
         seconds = time.monotonic() - self._called_at
         task = TaskId(call.task)
         done = CallsDone(self.number, [task], [seconds], [outcome], starts=[self._called_at])
-        if result is not None and not isinstance(outcome, Failed) and (result.user or result.debug):
-            done.notes.append(TaskNote(task, result.user, result.debug))
+        if result is not None:
+            self._note(done, task, result)
         return done
+
+    def _note(self, done: CallsDone, task: TaskId, result: Result) -> None:
+        """What the task says of itself, and what was printed since the result before it."""
+        (outcome,) = done.results
+        streams = take_printed(self.number, self._places)
+        logs = logs_of(streams)
+        if logs:
+            done.printed.append((task, streams))
+        if isinstance(outcome, Failed):
+            words = last_words(*map(text_of, streams))
+            done.results[0] = evolve(outcome, message=outcome.message.rstrip("\n") + words)
+            note = TaskNote(task, logs=logs)
+        else:
+            note = TaskNote(task, result.user, result.debug, logs)
+        if note != TaskNote(task):
+            done.notes.append(note)
 
     def _wrong(self, what: str) -> None:
         self._blame(self.number, what)

@@ -21,7 +21,7 @@ from attrs import Factory, frozen
 
 import rain
 from rain.base import executor_protocol as protocol
-from rain.common.printed import Streams, keep_of
+from rain.common.printed import Kept, Streams, empty, keep, keep_of
 from rain.common.secret_file import VARIABLE as SECRET_FILE
 from rain.common.signals import signal_name
 from rain.governor.strays import Origin, kill_tree, marked
@@ -135,8 +135,8 @@ def start_program(number: int, words: Sequence[str], places: Places) -> StartedP
         theirs.callback(os.close, descriptor)
         listener.bind(f"/proc/self/fd/{descriptor}/{SOCKET}")
         listener.listen(1)
-        out = theirs.enter_context(places.log(number, "out").open("wb"))
-        err = theirs.enter_context(places.log(number, "err").open("wb"))
+        out = theirs.enter_context(_log_to_read(places.log(number, "out")))
+        err = theirs.enter_context(_log_to_read(places.log(number, "err")))
         process = subprocess.Popen(
             words,
             cwd=folder,
@@ -155,7 +155,7 @@ def start_program(number: int, words: Sequence[str], places: Places) -> StartedP
 
 
 def _log_to_read(path: Path) -> BinaryIO:
-    """Creates a log that the executor also reads and truncates (see rain/executor/printed.py)."""
+    """Creates a log that is read and emptied after each call; the next words begin at its start."""
     path.unlink(missing_ok=True)
     return path.open("a+b")
 
@@ -223,6 +223,27 @@ def _ending(status: int) -> str:
 def printed_so_far(number: int, places: Places) -> Streams:
     """What the running task has printed, or the last one: the log contains nothing else."""
     return keep_of(str(places.log(number, "out"))), keep_of(str(places.log(number, "err")))
+
+
+def take_printed(number: int, places: Places) -> Streams:
+    """Takes what an executor has printed that does not do so itself: its log is empty then."""
+    return _taken(places.log(number, "out")), _taken(places.log(number, "err"))
+
+
+def _taken(path: Path) -> Kept:
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:  # somebody has tidied up the log folder
+        return b"", 0
+    try:
+        size = os.fstat(descriptor).st_size
+        if not size:
+            return b"", 0
+        kept = keep(descriptor, size)
+        empty(descriptor, size)
+        return kept
+    finally:
+        os.close(descriptor)
 
 
 def _tail(path: Path, size: int) -> str:

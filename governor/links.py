@@ -168,20 +168,16 @@ class Executors:
             link.look()
 
     def printed(self, number: int) -> str:
-        """What the call has printed so far that an executor runs.
-
-        Executors of other languages do not empty their files after each call, so nobody can say.
-        """
-        link = self._links.get(number)
-        if not isinstance(link, ExecutorLink):
+        """What the call has printed so far that an executor runs."""
+        if number not in self._links:
             return ""
         return logs_of(printed_so_far(number, self._places))
 
     def look_at(self, number: int) -> Look | None:
-        """Looks at what the call prints that an executor runs; None where nobody can say."""
+        """Looks at what the call prints that an executor runs; None if the executor has ended."""
         from rain.governor.printed import look_at_files  # noqa: PLC0415 # mostly nobody looks
 
-        if not isinstance(self._links.get(number), ExecutorLink):
+        if number not in self._links:
             return None
         return look_at_files([self._places.log(number, stream) for stream in ("out", "err")])
 

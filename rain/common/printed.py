@@ -1,6 +1,7 @@
 """The printed output of a task for users: bounded, and as one text."""
 
 import os
+from fcntl import LOCK_EX, LOCK_UN, flock
 
 HEAD = 32 * 1024
 TAIL = 32 * 1024
@@ -33,6 +34,20 @@ def keep_of(path: str) -> Kept:
             return keep(file.fileno(), os.fstat(file.fileno()).st_size)
     except FileNotFoundError:
         return b"", 0
+
+
+def empty(descriptor: int, size: int) -> None:
+    """Empties a file of `size` bytes. A large one may be being cut, which must not hit what is
+    printed next.
+    """
+    if size <= CUT_FROM:
+        os.ftruncate(descriptor, 0)
+        return
+    flock(descriptor, LOCK_EX)
+    try:
+        os.ftruncate(descriptor, 0)
+    finally:
+        flock(descriptor, LOCK_UN)
 
 
 def text_of(kept: Kept) -> str:

@@ -7,10 +7,9 @@ contain only the output of the running task. If the process dies, the governor r
 
 import os
 import sys
-from fcntl import LOCK_EX, LOCK_UN, flock
 from typing import Any
 
-from rain.common.printed import CUT_FROM, Streams, keep, last_words, text_of
+from rain.common.printed import Streams, empty, keep, last_words, text_of
 
 STDOUT, STDERR = 1, 2
 
@@ -24,23 +23,11 @@ def take_printed() -> Streams | None:
     if not (out_end or err_end):
         return None
     said = keep(STDOUT, out_end), keep(STDERR, err_end)
-    _empty(STDOUT, out_end)
-    _empty(STDERR, err_end)
+    empty(STDOUT, out_end)
+    empty(STDERR, err_end)
     if err_end:
         _warn_again()
     return said
-
-
-def _empty(descriptor: int, end: int) -> None:
-    """Empties a file. A large one may be being cut, which must not hit what is printed next."""
-    if end <= CUT_FROM:
-        os.ftruncate(descriptor, 0)
-        return
-    flock(descriptor, LOCK_EX)
-    try:
-        os.ftruncate(descriptor, 0)
-    finally:
-        flock(descriptor, LOCK_UN)
 
 
 def with_printed(result: Any, words: list[Any] | None, said: Streams) -> tuple[Any, list[Any]]:

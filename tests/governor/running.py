@@ -61,6 +61,7 @@ class PlayedServer:
     def __init__(self) -> None:
         self.finished: dict[TaskId, list[tuple[int, bytes]]] = {}
         self.failed: dict[TaskId, TaskFailure] = {}
+        self.logs: dict[TaskId, str] = {}
         self.located: list[ObjectId] = []
         self.unfetched: list[ObjectId] = []
         self.started: list[TaskId] = []
@@ -86,6 +87,7 @@ class PlayedServer:
             self.finished[task] = [next(outputs) for _ in range(count)]
         for failure in update.failed:
             self.failed[failure.task] = failure
+        self.logs.update({note.task: note.logs for note in update.task_notes if note.logs})
         self.news.ring()
 
 

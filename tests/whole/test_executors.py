@@ -159,6 +159,29 @@ def test_an_executor_in_python_runs_beside_python_functions(
         assert task.output.fetch().load() == 4
 
 
+def test_what_an_executor_prints_is_in_the_logs_and_the_errors_of_its_tasks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    talking = tmp_path / "talking.py"
+    asked = '    spec = call["spec"]\n'
+    said = f"{asked}    print('asked for', spec['task_type'], flush=True)\n"
+    talking.write_text(WORDS.read_text().replace(asked, said))
+    commands = config(tmp_path, words=[sys.executable, str(talking)])
+    with session_of(tmp_path, commands) as session:
+        session.show_output()
+        task = Words(blob("one two"))
+        assert fetched(session, task) == [b"2"]
+        assert task.logs() == "asked for words/count\n"
+        failing = Task((), 1, task_type="words/no")
+        session.submit()
+        with pytest.raises(
+            TaskException, match="no task words/no\nIts stdout:\nasked for words/no"
+        ):
+            failing.wait()
+    assert "] asked for words/count\n" in capsys.readouterr().out
+
+
 def test_a_task_of_an_unknown_executor_fails_and_the_known_ones_are_named(tmp_path: Path) -> None:
     with session_of(tmp_path, config(tmp_path, words="words")) as session:
         Hello(blob("a"))
