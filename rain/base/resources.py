@@ -97,3 +97,6 @@ class Resources:
 
 
 ONE_CPU = Resources()
+
+NO_ROOM = Resources(-1)
+"""What a governor has that gets no tasks: not even a task that needs nothing fits."""

@@ -13,7 +13,7 @@ from rain.base.copies import STORED, CopyRow
 from rain.base.errors import InvariantError
 from rain.base.governors import GOVERNOR_FACTS
 from rain.base.ids import spell
-from rain.base.resources import Resources
+from rain.base.resources import NO_ROOM
 from rain.base.runs import RUN_FACTS, RunState
 from rain.base.states import TASK_FACTS, ObjectState, TaskRow
 from rain.graph import check_claims, check_references, planning
@@ -227,7 +227,7 @@ def _check_governor(graph: Graph, governor: Governor, found: list[str]) -> None:
         expect(task.assigned is governor, "{} is assigned to {}", task, task.assigned)
     facts = GOVERNOR_FACTS[governor.row]
     expect(governor.rests != facts.gets_tasks, "rests: {}", governor.rests)
-    offers = governor.offered if facts.gets_tasks else Resources(0)
+    offers = governor.offered if facts.gets_tasks else NO_ROOM
     expect(governor.resources == offers, "offers {}", governor.resources)
     expect(governor.cpus == offers.cpus, "offers {} cpus", governor.cpus)
     unstarted = [task for task in governor.assigned if task.row in _UNSTARTED]

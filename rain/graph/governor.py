@@ -12,7 +12,7 @@ from rain.base.address import Source
 from rain.base.errors import InvariantError
 from rain.base.governors import GOVERNOR_FACTS, GOVERNOR_MOVES, GovernorMove, GovernorRow
 from rain.base.ids import GovernorId, KindId
-from rain.base.resources import Resources
+from rain.base.resources import NO_ROOM, Resources
 from rain.graph.ready_queue import ReadyQueue
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Governor:
     id: GovernorId  # its incarnation
     number: int  # counts the governors that ever joined; breaks ties
     address: str  # how users see it, "host:port"; also where its data is read
-    resources: Resources  # what may be planned on now: no cpus while it rests
+    resources: Resources  # what may be planned on now: nothing while it rests
     heard: float = 0.0  # when it last said something
     clock: float = inf  # what is added to a time of its clock to get one of ours; inf: not known
     clock_seen: float = 0.0  # when that was looked at last
@@ -106,7 +106,7 @@ class Governor:
             raise InvariantError(f"{self!r} cannot move by {what.value!r}")
         self.row = end
         self.rests = not GOVERNOR_FACTS[end].gets_tasks
-        self.resources = Resources(0) if self.rests else self.offered
+        self.resources = NO_ROOM if self.rests else self.offered
         self.cpus = self.resources.cpus
 
     def __repr__(self) -> str:

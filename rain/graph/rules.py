@@ -14,6 +14,7 @@ from rain.graph.governor import Governor
 from rain.graph.task import Task
 
 RESOURCES = "resources"
+RESTS = "rests"
 
 
 def suits(kind: TaskKind, governor: Governor) -> bool:
@@ -46,6 +47,8 @@ def broken_rule(
     """The rule that planning the task there would break and a sentence about it, or None."""
     kind = task.kind
     needs = kind.resources
+    if governor.rests:
+        return RESTS, f"{task!r} cannot go to {governor!r}, which gets no tasks now"
     if not needs.fits(governor.resources):
         has = governor.resources.as_dict()
         return RESOURCES, f"{task!r} needs {needs.as_dict()}, but {governor!r} has only {has}"

@@ -8,6 +8,7 @@ from rain.base.errors import InvariantError
 from rain.base.failures import OnFailure
 from rain.base.governors import GovernorRow
 from rain.base.ids import ObjectId, TaskId
+from rain.base.resources import NO_ROOM
 from rain.base.runs import RunCause, RunState
 from rain.base.states import TaskRow, TaskState
 from rain.base.wire import Update
@@ -200,7 +201,7 @@ def test_one_that_rests_may_drain_and_does_not_go_on_when_its_rest_is_over() -> 
 
     s.world.turn(after=1000.0)
     assert s.node(0).row is GovernorRow.DRAINS
-    assert s.node(0).cpus == 0
+    assert s.node(0).resources == NO_ROOM
     with pytest.raises(InvariantError, match="cannot move by 'go on'"):
         s.node(0).go_on()
 

@@ -6,6 +6,7 @@ import pytest
 
 from rain.base.failures import SessionFailure
 from rain.base.ids import TaskId
+from rain.base.resources import NO_ROOM
 from rain.base.runs import RunCause, RunState
 from rain.base.states import TaskRow, TaskState
 from rain.base.wire import Update
@@ -74,7 +75,7 @@ def test_nothing_is_planned_on_a_governor_that_rests_and_people_are_told() -> No
     assert told.why == WHY
     assert s.world.task(tasks[0]).row is TaskRow.READY
     assert s.world.task(tasks[1]).row is TaskRow.ASSIGNED
-    assert s.node(0).cpus == 0
+    assert s.node(0).resources == NO_ROOM
     assert tasks[0] in [task.id for task in s.scripted.heard[-1].unplanned]
 
 
