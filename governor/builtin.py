@@ -26,9 +26,10 @@ from rain.governor.messages import (
     PassedOn,
     RunBuiltin,
 )
-from rain.governor.store import MEMORY_LIMIT, Store, remove
+from rain.governor.store import MEMORY_LIMIT, Store
 from rain.governor.warden import Warden
 from rain.rpc.background import Background
+from rain.stream.removing import remove
 
 if TYPE_CHECKING:
     from rain.governor.builtin_files import Job

@@ -19,7 +19,8 @@ from rain.governor.cbor_calls import Call, UncallableError
 from rain.governor.cbor_replies import AtPath, Inline, OtherObject, Result, SaidOutput
 from rain.governor.messages import Content, Failed, Made, Outputs, PassedOn, Stored
 from rain.governor.sandbox import BuiltinError, collect
-from rain.governor.store import Store, StoreError, remove
+from rain.governor.store import Store, StoreError
+from rain.stream.removing import remove
 
 
 class Exchange:

@@ -39,9 +39,10 @@ from rain.governor.messages import (
     StartExecutor,
     TakeBackCalls,
 )
-from rain.governor.store import Store, remove
+from rain.governor.store import Store
 from rain.governor.warden import Warden
 from rain.rpc.background import Background, in_a_thread
+from rain.stream.removing import remove
 
 if TYPE_CHECKING:
     from rain.governor.watching import Look

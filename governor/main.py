@@ -7,6 +7,7 @@ import secrets
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -19,8 +20,9 @@ from rain.base.errors import StartError
 from rain.base.ids import GovernorId
 from rain.common.secret_file import keep_secret
 from rain.daemon import garbage, lifetime, logs, program, sampling
-from rain.daemon.folders import default_log_folder, default_work_folder, make_folder
+from rain.daemon.folders import default_log_folder, make_folder
 from rain.daemon.readiness import Readiness
+from rain.daemon.work_folder import WorkFolder, remove_abandoned
 from rain.governor.arrivals import PYTHON
 from rain.governor.builtin import Builtins
 from rain.governor.cutting import Printed, keep_cutting
@@ -33,12 +35,12 @@ from rain.governor.reactor import Reactor
 from rain.governor.sampler import keep_sampling
 from rain.governor.service import Service
 from rain.governor.settings import GovernorSettings
-from rain.governor.store import Store, remove
+from rain.governor.store import Store
 from rain.governor.uplink import Uplink
 from rain.governor.warden import Warden
-from rain.governor.work_folder import WorkFolder
+from rain.governor.work_folder import Parts
 from rain.governor.zero import ZeroService
-from rain.rpc.background import Background
+from rain.rpc.background import Background, in_a_thread
 from rain.rpc.governor_endpoint import Upstream, connect_governor
 from rain.rpc.handlers import Resumes
 from rain.rpc.streams import GovernorStreams
@@ -91,9 +93,12 @@ async def _govern(
 ) -> int | None:
     background = Background(nursery)
     executor_logs = make_folder(logs_in / "executors", "log folder")
-    folder = WorkFolder.make(settings.work_folder or default_work_folder("governor"))
-    warden = Warden(folder.root, background)
+    work = WorkFolder.make(settings.work_folder, "governor")
+    warden = Warden(work.path, background)
     try:
+        folder = Parts.make(work)
+        if settings.work_folder is None:
+            background.start(in_a_thread, partial(remove_abandoned, log))
         store = Store(folder.data)
         reactor = Reactor(
             settings.resources,
@@ -141,9 +146,10 @@ async def _govern(
                 await wind_down(service, fetcher, executors, processes)
     finally:
         try:
-            remove(folder.root)
+            work.remove()
         except OSError as error:
-            log.warning("work folder not removed", folder=str(folder.root), reason=str(error))
+            log.warning("work folder not removed", folder=str(work.path), reason=str(error))
+        work.let_go()
         warden.close()
 
 

@@ -11,6 +11,7 @@ from collections import deque
 
 from attrs import Factory, define
 
+from rain.base import numbering
 from rain.base.errors import ProtocolError
 from rain.base.wire import Orders, Update
 
@@ -27,15 +28,9 @@ class Numbers:
 
     def is_new(self, orders: Orders) -> bool:
         """Takes note of the number of orders; whether they were not applied before."""
-        number = orders.number
-        if not number:
-            return True
-        if number <= self.heard:
-            return False
-        if number > self.heard + 1:
-            raise ProtocolError(f"the orders {number} have come after the orders {self.heard}")
-        self.heard = number
-        return True
+        new = numbering.is_new(orders.number, self.heard, "the batch of orders")
+        self.heard = max(self.heard, orders.number)
+        return new
 
     def stamp(self, update: Update, *, news: bool) -> None:
         """Says on an update what was heard; numbers and keeps it if it tells any news."""

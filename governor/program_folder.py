@@ -18,7 +18,8 @@ from rain.governor.messages import Made, Outputs
 from rain.governor.printed import Said, tail
 from rain.governor.program import Program
 from rain.governor.sandbox import collect, copy_to, inside, link_to
-from rain.governor.store import MEMORY_LIMIT, remove
+from rain.governor.store import MEMORY_LIMIT
+from rain.stream.removing import remove
 
 STDIN = "+in"
 STDOUT = "+out"

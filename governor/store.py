@@ -20,6 +20,7 @@ from rain.governor.messages import Stored
 from rain.stream.archive import Archive, ChangedError, receive_folder
 from rain.stream.copying import copy_bytes
 from rain.stream.protocol import SharedPlace
+from rain.stream.removing import make_folders_writable, remove
 from rain.stream.sockets import receive_file
 from rain.stream.unpacking import extract
 
@@ -292,19 +293,10 @@ def _link_tree(source: Path, target: Path) -> None:
             (target / entry.name).hardlink_to(entry)
 
 
-def remove(path: Path) -> None:
-    """Removes a file or a folder with its contents, even if read-only; missing ones are ignored."""
-    if path.is_dir() and not path.is_symlink():
-        _make_folders_writable(path)
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
-
-
 def _copy(source: Path, target: Path) -> None:
     if source.is_dir():
         shutil.copytree(source, target, symlinks=True)
-        _make_folders_writable(target)
+        make_folders_writable(target)
     else:
         shutil.copyfile(source, target)
         target.chmod(stat.S_IMODE(source.stat().st_mode) | stat.S_IWUSR)
@@ -317,10 +309,3 @@ def _make_read_only(path: Path) -> None:
         for entry in path.iterdir():
             _make_read_only(entry)
     path.chmod(stat.S_IMODE(path.stat().st_mode) & ~_WRITE)
-
-
-def _make_folders_writable(path: Path) -> None:
-    path.chmod(stat.S_IMODE(path.stat().st_mode) | stat.S_IRWXU)
-    for entry in path.iterdir():
-        if entry.is_dir() and not entry.is_symlink():
-            _make_folders_writable(entry)

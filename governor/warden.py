@@ -33,7 +33,11 @@ for round in 1 2 3 4 5 6 7 8 9 10; do
         kill -s KILL "${process%/environ}"
     done
 done
-chmod -R u+rwx -- "$1" && rm -rf -- "$1"
+# What was killed just now may still make or remove something there.
+for round in 1 2 3 4 5 6 7 8 9 10; do
+    chmod -R u+rwx -- "$1"
+    rm -rf -- "$1" && break
+done
 """
 
 

@@ -1,7 +1,4 @@
-"""The governor's work folder: stored data, executors, and runs of programs.
-
-It must not exist before, because everything in it is removed at the end.
-"""
+"""The parts of a governor's work folder: stored data, executors, and runs of programs."""
 
 from __future__ import annotations
 
@@ -9,11 +6,11 @@ from pathlib import Path
 
 from attrs import frozen
 
-from rain.daemon.folders import make_work_folder
+from rain.daemon.work_folder import WorkFolder
 
 
 @frozen
-class WorkFolder:
+class Parts:
     """The paths of the parts of the folder."""
 
     root: Path
@@ -31,9 +28,9 @@ class WorkFolder:
         return self.root / "executors" / "work"
 
     @staticmethod
-    def make(path: Path) -> WorkFolder:
-        """Creates the folder and its parts; raises `StartError` if it cannot."""
-        folder = WorkFolder(make_work_folder(path))
-        for part in (folder.data, folder.runs, folder.executors):
+    def make(folder: WorkFolder) -> Parts:
+        """Creates the parts."""
+        parts = Parts(folder.path)
+        for part in (parts.data, parts.runs, parts.executors):
             part.mkdir(parents=True)
-        return folder
+        return parts

@@ -1,11 +1,9 @@
-"""Files and folders of entries: linked where that works, else copied, and removed as a whole."""
+"""Files and folders of entries: linked where that works, else copied."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import stat
-from contextlib import suppress
 from pathlib import Path
 
 from rain.stream.copying import copy_bytes
@@ -53,24 +51,6 @@ def _copy(source: Path, target: Path, rights: int) -> None:
         copy_bytes(read.fileno(), written.fileno(), status.st_size)
         executable = (rights & 0o444) >> 2 if status.st_mode & _ANY_EXECUTE else 0
         os.fchmod(written.fileno(), rights & ~_WRITE | executable)
-
-
-def remove(path: Path) -> None:
-    """Removes a file, or a folder with its contents; what is gone already is ignored."""
-    try:
-        path.unlink()
-    except FileNotFoundError:
-        return
-    except (IsADirectoryError, PermissionError):
-        if not path.is_dir():
-            raise
-        for folder, folders, _ in os.walk(path):
-            for name in (".", *folders):
-                inner = Path(folder, name)
-                if not inner.is_symlink():
-                    with suppress(PermissionError):  # another user's; rmtree says if it matters
-                        inner.chmod(stat.S_IMODE(inner.stat().st_mode) | stat.S_IRWXU)
-        shutil.rmtree(path)
 
 
 def size_of(path: Path) -> int:

@@ -24,6 +24,7 @@ from rain.cache.errors import CacheError, DamagedError
 from rain.cache.journal import Journal
 from rain.cache.limits import Limit
 from rain.cache.places import Place
+from rain.stream.removing import remove
 
 DAMAGED = "its entry was damaged"
 
@@ -123,7 +124,7 @@ class CacheFolder:
         except OSError as error:
             raise CacheError(f"{self.place.path}: {error.strerror}") from None
         finally:
-            files.remove(new)
+            remove(new)
 
     def _kept(self, output: Output) -> KeptOutput:
         content = output.content
@@ -164,4 +165,4 @@ class CacheFolder:
         gone = self.place.path / "new" / f"gone-{secrets.token_hex(8)}"
         with suppress(OSError):  # somebody else has done it, or only the owner may
             path.rename(gone)
-            files.remove(gone)
+            remove(gone)

@@ -21,6 +21,7 @@ from rain.cache import files
 from rain.cache.errors import CacheError
 from rain.cache.journal import shorten
 from rain.cache.places import Place
+from rain.stream.removing import remove
 
 PART_OF_THE_DISK = 10
 """Without another limit a cache may have a tenth of its disk."""
@@ -107,7 +108,7 @@ def evict(place: Place, path: Path) -> bool:
     gone = place.path / "new" / f"gone-{secrets.token_hex(8)}"
     try:
         path.rename(gone)
-        files.remove(gone)
+        remove(gone)
     except OSError:  # another one has removed it, or it belongs to a user who lets nobody do so
         return False
     return True
@@ -119,7 +120,7 @@ def tidy(place: Place) -> None:
     for path in (place.path / "new").iterdir():
         with suppress(OSError):  # as above
             if path.lstat().st_mtime < oldest:
-                files.remove(path)
+                remove(path)
     for path in (place.path / "journals").iterdir():
         with suppress(OSError):
             shorten(path, place)

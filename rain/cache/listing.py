@@ -8,11 +8,11 @@ from pathlib import Path
 from attrs import frozen
 
 from rain.base.caching import Parts
-from rain.cache import files
 from rain.cache.entries import decode
 from rain.cache.errors import DamagedError
 from rain.cache.limits import entries_of, evict, tidy
 from rain.cache.places import Place
+from rain.stream.removing import remove
 
 DAMAGED = "(damaged)"
 """Stands for the name of an entry that cannot be read."""
@@ -86,5 +86,5 @@ def clear(place: Place, name: str = "") -> Gone:
     gone = trim(place, -1, name)
     if not name:
         for path in (place.path / "journals").iterdir():
-            files.remove(path)
+            remove(path)
     return gone

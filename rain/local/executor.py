@@ -31,12 +31,13 @@ from rain.executor.printed import with_printed
 from rain.governor.answers import AnswerReader, adopt_all
 from rain.governor.calls import calls_frame, drop_frame
 from rain.governor.messages import CallExecutor, CallsDone, CallWaits, DropCached, Event
-from rain.governor.store import Store, remove
+from rain.governor.store import Store
 from rain.local.clock import DURATION, Steps
 from rain.local.errors import keeping_frames
 from rain.local.interrupts import Interrupts
 from rain.local.modules import OwnModules
 from rain.local.printed import Written, keeping_printed
+from rain.stream.removing import remove
 
 STACK = 700
 """How many more frames a call may have than the one that waits for it."""

@@ -6,6 +6,7 @@ import os
 import socket
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 
 import trio
@@ -14,12 +15,9 @@ from structlog.typing import FilteringBoundLogger
 from rain.base.admission import http_url
 from rain.base.errors import StartError
 from rain.daemon import garbage, lifetime, logs, memory, program, sampling
-from rain.daemon.folders import (
-    default_log_folder,
-    default_work_folder,
-    make_folder,
-    make_work_folder,
-)
+from rain.daemon.folders import default_log_folder, make_folder
+from rain.daemon.work_folder import WorkFolder, remove_abandoned
+from rain.rpc.background import in_a_thread
 from rain.rpc.server_endpoint import listen
 from rain.scheduler.api import Scheduler
 from rain.server.clock import Clock
@@ -93,6 +91,8 @@ async def _serve(
         )
         stack.callback(listener.close)
         nursery.start_soon(service.turns.run)
+        if settings.work_folder is None and journal is None:
+            nursery.start_soon(in_a_thread, partial(remove_abandoned, log))
         http = None
         if settings.http is not None and history is not None and settings.on_demand:
             service.links.on_demand = DashboardOnDemand(
@@ -148,8 +148,9 @@ def _make_service(
         header = Header(settings.scheduler, settings.reactor, state.graph.last_session)
         recorder = stack.enter_context(Recorder.create(settings.record, header))
     if journal is None:
-        work = make_work_folder(settings.work_folder or default_work_folder("server"))
-        uploads, writer = Spool(work), None
+        work = WorkFolder.make(settings.work_folder, "server")
+        stack.callback(work.let_go)
+        uploads, writer = Spool(work.path), None
     else:
         uploads, writer = journal.uploads, journal.begin()
         stack.callback(writer.close)

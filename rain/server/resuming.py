@@ -12,6 +12,7 @@ is void, and it joins as a new one.
 
 from __future__ import annotations
 
+from rain.base import numbering
 from rain.base.errors import ProtocolError
 from rain.base.wire import Orders, Update
 from rain.graph.governor import Governor
@@ -41,15 +42,9 @@ def is_new(governor: Governor, update: Update) -> bool:
     """Takes note of the numbers of an update; whether it was not applied before."""
     if update.heard:
         hear(governor, update.heard)
-    number = update.number
-    if not number:
-        return True
-    if number <= governor.applied:
-        return False
-    if number > governor.applied + 1:
-        raise ProtocolError(f"its update {number} has come after its update {governor.applied}")
-    governor.applied = number
-    return True
+    new = numbering.is_new(update.number, governor.applied, "its update")
+    governor.applied = max(governor.applied, update.number)
+    return new
 
 
 def why_not(governor: Governor | None, heard: int, told: int) -> str:

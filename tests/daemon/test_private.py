@@ -13,8 +13,9 @@ import pytest
 from attrs import frozen
 
 from rain.base.errors import StartError
-from rain.daemon.folders import default_work_folder, make_folder, make_work_folder
+from rain.daemon.folders import make_folder
 from rain.daemon.private import objection, objection_above, private_folder, temporary_folder
+from rain.daemon.work_folder import WorkFolder
 
 ME, ROOT, OTHER = 1000, 0, 65534
 
@@ -69,7 +70,7 @@ def test_a_private_folder_that_is_a_link_is_refused_by_name(tmp_path: Path) -> N
 def test_log_and_work_folders_that_are_made_are_closed_to_others(tmp_path: Path) -> None:
     for made in (
         make_folder(tmp_path / "logs", "log folder"),
-        make_work_folder(tmp_path / "work"),
+        WorkFolder.make(tmp_path / "work", "governor").path,
     ):
         assert stat.S_IMODE(made.stat().st_mode) == 0o700
 
@@ -128,4 +129,4 @@ def test_what_others_put_in_the_place_of_my_folder_is_refused_by_name(
         mine.symlink_to(tmp_path)
         reason = "symbolic link"
     with pytest.raises(StartError, match=rf"{reason}.*remove it, or set TMPDIR"):
-        default_work_folder("server")
+        WorkFolder.make(None, "server")

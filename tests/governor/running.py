@@ -21,6 +21,7 @@ from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.resources import ONE_CPU, Resources
 from rain.base.wire import Orders, PrintedLines, TaskFailure, Update
 from rain.daemon import program
+from rain.daemon.work_folder import WorkFolder
 from rain.governor.builtin import Builtins
 from rain.governor.cancelling import GRACE
 from rain.governor.executor_process import Places
@@ -30,9 +31,9 @@ from rain.governor.main import wind_down
 from rain.governor.pool_settings import PoolSettings
 from rain.governor.reactor import Reactor
 from rain.governor.service import Service
-from rain.governor.store import Store, remove
+from rain.governor.store import Store
 from rain.governor.warden import Warden
-from rain.governor.work_folder import WorkFolder
+from rain.governor.work_folder import Parts
 from rain.rpc.background import Background
 from rain.rpc.codec import through_the_wire
 from rain.stream.protocol import NOBODY
@@ -96,7 +97,7 @@ class Running:
 
     def __init__(
         self,
-        folder: WorkFolder,
+        folder: Parts,
         service: Service,
         server: PlayedServer,
         executors: Executors,
@@ -248,7 +249,8 @@ def governed(
     """Runs a scenario with a governor; afterwards nothing of it is left."""
 
     async def main() -> int:
-        folder = WorkFolder.make(tmp_path / "work")
+        work = WorkFolder.make(tmp_path / "work", "governor")
+        folder = Parts.make(work)
         logs = tmp_path / "logs"
         logs.mkdir()
         store = Store(folder.data)
@@ -283,7 +285,7 @@ def governed(
                     await wind_down(service, fetcher, executors, processes)
             warden.close()
             nursery.cancel_scope.cancel()
-        remove(folder.root)
+        work.remove()
         return 0
 
     before = open_descriptors()

@@ -351,6 +351,9 @@ def test_orders_that_make_no_sense_end_a_governor_whose_connection_was_cut_meanw
         governor.service.resumes()
         # then: it does not resume, though nobody tells it of the end of that connection again
         await governor.service.ended()
-        assert "the orders 2 have come after the orders 0" in governor.service.lost_server
+        assert (
+            "the batch of orders 2 has come after the batch of orders 0"
+            in governor.service.lost_server
+        )
 
     governed(tmp_path, scenario)

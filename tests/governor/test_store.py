@@ -7,7 +7,7 @@ import pytest
 
 from rain.common.fs import pack_directory
 from rain.governor.messages import Stored
-from rain.governor.store import MEMORY_LIMIT, Store, StoreError, remove
+from rain.governor.store import MEMORY_LIMIT, Store, StoreError
 from rain.stream.protocol import SharedPlace
 from tests.support.filesystems import another_filesystem
 
@@ -122,10 +122,6 @@ def test_deleted_files_and_folders_are_gone(store: Store, tmp_path: Path) -> Non
     folder = store.adopt(a_folder(tmp_path / "original")).file
     store.delete([file, folder, 99])
     assert list(store.folder.iterdir()) == []
-
-
-def test_removing_what_is_gone_is_no_mistake(tmp_path: Path) -> None:
-    remove(tmp_path / "gone")
 
 
 def test_a_file_of_a_store_on_another_filesystem_is_copied(tmp_path: Path) -> None:

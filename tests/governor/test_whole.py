@@ -18,9 +18,9 @@ from rain.base.ids import SessionId
 from rain.base.resources import Resources
 from rain.base.wire import Orders
 from rain.client import Client, ConnectionException, RainException, blob, remote, tasks
+from rain.daemon.work_folder import WorkFolder
 from rain.governor.main import run_governor
 from rain.governor.settings import GovernorSettings
-from rain.governor.work_folder import WorkFolder
 from rain.governor.zero import ZeroService
 from rain.rpc.background import Background
 from tests.governor.running import PlayedServer, is_alive
@@ -193,7 +193,7 @@ def test_a_work_folder_that_exists_is_not_touched(tmp_path: Path) -> None:
 def test_a_work_folder_that_cannot_be_made_is_refused_by_its_path(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StartError, match=r"the work folder .*file/work cannot be made"):
-        WorkFolder.make(tmp_path / "file" / "work")
+        WorkFolder.make(tmp_path / "file" / "work", "governor")
 
 
 def test_a_lingering_time_that_is_no_number_is_refused(

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,8 @@ from rain.common.secret_file import make_secret_file
 from rain.scheduler.horizon import HorizonScheduler
 from rain.server.messages import Effect, OrderGovernor
 from rain.server.recording import Recording, replay
-from tests.whole.daemons import END_SECONDS, governor, server
+from tests.support.waiting import until_now
+from tests.whole.daemons import END_SECONDS, children, daemon, governor, server
 
 pytestmark = pytest.mark.whole
 
@@ -55,6 +57,29 @@ def sum_of(client: Client, numbers: range) -> int:
         session.submit()
         total: int = first.output.fetch().load()
         return total
+
+
+def test_what_killed_programs_have_left_on_the_disk_goes_with_the_next_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:  # other users may use it, too
+        monkeypatch.setenv("TMPDIR", name)
+        first, second = Path(name) / "first", Path(name) / "second"
+        first.mkdir()
+        second.mkdir()
+        place = Path(name) / f"rain-{os.geteuid()}" / "work"
+        with (
+            server(first) as killed_server,
+            daemon(first, "governor", "governor", killed_server.address) as killed_governor,
+        ):
+            for pid in (*children(killed_governor.process.pid), killed_governor.process.pid):
+                os.kill(pid, signal.SIGKILL)  # its warden cannot clean up, either
+            killed_server.kill()
+        left = set(place.iterdir())
+        assert len(left) == 2
+        with server(second) as other, daemon(second, "other", "governor", other.address):
+            until_now(lambda: not left & set(place.iterdir()))
+        assert not list(place.iterdir())
 
 
 def test_a_server_and_its_governor_end_in_order_by_a_signal(tmp_path: Path) -> None:

@@ -1,0 +1,15 @@
+"""Messages with numbers: after a cut they may come twice, and none may be missing."""
+
+from __future__ import annotations
+
+from rain.base.errors import ProtocolError
+
+
+def is_new(number: int, last: int, what: str) -> bool:
+    """Whether a message was not applied before, of which the last one that was has this number.
+
+    Those without a number (0) are not said again, so they are always new.
+    """
+    if number > last + 1:
+        raise ProtocolError(f"{what} {number} has come after {what} {last}")
+    return not number or number > last

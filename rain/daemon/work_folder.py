@@ -1,0 +1,130 @@
+"""Work folders: each belongs to the process that holds its lock, and goes with it.
+
+A program removes its work folder at its end. One that was killed cannot, but the kernel lets go its
+lock. So programs that start remove the folders that nobody holds any more: those that had a default
+place, and the one in the place where their own shall be.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+from pathlib import Path
+
+from attrs import define
+from structlog.typing import FilteringBoundLogger
+
+from rain.base.errors import StartError
+from rain.daemon.private import ONLY_OWNER, objection_to_file, private_folder, temporary_folder
+from rain.stream.removing import remove
+
+LOCK = ".rain-work-folder"
+"""The file that is locked. Nobody removes a folder without it, which may be a user's."""
+
+
+@define(eq=False)
+class WorkFolder:
+    """A folder that nobody else uses, until it is removed or this process ends."""
+
+    path: Path
+    _lock: int | None  # None where the filesystem has no locks: such a folder stays after a kill
+
+    @staticmethod
+    def make(path: Path | None, program: str) -> WorkFolder:
+        """Creates the folder, by default in a new place; only this user can access it."""
+        if path is None:
+            # A unique name, because pids are reused.
+            return _make(_place() / f"{program}{_host()}{os.getpid()}-{os.urandom(4).hex()}")
+        # A link counts as existing even if it is broken.
+        if os.path.lexists(path):
+            abandoned = _take_over(path)
+            if abandoned is None:
+                raise StartError(
+                    f"the work folder {path} exists already; choose a new one, because it is"
+                    " removed at the end"
+                )
+            abandoned.remove()
+        return _make(path)
+
+    def remove(self) -> None:
+        """Removes the folder with all that is in it."""
+        # The lock goes last, so that a removal that is interrupted can be taken up again.
+        for entry in list(self.path.iterdir()):
+            if entry.name != LOCK:
+                remove(entry)
+        remove(self.path)
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Leaves the folder to the next program, if it is still there; twice is once."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def remove_abandoned(log: FilteringBoundLogger) -> None:
+    """Removes the folders in default places of programs of this machine that were killed."""
+    for path in _place().iterdir():
+        # On another machine, which has the same disk, the locks of this one may be unknown.
+        abandoned = _take_over(path) if _host() in path.name else None
+        if abandoned is None:
+            continue
+        try:
+            abandoned.remove()
+            log.info("the work folder of a program that was killed is removed", folder=str(path))
+        except OSError as error:
+            log.warning("work folder not removed", folder=str(path), reason=str(error))
+        finally:
+            abandoned.let_go()
+
+
+def _place() -> Path:
+    return private_folder(temporary_folder() / "work")
+
+
+def _host() -> str:
+    return f"-{socket.gethostname()}-"
+
+
+def _make(path: Path) -> WorkFolder:
+    try:
+        path.mkdir(mode=ONLY_OWNER, parents=True)
+        path = path.resolve()
+        return WorkFolder(path, _new_lock(path))
+    except OSError as error:
+        raise StartError(
+            f"the work folder {path} cannot be made: {error.strerror}; choose another one"
+        ) from None
+
+
+def _new_lock(folder: Path) -> int | None:
+    """The lock of a new folder; it has its name once it is held, so that nobody takes it over."""
+    new = folder / f"{LOCK}.new"
+    lock = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        new.unlink()
+        return None
+    new.rename(folder / LOCK)
+    return lock
+
+
+def _take_over(path: Path) -> WorkFolder | None:
+    """The folder if it is one that nobody holds any more; it is then held here."""
+    try:
+        lock = os.open(path / LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        found = os.fstat(lock)
+        # Without a name it was removed just now.
+        if found.st_nlink and not objection_to_file(found, os.geteuid()):
+            return WorkFolder(path, lock)
+    except OSError:  # it is held, or the filesystem has no locks
+        pass
+    os.close(lock)
+    return None

@@ -1,0 +1,148 @@
+"""Work folders go with the process that holds them, however it ends."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import structlog
+
+from rain.base.errors import StartError
+from rain.daemon import work_folder
+from rain.daemon.work_folder import LOCK, WorkFolder, remove_abandoned
+from rain.stream.removing import remove
+
+_HOLD = """
+import sys, time
+from pathlib import Path
+from rain.daemon.work_folder import WorkFolder
+held = WorkFolder.make(Path(sys.argv[1]) if sys.argv[1] else None, "governor")
+inner = held.path / "data" / "folder"
+inner.mkdir(parents=True)
+(inner / "file").write_bytes(b"data")
+inner.chmod(0o500)
+print(held.path, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def temporary() -> Iterator[Path]:
+    """A temporary folder that other users could use, too."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        yield Path(name)
+
+
+def holder(temporary: Path, path: str = "") -> tuple[subprocess.Popen[bytes], Path]:
+    """A process with a work folder that has something in it."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", _HOLD, path],
+        env={**os.environ, "TMPDIR": str(temporary)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    return process, Path(process.stdout.readline().decode().strip())
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+
+@pytest.fixture
+def killed(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder in its default place of a process that was killed."""
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    process, folder = holder(temporary)
+    end(process)
+    assert (folder / "data" / "folder" / "file").exists()
+    return folder
+
+
+def tidy() -> None:
+    remove_abandoned(structlog.get_logger())
+
+
+def test_the_folder_of_a_killed_process_goes_with_the_next_start(killed: Path) -> None:
+    tidy()
+    assert not killed.exists()
+
+
+def test_a_folder_that_is_in_use_stays(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    process, folder = holder(temporary)
+    mine = WorkFolder.make(None, "server")
+    tidy()
+    assert (folder / "data" / "folder" / "file").exists()
+    assert mine.path.exists()
+    mine.remove()
+    assert not mine.path.exists()
+    end(process)
+
+
+def test_a_removal_that_was_interrupted_is_taken_up(
+    killed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(path: Path) -> None:
+        if path == killed:
+            raise OSError("interrupted")
+        remove(path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(work_folder, "remove", interrupted)
+        tidy()
+    assert [path.name for path in killed.iterdir()] == [LOCK]
+    tidy()
+    assert not killed.exists()
+
+
+def test_folders_of_other_machines_and_of_nobody_stay(killed: Path) -> None:
+    elsewhere = killed.rename(str(killed).replace(f"-{socket.gethostname()}-", "-elsewhere-"))
+    unknown = killed.with_name(f"governor-{socket.gethostname()}-unknown")
+    unknown.mkdir()
+    tidy()
+    assert elsewhere.exists()
+    assert unknown.exists()
+
+
+def test_a_killed_process_does_not_keep_its_place(temporary: Path) -> None:
+    place = temporary / "work"
+    process, _ = holder(temporary, str(place))
+    with pytest.raises(StartError, match="work exists already; choose a new one"):
+        WorkFolder.make(place, "governor")
+    end(process)
+    folder = WorkFolder.make(place, "governor")
+    assert [path.name for path in place.iterdir()] == [LOCK]
+    folder.remove()
+
+
+def test_a_folder_of_a_user_is_not_touched(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "precious").touch()
+    with pytest.raises(StartError, match="exists already"):
+        WorkFolder.make(tmp_path / "work", "governor")
+    assert (tmp_path / "work" / "precious").exists()
+
+
+def test_where_there_are_no_locks_a_folder_is_nobodys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unsupported(*_: object) -> None:
+        raise OSError("Function not implemented")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(fcntl, "flock", unsupported)
+        folder = WorkFolder.make(tmp_path / "work", "governor")
+    with pytest.raises(StartError, match="exists already"):
+        WorkFolder.make(tmp_path / "work", "governor")
+    folder.remove()
+    assert not (tmp_path / "work").exists()
