@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
+from contextlib import suppress
 from pathlib import Path
 
 from attrs import define
@@ -48,11 +49,12 @@ class WorkFolder:
         return _make(path)
 
     def remove(self) -> None:
-        """Removes the folder with all that is in it."""
+        """Removes the folder with all that is in it; what is gone already is ignored."""
         # The lock goes last, so that a removal that is interrupted can be taken up again.
-        for entry in list(self.path.iterdir()):
-            if entry.name != LOCK:
-                remove(entry)
+        with suppress(FileNotFoundError):
+            for entry in self.path.iterdir():
+                if entry.name != LOCK:
+                    remove(entry)
         remove(self.path)
         self.let_go()
 
