@@ -39,7 +39,8 @@ def test_what_vanishes_meanwhile_is_no_mistake(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = a_folder(tmp_path / "folder")
-    really, rounds = shutil.rmtree, []
+    really = shutil.rmtree
+    rounds: list[Path] = []
 
     def overtaken(path: Path) -> None:
         rounds.append(path)
