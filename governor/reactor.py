@@ -44,6 +44,9 @@ from rain.governor.pool_settings import PoolSettings
 from rain.governor.progress import look_around
 from rain.governor.state import State
 
+MUCH = 1024 * 1024
+"""Bytes of lingering objects for which the disk is asked before each turn how much it has left."""
+
 HEARTBEAT = 2.0
 """Seconds without news after which the governor sends a heartbeat."""
 
@@ -68,7 +71,10 @@ class Reactor:
         self._after_turn: Callable[[State], None] | None = check if checking else None
 
     def turn(self, now: float, events: Sequence[Event], free: float = inf) -> list[Effect]:
-        """Applies the events and returns the effects; the store's disk has `free` bytes left."""
+        """Applies the events and returns the effects; the store's disk has `free` bytes left.
+
+        It need only be asked while `lingers_much`.
+        """
         state = self.state
         objects, pool, outbox = state.objects, state.pool, state.outbox
         state.now = objects.now = pool.now = now
@@ -82,7 +88,7 @@ class Reactor:
                 self._apply(event)
         if objects.lingering.expiry <= now:
             objects.expire()
-        if objects.lingering:
+        if free != objects.lingering.free:
             objects.heed(free)
         if objects.queue:
             objects.start_fetches()
@@ -114,9 +120,9 @@ class Reactor:
         )
 
     @property
-    def lingers(self) -> bool:
-        """Whether any object lingers here."""
-        return bool(self.state.objects.lingering)
+    def lingers_much(self) -> bool:
+        """Whether what lingers here could fill a disk."""
+        return self.state.objects.lingering.bytes >= MUCH
 
     @property
     def numbers(self) -> Numbers:

@@ -207,7 +207,7 @@ class Service(Parting):
         events, self._events = self._events, []
         if self._watcher is not None:
             self._watcher.flush()
-        free = self._store.free() if self._reactor.lingers else inf
+        free = self._store.free() if self._reactor.lingers_much else inf
         try:
             effects = self._reactor.turn(time.monotonic(), events, free)
         except ProtocolError as error:  # orders were applied in part: no turn may follow

@@ -118,7 +118,7 @@ def _control(handler: ControlHandler) -> Offered:
             whole = join_orders(parts)
             parts.clear()
             handler.order(whole)
-        call.acknowledge()  # the next update takes it along, if only a sign of life
+        call.acknowledge()
 
     def report(_: None, call: IncomingCall) -> None:
         call.answer({"report": write_governor_report(handler.report())})

@@ -12,7 +12,9 @@ from rain.rpc.interface import Fields, Interface, Method
 class Returner(Protocol):
     """Sends what a call returns (`rain.rpc.peer.Peer`)."""
 
-    def return_results(self, call: IncomingCall, results: Fields, *, soon: bool) -> None: ...
+    def return_results(self, call: IncomingCall, results: Fields) -> None: ...
+
+    def acknowledge(self, call: IncomingCall, results: Fields) -> None: ...
 
     def return_failure(self, call: IncomingCall, reason: str, kind: str) -> None: ...
 
@@ -24,13 +26,23 @@ class IncomingCall:
     comes later goes nowhere.
     """
 
-    __slots__ = ("_returner", "given", "held_back", "id", "is_open", "method", "on_give_up")
+    __slots__ = (
+        "_returner",
+        "given",
+        "held_back",
+        "id",
+        "is_acknowledged",
+        "is_open",
+        "method",
+        "on_give_up",
+    )
 
     def __init__(self, returner: Returner, call_id: int) -> None:
         self._returner = returner
         self.id = call_id
         self.method: Method | None = None
         self.is_open = True  # neither answered nor given up
+        self.is_acknowledged = False  # its results wait for others
         self.on_give_up: Callable[[], object] | None = None
         self.given: Mapping[int, Offered] | None = None
         """The objects in the results by the places of their pointers, once it is answered."""
@@ -40,12 +52,13 @@ class IncomingCall:
     def answer(self, results: Fields | None = None) -> None:
         """Returns these results."""
         if self._close():
-            self._returner.return_results(self, results or {}, soon=True)
+            self._returner.return_results(self, results or {})
 
     def acknowledge(self, results: Fields | None = None) -> None:
-        """Returns these results with whatever is said next: nobody waits for them."""
+        """Returns these results some time, together with others: nobody waits for them."""
         if self._close():
-            self._returner.return_results(self, results or {}, soon=False)
+            self.is_acknowledged = True
+            self._returner.acknowledge(self, results or {})
 
     def fail(self, reason: str, kind: str = "failed") -> None:
         """Returns an exception, as Cap'n Proto calls it."""

@@ -13,6 +13,10 @@ from rain.rpc.objects import Exports, opened
 from rain.rpc.offered import IncomingCall, Offered
 from rain.rpc.protocol import shortened
 
+TOGETHER = 16
+"""As many answers for which nobody waits are said at once: each is a message to be written and
+read, mostly while somebody waits for another one."""
+
 OPEN_CALLS_LIMIT = 100_000
 """Calls of the other side that are not answered, or whose answers it has not finished with."""
 
@@ -37,6 +41,7 @@ class Serving:
         self._exports = exports
         self._bootstrap = bootstrap
         self._answers: dict[int, IncomingCall] = {}
+        self._acknowledged: list[tuple[IncomingCall, Fields]] = []  # and not answered yet
 
     def called(self, call: Fields) -> None:
         """A call of an object, or of a result that may not be there yet."""
@@ -61,9 +66,10 @@ class Serving:
 
     def finished(self, finish: Fields) -> None:
         """The other side is done with an answer, or does not wait for it any more."""
-        answer = self._answers.pop(finish["questionId"], None)
-        if answer is None:  # it has returned meanwhile
+        answer = self._answers.get(finish["questionId"])
+        if answer is None or answer.is_acknowledged:  # it has returned meanwhile, or will
             return
+        del self._answers[answer.id]
         if answer.is_open:
             answer.give_up()
             self._say({"return": {"answerId": answer.id, "canceled": None, "noFinishNeeded": True}})
@@ -76,9 +82,19 @@ class Serving:
         for answer in list(self._answers.values()):
             answer.give_up()
         self._answers.clear()
+        self._acknowledged.clear()
 
-    def return_results(self, call: IncomingCall, results: Fields, *, soon: bool) -> None:
-        """Answers a call, or with what is said next."""
+    def acknowledge(self, call: IncomingCall, results: Fields) -> None:
+        """Answers a call together with others, and with what is said next."""
+        self._acknowledged.append((call, results))
+        if len(self._acknowledged) >= TOGETHER:
+            together, self._acknowledged = self._acknowledged, []
+            for acknowledged, its_results in together:
+                acknowledged.is_acknowledged = False
+                self.return_results(acknowledged, its_results, self._say_later)
+
+    def return_results(self, call: IncomingCall, results: Fields, say: Say | None = None) -> None:
+        """Answers a call."""
         method = call.method
         if method is None:
             raise InvariantError("a call is answered before its method is known")
@@ -93,7 +109,7 @@ class Serving:
             results, table = self._exports.lend_all(results, method.gives)
         content = (method.results, results)
         outcome = {"results": {"content": content, "capTable": table}}
-        self._return(call, outcome, given, self._say if soon else self._say_later)
+        self._return(call, outcome, given, say or self._say)
 
     def return_failure(self, call: IncomingCall, reason: str, kind: str) -> None:
         """Answers a call with an exception."""

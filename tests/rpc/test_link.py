@@ -16,6 +16,7 @@ from rain.rpc.interface import Fields
 from rain.rpc.link import Link, Patience, prepare
 from rain.rpc.offered import IncomingCall, Offered
 from rain.rpc.peer import CallError, Peer, Remote
+from rain.rpc.serving import TOGETHER
 from tests.rpc.peers import COUNTER, Counter
 
 LONGEST = 1 << 20
@@ -114,11 +115,12 @@ def test_what_may_leave_later_leaves_with_what_is_said_next() -> None:
         async with ends(counter) as both:
             returned: list[Fields | CallError] = []
             wait = COUNTER.methods["wait"]
-            both.caller.peer.call(both.root, wait, {}, returned.append)
+            for _ in range(TOGETHER):
+                both.caller.peer.call(both.root, wait, {}, returned.append)
             await trio.testing.wait_all_tasks_blocked(0.05)
             assert not returned
             assert isinstance(await both.call("fail"), CallError)
-            assert returned == [{"answer": ""}]
+            assert returned == [{"answer": ""}] * TOGETHER
 
     run(main)
 

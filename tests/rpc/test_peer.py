@@ -15,6 +15,7 @@ from rain.rpc.framing import Framer
 from rain.rpc.interface import Fields
 from rain.rpc.offered import IncomingCall, Offered
 from rain.rpc.peer import MESSAGE, CallError, Peer, Request
+from rain.rpc.serving import TOGETHER
 from tests.rpc.peers import COUNTER, LISTENER, Counter, Pair
 
 
@@ -62,6 +63,38 @@ def test_an_answer_may_come_later_and_in_another_order() -> None:
     first.answer({"answer": "first"})
     pair.run()
     assert pair.returned == [{"answer": "second"}, {"answer": "first"}]
+
+
+def test_what_nobody_waits_for_returns_in_any_order_together_with_others() -> None:
+    pair = Pair()
+    for _ in range(TOGETHER):
+        pair.call("wait")
+    pair.run()
+    *most, last = pair.counter.waiting
+    for call in most:
+        call.acknowledge({"answer": "heard"})
+    pair.run()
+    assert pair.returned == []
+    last.acknowledge({"answer": "heard, too"})
+    pair.run()
+    assert pair.returned == [{"answer": "heard"}] * len(most) + [{"answer": "heard, too"}]
+    assert pair.caller.open_questions == 0
+
+
+def test_a_call_that_was_heard_returns_although_it_is_given_up_meanwhile() -> None:
+    pair = Pair()
+    questions = [pair.call("wait") for _ in range(TOGETHER)]
+    pair.run()
+    first, *others = pair.counter.waiting
+    first.acknowledge({"answer": "heard"})
+    pair.caller.give_up(questions[0])
+    pair.run()
+    for call in others:
+        call.acknowledge()
+    pair.run()
+    assert pair.returned == [{"answer": "heard"}] + [{"answer": ""}] * len(others)
+    assert pair.counter.given_up == 0
+    assert pair.caller.open_questions == 0
 
 
 def test_a_call_that_is_given_up_is_told_to_who_serves_it_and_returns_as_cancelled() -> None:
@@ -280,7 +313,7 @@ def test_calls_answers_and_give_ups_in_any_order_and_in_any_pieces(data: st.Data
         got.append((number, outcome))
 
     for _ in range(data.draw(st.integers(1, 25))):
-        step = data.draw(st.sampled_from(["add", "wait", "answer", "give up", "run"]))
+        step = data.draw(st.sampled_from(["add", "wait", "answer", "hear", "give up", "run"]))
         if step in {"add", "wait"}:
             number = asked
             asked += 1
@@ -295,6 +328,8 @@ def test_calls_answers_and_give_ups_in_any_order_and_in_any_pieces(data: st.Data
         elif step == "answer" and pair.counter.waiting:
             place = data.draw(st.integers(0, len(pair.counter.waiting) - 1))
             pair.counter.waiting.pop(place).answer({"answer": "done"})
+        elif step == "hear" and pair.counter.waiting:
+            pair.counter.waiting.pop().acknowledge({"answer": "heard"})
         elif step == "give up" and wanted:
             number = data.draw(st.sampled_from(sorted(wanted)))
             if all(number != known for known, _ in got):
@@ -305,6 +340,11 @@ def test_calls_answers_and_give_ups_in_any_order_and_in_any_pieces(data: st.Data
     while pair.counter.waiting:
         pair.counter.waiting.pop().answer({"answer": "done"})
     pair.run(7)
+    while pair.caller.open_questions:  # until all that was heard has returned, too
+        pair.caller.call(pair.root, COUNTER.methods["wait"], {}, lambda _: None)
+        pair.run()
+        pair.counter.waiting.pop().acknowledge()
+        pair.run()
     assert pair.counter.sum == total
     assert sorted(number for number, _ in got) == sorted(wanted)
     assert pair.caller.open_questions == 0
