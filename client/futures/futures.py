@@ -1,7 +1,7 @@
 """What all futures of a client share: their session, what is to be sent, and those of others.
 
 Calls are gathered and sent together: when there are `SENT_AT` of them, when somebody waits, or
-after a millisecond. What becomes of them is heard in `ends.py`.
+after some milliseconds. What becomes of them is heard in `ends.py`.
 """
 
 from __future__ import annotations

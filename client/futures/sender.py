@@ -1,7 +1,9 @@
 """A thread that sends calls which nobody waits for.
 
-It looks every millisecond as long as calls are made, and sleeps when none came for some time. To
-wake it for every call would cost a program that makes one call after the other a tenth of its time.
+It looks every millisecond as long as it finds calls, less and less often while it finds none, and
+sleeps when none came for some time. To wake it for every call would cost a program that makes one
+call after the other a tenth of its time. Such a program sends its calls itself, when it waits for
+them; so this thread finds none there, and hardly wakes.
 """
 
 import threading
@@ -10,10 +12,10 @@ from queue import Empty, SimpleQueue
 from typing import Any
 from weakref import WeakMethod
 
-EVERY = 0.001
-"""Seconds between two looks."""
+EVERY, SELDOM = 0.001, 0.008
+"""Seconds between two looks, while there is something to send; doubled with each look in vain."""
 
-IDLE = 20
+IDLE = 7
 """After this number of looks without a call, the thread sleeps until it is woken."""
 
 
@@ -83,11 +85,11 @@ class Sender:
 
     def _look(self) -> None:
         """Sends what is due, until nothing was for some time."""
-        idle = 0
-        while idle < IDLE and not self._is_woken(EVERY):
-            idle += 1
+        idle, pause = 0, EVERY
+        while idle < IDLE and not self._is_woken(pause):
+            idle, pause = idle + 1, min(2 * pause, SELDOM)
             if self._is_due:
-                idle = 0
+                idle, pause = 0, EVERY
                 self._is_due = False
                 send = self._send()
                 if send is None:
