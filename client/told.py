@@ -1,7 +1,9 @@
 """Remote functions as sessions know them: sent once, and again when a captured value changes."""
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from rain.client.arguments import LARGEST_PICKLE, PROTOCOL
@@ -9,18 +11,40 @@ from rain.client.cached.values import value_digest
 from rain.client.captured import Captured
 from rain.client.data import DataObject, constant_object
 from rain.client.imports import own_imports
-from rain.client.reloads import reload_count, watch_reloads
 from rain.client.shapes import ObjectShape
-from rain.client.uploads import uploads_of
 from rain.common.by_value import dumps
 from rain.common.imports import with_imports
 from rain.common.references import finding_references
 
 if TYPE_CHECKING:
+    from rain.client.packing import Upload
     from rain.client.session import Session
+
 
 FUNCTION = "cloudpickle"
 """The content type of functions, which are constants."""
+
+
+class _Reloads:
+    """Counts `importlib.reload`: functions have new code then, however they reach the module.
+
+    A finder in `sys.meta_path` is asked for each import that loads something, and told which module
+    is loaded again. It finds nothing itself. Without it every call would have to look at all
+    modules.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> None:
+        """Asked by the import system; there is a target when that is loaded again."""
+        if target is not None:
+            self.count += 1
+
+
+_reloads = _Reloads()
 
 
 class ToldFunction:
@@ -45,8 +69,9 @@ class ToldFunction:
         name: str,
         around: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None,
     ) -> None:
-        watch_reloads()
-        self._reloads = reload_count()
+        if _reloads not in sys.meta_path:
+            sys.meta_path.insert(0, _reloads)
+        self._reloads = _reloads.count
         self._code = ""
         captured = self._captured = Captured(fn)
         with finding_references() as found:
@@ -56,7 +81,7 @@ class ToldFunction:
         self._submits = session.submits
         self._refusals = session.refusals
         self._digest = _digest(alone) if captured.can_change else b""
-        self._uploads = uploads_of(session)
+        self._uploads = _uploads_of(session)
         imports = own_imports(self._uploads, captured.imported)
         shape = ObjectShape(name, FUNCTION)
         obj = constant_object(session, shape, with_imports(pickled, imports), found)
@@ -75,7 +100,7 @@ class ToldFunction:
         What can change in place is compared with each call; if it is large, with the first call
         after each submit.
         """
-        if self._uploads is not uploads_of(session) or self._reloads != reload_count():
+        if self._uploads is not _uploads_of(session) or self._reloads != _reloads.count:
             return False
         if self._refusals != session.refusals:  # it may have been refused with its submission
             return False
@@ -92,3 +117,8 @@ class ToldFunction:
 
 def _digest(pickled: bytes) -> bytes:
     return blake2b(pickled, digest_size=16).digest()
+
+
+def _uploads_of(session: "Session") -> "tuple[Upload, ...]":
+    """What the client of a session has uploaded until now."""
+    return () if session.client is None else session.client.uploads.current

@@ -17,7 +17,6 @@ from rain.common.errors import RainException
 
 if TYPE_CHECKING:
     from rain.client.packing import Upload
-    from rain.client.session import Session
 
 LARGEST = 16 << 20
 """Bytes of all archives of a client, since each function takes them along."""
@@ -47,8 +46,3 @@ class Uploads:
             if self.current[:1] != (upload,):
                 self.current = (upload, *rest)
         return sorted(upload.names)
-
-
-def uploads_of(session: Session) -> tuple[Upload, ...]:
-    """What the client of a session has uploaded until now."""
-    return () if session.client is None else session.client.uploads.current

@@ -14,6 +14,7 @@ from attrs import frozen
 from rain.base.caching import Key
 from rain.base.errors import InvariantError
 from rain.base.wire import TaskNote
+from rain.governor.calling import builtin_input
 from rain.governor.messages import (
     KeepOutputs,
     LookedUp,
@@ -27,7 +28,6 @@ from rain.governor.messages import (
 from rain.governor.nodes import Task
 from rain.governor.outbox import Outbox
 from rain.governor.passing import passed_on
-from rain.governor.rows import builtin_input
 from rain.governor.tables import TaskMove, TaskRow
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from rain.base.errors import InvariantError
 from rain.base.ids import SessionId
 from rain.base.resources import Resources
-from rain.governor.calling import Calls, accepts
+from rain.governor.calling import Calls, accepts, builtin_input
 from rain.governor.following import can_follow
 from rain.governor.gpus import Lent
 from rain.governor.messages import RunBuiltin, StopBuiltin
@@ -20,7 +20,6 @@ from rain.governor.outbox import Outbox
 from rain.governor.pool import Pool
 from rain.governor.precedence import put_in_order
 from rain.governor.progress import takes_more
-from rain.governor.rows import builtin_input
 from rain.governor.tables import TaskMove, TaskRow
 
 

@@ -24,13 +24,12 @@ from rain.base.resources import Resources
 from rain.governor.calling import Calls, go_on
 from rain.governor.cancelling import interrupt, refuse_wait
 from rain.governor.gpus import Gpus
-from rain.governor.lending import Lending, most_blocked
 from rain.governor.messages import KillExecutor, StartExecutor, TakeBackCalls
 from rain.governor.nodes import Executor, Group, Task
 from rain.governor.outbox import Outbox
 from rain.governor.pool_settings import PoolSettings
 from rain.governor.reaping import surplus
-from rain.governor.resources import FreeResources
+from rain.governor.resources import FreeResources, Lending, most_blocked
 from rain.governor.tables import TaskMove, TaskRow
 
 _BEING_ENDED = (TaskRow.CANCELLING, TaskRow.TIMED_OUT)

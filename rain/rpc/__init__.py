@@ -10,12 +10,13 @@ How a call travels, from `connection.ask(WaitFor(...))` to the reactor and back:
    knows no socket, loop or clock. `capnproto/` writes and reads messages from the schemas.
 3. A driver moves the bytes: `caller.py` in clients, where any thread may call and one thread
    receives; `link.py` in daemons, where one trio task receives and one sends.
-4. At the server `serving.py` finds the object and the method, `offer.py` reads the parameters (what
-   is wrong with them is the caller's fault), and `server_client.py` calls the handler
+4. At the server `serving.py` finds the object and the method, `offered.py` reads the parameters
+   (what is wrong with them is the caller's fault), and `server_client.py` calls the handler
    (`handlers.py`) that `rain/server/links.py` implements. An event says who asks, and a turn of the
    reactor takes the value as the client has made it.
-5. An effect of some turn answers. The reply (`replies.py`) writes the results, and the return goes
-   back the same way. `client_calls.py` finds who waits, reads the results, and wakes the thread.
+5. An effect of some turn answers. The reply (`server_client.py`) writes the results, and the return
+   goes back the same way. `client_calls.py` finds who waits, reads the results, and wakes the
+   thread.
 
 Orders to governors and their updates travel alike (`server_governor.py`, `governor_endpoint.py`).
 

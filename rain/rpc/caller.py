@@ -33,8 +33,8 @@ from contextlib import suppress
 
 from rain.base.errors import ConnectionLostError, ProtocolError
 from rain.base.silence import BEAT, Silence
+from rain.rpc.framing import MESSAGE_LIMIT
 from rain.rpc.peer import Peer
-from rain.rpc.sizes import MESSAGE_LIMIT
 from rain.stream.errors import UnreachableError
 
 _log = logging.getLogger("rain.client")

@@ -13,10 +13,10 @@ from typing import TypeAlias
 from attrs import Factory, define, frozen
 
 from rain.base.errors import ProtocolError
+from rain.rpc.framing import check_size
 from rain.rpc.interface import Fields, Method
 from rain.rpc.objects import Exports, Remote, opened
 from rain.rpc.protocol import MESSAGE
-from rain.rpc.sizes import check_size
 
 
 class CallError(Exception):

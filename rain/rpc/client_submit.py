@@ -11,7 +11,7 @@ from rain.base.ids import ObjectId
 from rain.base.requests import Submit
 from rain.base.wire import INLINE_LIMIT, ConstantColumns, Submission, WaitAnswer
 from rain.rpc.client_calls import Asked, ClientCalls
-from rain.rpc.codec.responses import read_wait_answer
+from rain.rpc.codec.requests import read_wait_answer
 from rain.rpc.codec.split import split_submission
 from rain.rpc.codec.submission import SubmitPart, write_submit
 from rain.rpc.interface import Fields

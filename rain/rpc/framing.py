@@ -1,4 +1,4 @@
-"""Cuts a stream of bytes into messages of Cap'n Proto. Pure.
+"""Cuts a stream of bytes into messages of Cap'n Proto, and says how long one may be. Pure.
 
 A message begins with its segment table: how many segments follow the first one, how many words
 each of them has, four bytes for each number, filled up to a whole word. The segments follow.
@@ -16,6 +16,19 @@ _COUNT = Struct("<I")
 
 SEGMENTS_LIMIT = 512
 """More segments than these are not read; pycapnp itself refuses as many."""
+
+
+MESSAGE_LIMIT = 64 * 1024 * 1024
+"""Bytes of one message. Senders split what is longer; receivers refuse it by name."""
+
+
+def check_size(what: str, message: bytes) -> bytes:
+    """Refuses a message that is longer than one may be."""
+    if len(message) > MESSAGE_LIMIT:
+        raise ProtocolError(
+            f"{what}: {len(message)} bytes in one message; the limit is {MESSAGE_LIMIT}"
+        )
+    return message
 
 
 class Framer:

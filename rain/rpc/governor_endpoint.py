@@ -21,13 +21,12 @@ from rain.rpc.codec.orders import OrdersPart, read_orders_part
 from rain.rpc.codec.split import INLINE_BYTES, join_orders, slim_update
 from rain.rpc.codec.update import write_update
 from rain.rpc.dialing import dial, reaching
+from rain.rpc.framing import MESSAGE_LIMIT
 from rain.rpc.handlers import ControlHandler, Resumes
 from rain.rpc.interface import Fields, Interface
 from rain.rpc.link import Link, Patience
-from rain.rpc.offer import Served, nothing, offer
-from rain.rpc.offered import IncomingCall, Offered
+from rain.rpc.offered import IncomingCall, Offered, Served, nothing, offer
 from rain.rpc.peer import CallError, Remote
-from rain.rpc.sizes import MESSAGE_LIMIT
 
 if TYPE_CHECKING:
     from rain.rpc.codec.printed import Watched

@@ -31,13 +31,12 @@ from collections.abc import Callable, Iterable, Sequence
 
 from rain.base.errors import ProtocolError
 from rain.rpc.calling import CallError, Calling, OnReturn, Question, Request, Written
-from rain.rpc.framing import Framer
+from rain.rpc.framing import MESSAGE_LIMIT, Framer
 from rain.rpc.interface import Fields, Method
 from rain.rpc.objects import Exports, Remote
 from rain.rpc.offered import Offered
 from rain.rpc.protocol import MESSAGE, echo, shortened
 from rain.rpc.serving import Serving
-from rain.rpc.sizes import MESSAGE_LIMIT
 
 __all__ = ["MESSAGE", "CallError", "Peer", "Question", "Remote", "Request", "Written"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from rain.base.errors import ProtocolError
 from rain.base.failures import SessionFailure
@@ -11,20 +11,36 @@ from rain.base.ids import ObjectId
 from rain.base.requests import Request, Settled, Statement, Submit, WatchPrinted
 from rain.base.wire import Submission, WaitAnswer
 from rain.rpc import schema
+from rain.rpc.codec.answers import write_refusal
 from rain.rpc.codec.client_methods import ALIVE, REQUESTS, STATEMENTS, A, ClientMethod
-from rain.rpc.codec.responses import write_fitting_answer
+from rain.rpc.codec.requests import write_fitting_answer
 from rain.rpc.codec.submission import SubmitPart, read_submit
 from rain.rpc.handlers import ClientHandler, Reply, ServerHandler, Uploads
 from rain.rpc.interface import Fields
 from rain.rpc.link import Link
-from rain.rpc.offer import Served, offer
-from rain.rpc.offered import IncomingCall, Offered
+from rain.rpc.offered import IncomingCall, Offered, Served, offer
 from rain.rpc.pending import PENDING_LIMIT, PendingSubmission
-from rain.rpc.replies import CallReply
 
 LOST_UPLOAD = (
     "the connection was lost before the large constants of this submission were there: submit again"
 )
+
+
+T = TypeVar("T")
+
+
+class CallReply(Generic[T]):
+    """Fulfils `rain.rpc.handlers.Reply` for one call; a refusal is a field of its results."""
+
+    def __init__(self, call: IncomingCall, write: Callable[[T], Fields]) -> None:
+        self._call = call
+        self._write = write
+
+    def answer(self, value: T, /) -> None:
+        self._call.answer(self._write(value))
+
+    def refuse(self, reason: str | SessionFailure, /) -> None:
+        self._call.answer({"refusal": write_refusal(reason)})
 
 
 class ClientEnd:

@@ -19,17 +19,16 @@ from rain.base.ids import GovernorId
 from rain.base.wire import CLIENT_VERSION, GOVERNOR_VERSION
 from rain.rpc import schema
 from rain.rpc.codec.amounts import read_resources
+from rain.rpc.framing import MESSAGE_LIMIT
 from rain.rpc.handlers import FencedError, GovernorHello, Resumes, ServerHandler
 from rain.rpc.interface import Fields
 from rain.rpc.link import Link, Patience
 from rain.rpc.listener import Listener
-from rain.rpc.offer import Served, offer
-from rain.rpc.offered import IncomingCall
+from rain.rpc.offered import IncomingCall, Served, offer
 from rain.rpc.peer import Remote
 from rain.rpc.pending import PENDING_LIMIT
 from rain.rpc.server_client import ServedClient
 from rain.rpc.server_governor import ServedGovernor
-from rain.rpc.sizes import MESSAGE_LIMIT
 from rain.rpc.streams import server_streams
 from rain.stream.protocol import NOBODY
 

@@ -19,8 +19,7 @@ from rain.rpc.codec.update import read_update
 from rain.rpc.handlers import GovernorHandler, GovernorHello, Reply, ServerHandler
 from rain.rpc.interface import Fields, Interface
 from rain.rpc.link import Link
-from rain.rpc.offer import Served, nothing, offer
-from rain.rpc.offered import IncomingCall, Offered
+from rain.rpc.offered import IncomingCall, Offered, Served, nothing, offer
 from rain.rpc.peer import CallError, Remote
 
 STOP_GRACE = 2.0

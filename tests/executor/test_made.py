@@ -3,8 +3,8 @@
 import pytest
 
 from rain.base.executor_protocol import BYTES, FILE, ObjectRow
-from rain.executor import made
-from rain.executor.made import Made
+from rain.executor import memory
+from rain.executor.memory import Made
 
 
 def wanted(object_id: int) -> list[int | ObjectRow]:
@@ -12,7 +12,7 @@ def wanted(object_id: int) -> list[int | ObjectRow]:
 
 
 def test_the_oldest_outputs_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(made, "OUTPUTS_AT_MOST", 3)
+    monkeypatch.setattr(memory, "OUTPUTS_AT_MOST", 3)
     kept = Made()
     for output in range(5):
         kept.keep([output], [b"data"])
@@ -20,7 +20,7 @@ def test_the_oldest_outputs_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_bytes_are_bounded_and_counted_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(made, "BYTES_AT_MOST", 10)
+    monkeypatch.setattr(memory, "BYTES_AT_MOST", 10)
     kept = Made()
     for _ in range(100):
         kept.keep([1], [b"12345"])

@@ -25,13 +25,13 @@ from rain.base.wire import (
 from rain.daemon import program
 from rain.rpc.codec.orders import OrdersPart, write_orders_part
 from rain.rpc.codec.split import split_orders
+from rain.rpc.framing import MESSAGE_LIMIT
 from rain.rpc.governor_endpoint import connect_governor
 from rain.rpc.handshake import admit
 from rain.rpc.interface import Fields
 from rain.rpc.link import Link, prepare
 from rain.rpc.offered import IncomingCall, Offered
 from rain.rpc.server_endpoint import listen
-from rain.rpc.sizes import MESSAGE_LIMIT
 from tests.rpc.fakes import FakeControl, FakeServer, Serving, join, serving
 from tests.rpc.raw import BOOTSTRAP, CONTROL, UPSTREAM
 from tests.support.bell import Bell

@@ -15,7 +15,7 @@ from rain.rpc.codec.failures import (
     write_session_failure,
 )
 from rain.rpc.codec.kinds import read_data_type, write_data_type
-from rain.rpc.codec.responses import read_session_id
+from rain.rpc.codec.requests import read_session_id
 from rain.rpc.codec.runs import read_runs, write_runs
 
 REPORTS_LIMIT = 8 * 1024 * 1024

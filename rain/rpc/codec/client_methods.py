@@ -52,20 +52,18 @@ from rain.rpc.codec.printed import read_lines, read_watch, write_lines, write_wa
 from rain.rpc.codec.record import Codec, record
 from rain.rpc.codec.requests import (
     read_cancel,
+    read_cancelled,
     read_join_session,
     read_open_session,
-    read_wait,
-    write_join_session,
-    write_open_session,
-    write_wait,
-)
-from rain.rpc.codec.responses import (
-    read_cancelled,
     read_opened,
+    read_wait,
     read_wait_answer,
     write_cancelled,
     write_fitting_answer,
+    write_join_session,
+    write_open_session,
     write_opened,
+    write_wait,
 )
 
 Q = TypeVar("Q")

@@ -21,9 +21,9 @@ from rain.base.wire import (
 )
 from rain.rpc import schema
 from rain.rpc.capnproto.layout import Layout
-from rain.rpc.codec import answers, orders, responses, submission, update
+from rain.rpc.codec import answers, orders, requests, submission, update
 from rain.rpc.codec.border import Fields, reading
-from rain.rpc.sizes import check_size
+from rain.rpc.framing import check_size
 
 V = TypeVar("V")
 
@@ -54,8 +54,8 @@ _WAYS: dict[type, _Way] = {
     Update: _Way(Layout.of(schema.governor.Update), update.write_update, update.read_update),
     WaitAnswer: _Way(
         Layout.of(_SERVICE["wait"].result_type),
-        responses.write_wait_answer,
-        responses.read_wait_answer,
+        requests.write_wait_answer,
+        requests.read_wait_answer,
     ),
     str: _REFUSAL,
     SessionFailure: _REFUSAL,

@@ -19,7 +19,7 @@ from rain.base.wire import (
 from rain.rpc import schema
 from rain.rpc.codec import from_bytes, through_the_wire, to_bytes
 from rain.rpc.codec.border import TEXT_LIMIT
-from rain.rpc.sizes import MESSAGE_LIMIT
+from rain.rpc.framing import MESSAGE_LIMIT
 from tests.rpc.values import every_value, some_orders, some_updates
 
 
