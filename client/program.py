@@ -71,21 +71,24 @@ class Program:
                 raise RainException(f"{output!r}: encode is for remote functions, not for programs")
         self.shell = bool(shell)
         self.name = name
-        self.cpus = cpus
-        self.resources = resources
-        self.duration = duration
-        self.constraints = constraints
-        self.retry_on = tuple(retry_on) if isinstance(retry_on, Iterable) else retry_on
-        attempts_of_program("Program", tries, crash_tries, backoff, timeout, self.retry_on)
-        self.tries = tries
-        self.crash_tries = crash_tries
-        self.backoff = backoff
-        self.priority = checked_priority("Program", priority)
-        self.timeout = timeout
-        self.env = checked_env("Program", env)
+        retry_on = tuple(retry_on) if isinstance(retry_on, Iterable) else retry_on
+        attempts_of_program("Program", tries, crash_tries, backoff, timeout, retry_on)
         checked_cache_key("Program", cache_key, checked_cache("Program", cache))
-        self.cache = cache
-        self.cache_key = cache_key
+        self._options: dict[str, Any] = {
+            "cpus": cpus,
+            "resources": resources,
+            "duration": duration,
+            "constraints": constraints,
+            "tries": tries,
+            "crash_tries": crash_tries,
+            "backoff": backoff,
+            "retry_on": retry_on,
+            "priority": checked_priority("Program", priority),
+            "timeout": timeout,
+            "env": checked_env("Program", env),
+            "cache": cache,
+            "cache_key": cache_key,
+        }
 
     def __call__(self, name: Any = None, **data: Any) -> Task:
         """The task that runs the program on these data objects.
@@ -115,19 +118,7 @@ class Program:
             self.output_paths,
             self.shell,
             name=name or self.name,
-            cpus=self.cpus,
-            resources=self.resources,
-            duration=self.duration,
-            constraints=self.constraints,
-            tries=self.tries,
-            crash_tries=self.crash_tries,
-            backoff=self.backoff,
-            retry_on=self.retry_on,
-            priority=self.priority,
-            timeout=self.timeout,
-            env=self.env,
-            cache=self.cache,
-            cache_key=self.cache_key,
+            **self._options,
         )
 
     def _labels(self) -> set[str | None]:

@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING, Any, Never
 import msgpack
 
 from rain.base.caching import CONFIG_KEY
-from rain.base.resources import CPUS
 from rain.client.active import get_active_session
 from rain.client.arguments import InputCollector, Position, pickle_argument, pickle_plain
 from rain.client.binding import Binding
 from rain.client.cached.plans import (
     Cache,
-    checked_cache,
-    checked_cache_key,
     named_arguments,
     plan_of_call,
 )
@@ -31,15 +28,12 @@ from rain.client.declared import (
 )
 from rain.client.input import InputBase
 from rain.client.misspelled import expect_known
+from rain.client.options import OptionWords, checked
 from rain.client.output import OutputSpec
-from rain.client.retrying import RetryOn, attempts_of_function
+from rain.client.retrying import RetryOn
 from rain.client.shapes import (
     ObjectShape,
     TaskShape,
-    checked_constraints,
-    checked_duration,
-    checked_priority,
-    checked_resources,
 )
 from rain.client.stack import here
 from rain.client.task import Task, quick_task
@@ -75,61 +69,22 @@ class Remote(Wrapper):
     def __init__(
         self,
         fn: Function,
-        *,
-        outputs: Any = None,
-        inputs: Mapping[str, InputBase] | Sequence[object] = (),
-        auto_load: bool | None = None,
-        auto_encode: str | None = None,
-        name: str | None = None,
-        cpus: int = 1,
-        resources: Mapping[str, int | str] | None = None,
-        duration: float | None = None,
-        constraints: Mapping[str, object] | None = None,
-        tries: int = 1,
-        crash_tries: int | None = None,
-        backoff: float | None = None,
-        timeout: float | None = None,
-        retry_on: RetryOn = None,
-        priority: int = 0,
-        cache: Cache = None,
-        cache_key: object = None,
+        outputs: Any,
+        inputs: Mapping[str, InputBase] | Sequence[object],
+        auto_load: bool | None,
+        auto_encode: str | None,
+        words: OptionWords,
     ) -> None:
         if not isinstance(fn, FunctionType):
             raise RainException(f"remote: a plain function is expected, not {fn!r}")
         self.fn = fn
-        self.name: str = name or fn.__name__
+        self.name: str = words.get("name") or fn.__name__
         self.__name__ = fn.__name__
         self.__doc__ = fn.__doc__
-        self._options = {
-            "outputs": outputs,
-            "inputs": inputs,
-            "auto_load": auto_load,
-            "auto_encode": auto_encode,
-            "name": name,
-            "cpus": cpus,
-            "resources": resources,
-            "duration": duration,
-            "constraints": constraints,
-            "tries": tries,
-            "crash_tries": crash_tries,
-            "backoff": backoff,
-            "timeout": timeout,
-            "retry_on": retry_on,
-            "priority": priority,
-            "cache": cache,
-            "cache_key": cache_key,
-        }
+        self._said = outputs, inputs, auto_load, auto_encode, words
         annotations = annotations_of(fn)
         self._outputs = OutputSpec(chosen_outputs(fn, outputs, annotations), auto_encode)
-        self._resources = checked_resources(self.name, {CPUS: cpus, **(resources or {})})
-        self._duration = checked_duration(self.name, duration)
-        self._constraints = checked_constraints(self.name, constraints)
-        self._attempts = attempts_of_function(
-            self.name, tries, crash_tries, backoff, timeout, retry_on
-        )
-        self._priority = checked_priority(self.name, priority)
-        self._cache = checked_cache(self.name, cache)
-        self._cache_key = checked_cache_key(self.name, cache_key, self._cache)
+        self._options = checked(self.name, words)
         self._shapes: dict[ShapeKey, TaskShape] = {}
         binding = self._binding = Binding(self.name, fn)
         given = chosen_inputs(fn, inputs, annotations)
@@ -190,7 +145,7 @@ class Remote(Wrapper):
             "kwargs": named,
             "encode_outputs": made.encodings,
         }
-        if self._cache:
+        if self._options.cache:
             table[CONFIG_KEY] = self._plan(session, told, made, values, words, collector)
         config = _pack(table)
         inputs: tuple[DataObject, ...] = function
@@ -219,7 +174,7 @@ class Remote(Wrapper):
         # The context of the task, which comes first, is no argument of the call.
         arguments = named_arguments(self._binding.signature, (None, *values), words)
         inputs = () if collector is None else collector.objects
-        key = self._cache_key
+        key = self._options.cache_key
         return plan_of_call(session, self.fn, function, outputs, key, arguments, inputs)
 
     def _position(self, i: int) -> Position:
@@ -247,24 +202,25 @@ class Remote(Wrapper):
         if len(self._shapes) >= _SHAPES_REMEMBERED:
             self._shapes.clear()
         name, labels, _ = key
+        options = self._options
         shape = self._shapes[key] = TaskShape(
             PYTHON_TASK,
             name,
-            self._resources,
+            options.resources,
             labels,
             made.shapes,
             "",
-            self._duration,
-            self._constraints,
-            attempts=self._attempts,
-            priority=self._priority,
-            cache=self._cache,
+            options.duration,
+            options.constraints,
+            options.attempts,
+            options.priority,
+            options.cache,
         )
         return shape
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A function that calls itself, or another remote function, takes them along.
-        return _rebuilt, (self.fn, self._options)
+        return Remote, (self.fn, *self._said)
 
     def __repr__(self) -> str:
         return f"<Remote {self.name}>"
@@ -324,34 +280,27 @@ def remote(
     if misspelled:
         expect_known("remote", misspelled, _OPTIONS)
 
+    words: OptionWords = {
+        "name": name,
+        "cpus": cpus,
+        "resources": resources,
+        "duration": duration,
+        "constraints": constraints,
+        "tries": tries,
+        "crash_tries": crash_tries,
+        "backoff": backoff,
+        "timeout": timeout,
+        "retry_on": retry_on,
+        "priority": priority,
+        "cache": cache,
+        "cache_key": cache_key,
+    }
+
     def decorate(fn: Function) -> Remote:
-        return Remote(
-            fn,
-            outputs=outputs,
-            inputs=inputs,
-            auto_load=auto_load,
-            auto_encode=auto_encode,
-            name=name,
-            cpus=cpus,
-            resources=resources,
-            duration=duration,
-            constraints=constraints,
-            tries=tries,
-            crash_tries=crash_tries,
-            backoff=backoff,
-            timeout=timeout,
-            retry_on=retry_on,
-            priority=priority,
-            cache=cache,
-            cache_key=cache_key,
-        )
+        return Remote(fn, outputs, inputs, auto_load, auto_encode, words)
 
     return decorate
 
 
 _OPTIONS = tuple(remote.__annotations__)[1:-2]
 """Without what is misplaced, what is misspelled, and what it gives."""
-
-
-def _rebuilt(fn: Function, options: dict[str, Any]) -> Remote:
-    return Remote(fn, **options)

@@ -25,7 +25,7 @@ from rain.client.for_dask.graphs import (
 )
 from rain.client.futures import waiting
 from rain.client.futures.futures import Futures
-from rain.client.futures.options import Options
+from rain.client.options import Options
 from rain.client.task import Task
 from rain.client.tracebacks import hides_frames
 from rain.common.bundles import call_node

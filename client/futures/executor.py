@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from attrs import evolve
 
 from rain.client.future import Future
-from rain.client.futures.options import Options
 from rain.client.futures.pool import Pool, PoolFuture
 from rain.client.futures.surroundings import Surroundings
+from rain.client.options import Options
 from rain.client.tracebacks import hide_frames
 
 if TYPE_CHECKING:

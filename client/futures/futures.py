@@ -25,9 +25,9 @@ from rain.client.futures.borrowed import Borrowing, borrowed_object
 from rain.client.futures.callbacks import Callback, Callbacks
 from rain.client.futures.ends import Ends, note_finished
 from rain.client.futures.fitting import Fitting
-from rain.client.futures.options import Options
 from rain.client.futures.plain import Function, PlainCalls
 from rain.client.futures.sender import Sender
+from rain.client.options import Options
 from rain.client.running_loop import is_in_loop
 from rain.client.shapes import ObjectShape, TaskShape
 from rain.client.task import Task

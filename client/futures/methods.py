@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, Unpack, overload
 from rain.client.future import Future
 from rain.client.futures import waiting
 from rain.client.futures.executor import ClusterExecutor
-from rain.client.futures.options import NO_OPTIONS, Options, OptionWords, chosen
 from rain.client.futures.task_function import TaskFunction
+from rain.client.options import NO_OPTIONS, Options, OptionWords, chosen
 from rain.client.remote import Remote
 from rain.client.tracebacks import hide_frames, hides_frames
 from rain.client.unpicklable import UNPICKLABLE

@@ -33,9 +33,9 @@ from rain.client.arguments import (
 from rain.client.cached.plans import named_arguments, plan_of_call
 from rain.client.data import DataObject, constant_object
 from rain.client.future import Future
-from rain.client.futures.options import NO_OPTIONS, OPTIONS, Options, Surrounding
 from rain.client.futures.task_function import TaskFunction
 from rain.client.misspelled import unknown_argument
+from rain.client.options import NO_OPTIONS, OPTIONS, Options, Surrounding
 from rain.client.remote import Remote
 from rain.client.shapes import ObjectShape, TaskShape
 from rain.client.stack import here

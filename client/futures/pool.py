@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rain.base.errors import RainError
 from rain.client.errors import CancelledError
 from rain.client.future import Future
-from rain.client.futures.options import Options
+from rain.client.options import Options
 from rain.common.errors import RainException
 from rain.common.surroundings import InitializerError
 

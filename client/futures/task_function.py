@@ -7,7 +7,7 @@ from functools import update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from rain.client.captured import Wrapper
-from rain.client.futures.options import Options
+from rain.client.options import Options
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -8,7 +8,7 @@ import pytest
 
 from rain.client import Program, RainException, Session, Task, remote, tasks
 from rain.client.execute import Execute
-from rain.client.futures.options import Options
+from rain.client.options import Options
 from tests.client.fake import World
 
 NEEDS: dict[str, int | str] = {"gpus": 2, "memory": "2GiB", "licence": 1}

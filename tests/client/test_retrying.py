@@ -9,7 +9,7 @@ import pytest
 
 from rain.base.attempts import Attempts
 from rain.client import Program, RainException, Session, Task, TaskTimeout, remote, task
-from rain.client.futures.options import Options
+from rain.client.options import Options
 from rain.client.retrying import attempts_of_function, attempts_of_program
 from rain.client.tasks import Execute
 

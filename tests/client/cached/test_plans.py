@@ -23,8 +23,8 @@ from rain.client import (
     tasks,
 )
 from rain.client.cached.plans import checked_cache
-from rain.client.futures.options import Options
 from rain.client.futures.plain import PlainCalls
+from rain.client.options import Options
 
 KEEPING = Options.of(cache=True)
 

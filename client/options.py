@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol, TypedDict
+from typing import Any, Protocol, TypedDict, Unpack
 
 from attrs import frozen
 
@@ -68,46 +68,42 @@ class Options:
     cache_key: str = ""  # the digest of what else they depend on
 
     @staticmethod
-    def of(
-        *,
-        name: str | None = None,
-        cpus: int = 1,
-        memory: int | str | None = None,
-        resources: Mapping[str, int | str] | None = None,
-        duration: float | None = None,
-        constraints: Mapping[str, object] | None = None,
-        tries: int = 1,
-        crash_tries: int | None = None,
-        backoff: float | None = None,
-        timeout: float | None = None,
-        retry_on: RetryOn = None,
-        priority: int = 0,
-        cache: Cache = None,
-        cache_key: object = None,
-    ) -> Options:
-        """Options as users say them."""
-        amounts: dict[str, int | str] = {CPUS: cpus, **(resources or {})}
-        if memory is not None:
-            amounts["memory"] = memory
-        what = "options" if name is None else name
-        folder = checked_cache(what, cache)
-        return Options(
-            name,
-            checked_resources(what, amounts),
-            checked_duration(what, duration),
-            checked_constraints(what, constraints),
-            attempts_of_function(what, tries, crash_tries, backoff, timeout, retry_on),
-            checked_priority(what, priority),
-            None,
-            folder,
-            checked_cache_key(what, cache_key, folder),
-        )
+    def of(**words: Unpack[OptionWords]) -> Options:
+        """Options as users say them; RainException when one makes no sense."""
+        return checked(words.get("name") or "options", words)
+
+
+def checked(what: str, words: OptionWords) -> Options:
+    """The same; messages about a wrong one begin with `what`."""
+    amounts = {CPUS: words.get("cpus", 1), **(words.get("resources") or {})}
+    memory = words.get("memory")
+    if memory is not None:
+        amounts["memory"] = memory
+    folder = checked_cache(what, words.get("cache"))
+    return Options(
+        words.get("name"),
+        checked_resources(what, amounts),
+        checked_duration(what, words.get("duration")),
+        checked_constraints(what, words.get("constraints")),
+        attempts_of_function(
+            what,
+            words.get("tries", 1),
+            words.get("crash_tries"),
+            words.get("backoff"),
+            words.get("timeout"),
+            words.get("retry_on"),
+        ),
+        checked_priority(what, words.get("priority", 0)),
+        None,
+        folder,
+        checked_cache_key(what, words.get("cache_key"), folder),
+    )
 
 
 def chosen(where: str, words: OptionWords) -> Options:
     """Options as users say them, in `where`; TypeError for a name that is none of them."""
     expect_known(where, words, OPTIONS)
-    return Options.of(**words)
+    return checked(words.get("name") or "options", words)
 
 
 NO_OPTIONS = Options()
