@@ -79,7 +79,10 @@ def _give_row(task: Task, ends: tuple[TaskRow, ...]) -> None:
 
 def _fit_row(task: Task, usual: TaskRow) -> None:
     """Gives a task its usual row, unless it is in another one with the same facts."""
-    now, then = TASK_FACTS[task.row], TASK_FACTS[usual]
-    same = (now.state, now.scheduled, now.ready, now.assigned, now.queued)
-    if same != (then.state, then.scheduled, then.ready, then.assigned, then.queued):
-        task.row = usual
+    then = TASK_FACTS[usual]
+    for row, now in TASK_FACTS.items():
+        if row is task.row:  # it may be anything by now
+            same = (now.state, now.scheduled, now.ready, now.assigned, now.queued)
+            if same == (then.state, then.scheduled, then.ready, then.assigned, then.queued):
+                return
+    task.row = usual

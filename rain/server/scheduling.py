@@ -39,6 +39,9 @@ QUIET = 60.0
 LONGEST = 1000
 """Characters of a scheduler's exception that are told; its trace has all of them."""
 
+_NO_SENSE = (LookupError, TypeError, AttributeError)
+"""What is raised by who reads a node in which a scheduler has put anything."""
+
 
 Ask = Callable[[Graph, News, Plan], None]
 """Asks a scheduler for its plan."""
@@ -185,7 +188,10 @@ class Scheduling:
         except InvariantError as error:  # a step has met what the scheduler has changed before
             self.damage = _readable(str(error).partition("\n")[0][:LONGEST])
             return False
-        self.damage = self.watch.after(state.graph, plan)
+        try:
+            self.damage = self.watch.after(state.graph, plan)
+        except _NO_SENSE as error:
+            self.damage = _readable(f"nodes cannot be read any more: {error!r}"[:LONGEST])
         return plans
 
     def _repair(self, state: State) -> None:
@@ -194,7 +200,7 @@ class Scheduling:
         try:
             plan_anew(graph)
             check(graph)
-        except (InvariantError, LookupError, TypeError, AttributeError) as error:
+        except (InvariantError, *_NO_SENSE) as error:
             raise InvariantError(
                 f"the scheduler {state.status.name!r} has changed nodes of the graph itself, and"
                 f" not only their plans: {error}"

@@ -99,6 +99,19 @@ CHEATS: dict[str, tuple[bool, Cheat]] = {
     "a queue that is emptied, and a step that misses it": (False, forget_the_queue),
     "a priority that changes in the queue, and a step that misses it": (False, change_a_priority),
     "a task that was sent, and is planned anew": (True, plan_what_was_sent),
+    "a row that is none": (False, lambda graph, told, plan: setattr(told[-1], "row", None)),
+    "a row that cannot be looked up": (
+        False,
+        lambda graph, told, plan: setattr(told[-1], "row", []),
+    ),
+    "a governor that lists nothing at all": (
+        False,
+        lambda graph, told, plan: setattr(one(graph), "scheduled", None),
+    ),
+    "inputs that are no number": (
+        False,
+        lambda graph, told, plan: setattr(told[-1], "missing", "two"),
+    ),
 }
 
 
