@@ -1,4 +1,4 @@
-"""Dask's collections, and Dask's own tests, with a real cluster behind them."""
+"""Dask's collections, and Dask's own tests: on a real cluster, and in local mode."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ import pytest
 
 from rain.client import Client
 from rain.client.for_dask.scheduler import LARGEST_KNOWN
+from tests.support.modes import MODES, client_in, in_processes
 
 # Of any type, since half of Dask is annotated.
 dask: Any = import_module("dask")
@@ -37,9 +38,9 @@ OWN_TESTS = (
 """Modules of Dask's own tests, and which of their tests: some hundred graphs."""
 
 
-@pytest.fixture(scope="module")
-def client() -> Generator[Client]:
-    with Client(cpus=2) as client:
+@pytest.fixture(scope="module", params=MODES)
+def client(request: pytest.FixtureRequest) -> Generator[Client]:
+    with client_in(request.param, cpus=2) as client:
         yield client
 
 
@@ -82,6 +83,7 @@ def test_an_array_is_computed() -> None:
     assert np.array_equal(x[:3, ::7].compute(), here[:3, ::7])
 
 
+@in_processes
 def test_the_nodes_run_in_processes_of_the_cluster() -> None:
     assert dask.delayed(process)().compute() != os.getpid()
 

@@ -1,4 +1,4 @@
-"""joblib and scikit-learn, with a real cluster behind them."""
+"""joblib and scikit-learn: on a real cluster, and in local mode."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import weakref
 from collections.abc import Generator
 from importlib import import_module
@@ -20,6 +21,7 @@ import pytest
 from rain.client import Client, register_joblib
 from rain.client.for_joblib.backend import RainBackend
 from rain.client.future import Future
+from tests.support.modes import MODES, client_in, in_processes
 
 joblib: Any = import_module("joblib")  # which is not annotated
 
@@ -28,10 +30,10 @@ pytestmark = pytest.mark.whole
 LARGE = 100_000  # numbers: 800 kB
 
 
-@pytest.fixture(scope="module")
-def client() -> Generator[Client]:
+@pytest.fixture(scope="module", params=MODES)
+def client(request: pytest.FixtureRequest) -> Generator[Client]:
     register_joblib()
-    with Client(cpus=2) as client:
+    with client_in(request.param, cpus=2) as client:
         yield client
 
 
@@ -78,7 +80,8 @@ def fails_at(bad: int, x: int) -> int:
 
 
 def hangs() -> None:
-    threading.Event().wait(3600)
+    while True:  # in local mode a call is interrupted at its next line
+        time.sleep(0.01)
 
 
 def fails_once(mark: Path) -> str:
@@ -104,7 +107,7 @@ def inner(n_jobs: int) -> list[int]:
     return [*threads, threading.get_ident()]
 
 
-def test_a_thousand_short_calls_run_on_the_cluster_in_batches(
+def test_a_thousand_short_calls_run_in_batches(
     backend: RainBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     submitted: list[int] = []
@@ -119,6 +122,10 @@ def test_a_thousand_short_calls_run_on_the_cluster_in_batches(
     assert parallel(call(square, x) for x in range(1000)) == [x * x for x in range(1000)]
     assert sum(submitted) == 1000
     assert len(submitted) < 500
+
+
+@in_processes
+def test_calls_run_in_processes_of_the_cluster(backend: RainBackend) -> None:
     assert os.getpid() not in parallel(call(process, x) for x in range(4))
 
 

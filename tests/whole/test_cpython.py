@@ -9,12 +9,17 @@ import re
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from tests.support.modes import MODES
+
 PROGRAM = Path(__file__).with_name("cpython_tests.py")
 AT_LEAST = 25
+PROJECT = PROGRAM.parent.parent.parent
 
 pytestmark = pytest.mark.whole
 
@@ -30,21 +35,40 @@ def package_with_the_tests() -> Path | None:
     return None
 
 
-def test_the_tests_of_cpython_for_executors_pass(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def programs(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[dict[str, "subprocess.Popen[str]"]]:
+    """The tests as programs, one for each mode: beside each other, since most of them sleep."""
     package = package_with_the_tests()
     if package is None:
         pytest.skip("no Python here has test.test_concurrent_futures")
     # Executors import the functions of the tests from the same folder as the program.
-    (tmp_path / "test").symlink_to(package)
-    run = subprocess.run(
-        [sys.executable, PROGRAM],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
-    ran = re.search(r"Ran (\d+) tests", run.stderr)
+    folder = tmp_path_factory.mktemp("lent")
+    (folder / "test").symlink_to(package)
+    found_in = os.pathsep.join([str(folder), str(PROJECT), *sys.path])
+    with ExitStack() as ending:
+        started: dict[str, subprocess.Popen[str]] = {}
+        for mode in MODES:
+            started[mode] = ending.enter_context(
+                subprocess.Popen(
+                    [sys.executable, PROGRAM, mode],
+                    env={**os.environ, "PYTHONPATH": found_in},
+                    stderr=subprocess.PIPE,
+                    text=True,
+                )
+            )
+            ending.callback(started[mode].kill)
+        yield started
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_tests_of_cpython_for_executors_pass(
+    mode: str, programs: "dict[str, subprocess.Popen[str]]"
+) -> None:
+    _, said = programs[mode].communicate()
+    assert programs[mode].returncode == 0, said
+    ran = re.search(r"Ran (\d+) tests", said)
     assert ran is not None
     assert int(ran[1]) >= AT_LEAST
-    assert "skipped" not in run.stderr
+    assert "skipped" not in said
