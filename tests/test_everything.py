@@ -41,7 +41,7 @@ def test_only_a_measured_part_pays_for_coverage() -> None:
     assert "--cov" not in command(part, measured=False)
 
 
-def test_of_a_part_in_which_all_went_well_only_the_last_line_is_shown() -> None:
+def test_only_the_last_line_is_shown_of_a_part_in_which_all_went_well() -> None:
     assert report(ended("rpc", 0, ".... [100%]\n7 passed in 1.2s\n")).split() == (
         ["rpc", "7", "passed", "in", "1.2s"]
     )

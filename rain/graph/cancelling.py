@@ -1,4 +1,4 @@
-"""Which tasks are cancelled when a client does not want some results any more."""
+"""Which tasks are cancelled when a client no longer wants some results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The part of the checker about references: what contains others is there, and these are, too."""
+"""Checks references: both sides of each one are in the graph."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Contained:
 
 
 def count(graph: Graph, found: list[str]) -> Contained:
-    """Looks at all that contains others."""
+    """Checks everything that contains objects."""
     contained = Contained()
     for session in graph.sessions.values():
         for holder, inside in session.contents.items():

@@ -1,4 +1,4 @@
-"""A data object: an immutable blob or directory, who makes it, who reads it, who holds it."""
+"""A data object: an immutable blob or directory, which task makes it, which tasks read it, and where it is."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Governor:
     scheduled: dict[Task, None] = Factory(dict)  # every task that is planned here
     queue: ReadyQueue = Factory(ReadyQueue)  # those that are ready and not assigned
     assigned: dict[Task, None] = Factory(dict)  # those that it was told to run
-    ahead: int = 0  # how many of those it was told before their inputs exist
+    ahead: int = 0  # how many of those it was told of before their inputs existed
     pace: int = 0  # the most tasks that it has finished between two of its last messages
     # Tasks that are planned here and may be able to go ahead; this is checked when one is taken.
     followers: deque[Task] = Factory(deque)

@@ -11,8 +11,8 @@ anybody, who may then ask for them. So each of these **contains** other objects:
 Both are counted together with readers and lineage (`needed_by`, `remade_by`); the session of who
 contains something lists it in `contents`. Nothing here asks whether an object is finished.
 
-**Sessions.** What is contained may be of another session, and so may be what a task reads. Such an
-object is `shared` by its session, which cannot go before it (see rain/server/closing.py).
+**Sessions.** An object that is contained or read may belong to another session. That session lists
+it as `shared`, and cannot go before it (see rain/server/closing.py).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def contain(holder: Holder, inside: Iterable[DataObject]) -> list[DataObject]:
 def can_be_had(data_object: DataObject, session: Session) -> bool:
     """Whether something of this session may contain it: somebody must claim its data now.
 
-    What is on its way out is not called back. A session that ends with its first failure keeps its
+    An object that is being released is not revived. A session that ends with its first failure keeps its
     objects to itself.
     """
     if data_object.session is not session and not data_object.session.goes_on:

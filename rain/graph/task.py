@@ -93,7 +93,7 @@ class Task:
     def is_done(self) -> bool:
         """Whether its outcome is known: it will not run any more, unless its outputs are lost.
 
-        Of a task that was cancelled that is so while its governor still ends it.
+        A cancelled task is done even while its governor is still ending it.
         """
         return self.row in DONE
 

@@ -41,4 +41,4 @@ class Wait:
     objects: tuple[DataObject, ...] = ()
     remaining: int = 0
     since: int = 0  # how many done tasks the client was told of
-    by_owner: bool = True  # of the session; results are delivered only to him
+    by_owner: bool = True  # of the session; results are delivered only to it

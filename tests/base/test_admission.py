@@ -78,7 +78,7 @@ def meet(
 
 @pytest.mark.parametrize("role", Role)
 @pytest.mark.parametrize("secret", [None, SECRET])
-def test_who_has_the_same_secret_or_none_is_let_in(secret: Secret | None, role: Role) -> None:
+def test_a_peer_with_the_same_secret_or_none_is_let_in(secret: Secret | None, role: Role) -> None:
     there, here, _ = meet(secret, secret, role)
     assert there.result == Admitted(role)
     assert (there.error, here.error, here.step) == (None, None, None)
@@ -141,7 +141,7 @@ def test_an_acceptor_that_only_repeats_the_proof_it_got_is_found_out() -> None:
     assert "does not know the secret" in str(here.error)
 
 
-def test_an_acceptor_that_needs_no_secret_is_not_trusted_by_who_has_one() -> None:
+def test_a_peer_with_a_secret_does_not_trust_an_acceptor_that_needs_none() -> None:
     here = Side(dial(SECRET, Role.CLIENT, MINE))
     here.hear(b"o")
     assert isinstance(here.error, ProtocolError)

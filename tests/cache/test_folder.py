@@ -86,7 +86,7 @@ def test_a_large_output_that_is_not_what_it_was_is_damaged(tmp_path: Path, how: 
     assert cache.find(KEY) == DAMAGED
 
 
-def test_of_two_writers_of_one_entry_both_succeed(tmp_path: Path) -> None:
+def test_two_writers_of_one_entry_both_succeed(tmp_path: Path) -> None:
     made = tmp_path / "made"
     made.write_bytes(b"large")
     caches = [a_cache(tmp_path / "cache") for _ in range(2)]

@@ -95,7 +95,7 @@ def test_in_a_session_that_stops_nothing_is_cancelled_alone(here: World) -> None
     assert not here.server.cancelled
 
 
-def test_who_has_only_joined_a_session_cannot_cancel(here: World) -> None:
+def test_a_client_that_has_only_joined_a_session_cannot_cancel(here: World) -> None:
     joined = here.client.join_session(here.session.session_id)
     joined.on_failure = OnFailure.CONTINUE
     task = double(1, session=joined)

@@ -84,7 +84,7 @@ def test_a_task_that_runs_has_what_it_has_printed_so_far(session: Session, tmp_p
     assert task.logs() == "so far\nlater\n"
 
 
-def test_who_has_joined_a_session_reads_what_its_tasks_have_printed(
+def test_a_client_that_has_joined_a_session_reads_what_its_tasks_have_printed(
     session: Session, tmp_path: Path
 ) -> None:
     with named_pipe(tmp_path / "pipe") as pipe:

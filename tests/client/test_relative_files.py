@@ -54,5 +54,5 @@ def test_a_pattern_that_no_shell_has_seen_is_named(stderr: str, pattern: str) ->
         "",
     ],
 )
-def test_of_all_else_nothing_is_said(message: str) -> None:
+def test_other_messages_get_no_advice(message: str) -> None:
     assert not advice(message)

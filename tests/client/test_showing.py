@@ -68,7 +68,7 @@ def test_what_is_left_out_is_said_of_a_task_and_of_all() -> None:
     ]
 
 
-def test_after_a_silence_many_lines_are_allowed_and_then_so_many_a_second() -> None:
+def test_after_a_silence_many_lines_are_allowed_and_then_a_fixed_number_a_second() -> None:
     allowance = Allowance(10)
     most = int(10 * SECONDS_SAVED)
     assert allowance.take(1000, 100.0) == most

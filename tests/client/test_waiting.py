@@ -132,7 +132,7 @@ def test_wait_some_is_empty_after_its_timeout(here: World) -> None:
     assert here.session.wait_some([task], timeout=0.1) == ([], [])
 
 
-def test_of_many_each_that_is_done_is_told_once(here: World) -> None:
+def test_each_of_many_that_are_done_is_told_once(here: World) -> None:
     made = submitted(here.session, 100)
     pending = list(made)
     # when: a program takes one after the other, and names the rest again
@@ -149,7 +149,7 @@ def test_of_many_each_that_is_done_is_told_once(here: World) -> None:
     assert named == []
 
 
-def test_of_many_a_task_that_has_failed_is_done_too(here: World) -> None:
+def test_a_failed_task_counts_as_done_among_many(here: World) -> None:
     made = submitted(here.session, 100)
     here.server.done = [made[3].packed_id, made[5].packed_id]
     here.server.failed_tasks = {made[5].packed_id}
@@ -162,7 +162,7 @@ def test_of_many_a_task_that_has_failed_is_done_too(here: World) -> None:
     assert here.session.wait_some(made) == (done, [])
 
 
-def test_of_many_a_constant_is_done_at_once(here: World) -> None:
+def test_a_constant_counts_as_done_at_once_among_many(here: World) -> None:
     made = submitted(here.session, 100)
     with here.session.bind_only():
         constant = blob(b"x")

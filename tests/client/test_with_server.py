@@ -312,7 +312,7 @@ def test_a_second_client_on_the_same_server_sees_its_governors(client: Client) -
         second.new_session()
 
 
-def test_nobody_listens_there() -> None:
+def test_a_client_without_a_server_is_told_the_address() -> None:
     with pytest.raises(ConnectionException, match="localhost:1"):
         Client("localhost", 1)
 

@@ -39,6 +39,6 @@ def test_other_code_is_told_otherwise(other: bytes) -> None:
     assert code_of(other) != code_of(told("one-files", "/executors/1", "/project"))
 
 
-def test_of_what_somebody_else_has_written_nobody_can_say_what_it_is() -> None:
+def test_bytes_of_another_format_are_not_recognised_as_code() -> None:
     assert code_of(b"\xc1\xc1\x02\x00\x00\x00rainpath") is None
     assert code_of(b"\x93\x01\x02\x03\x04\x00\x00\x00rainpath") is None

@@ -47,7 +47,7 @@ def test_the_middle_leaves_the_disk_and_what_is_kept_stays(tmp_path: Path) -> No
     assert open_large(path) is None, "nothing is left to be cut"
 
 
-def test_who_prints_on_notices_nothing(tmp_path: Path) -> None:
+def test_a_task_that_goes_on_printing_notices_nothing(tmp_path: Path) -> None:
     path = tmp_path / "out"
     with path.open("ab", buffering=0) as writer:
         for _ in range(3):

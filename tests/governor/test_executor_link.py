@@ -356,7 +356,9 @@ def test_nonsense_in_the_pipe_of_answers_costs_the_executor(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "message", [msgpack.packb([protocol.REGISTER, "rain-py-1", NUMBER]), b"", b"\xc1"]
 )
-def test_who_speaks_something_else_is_refused_by_name(tmp_path: Path, message: bytes) -> None:
+def test_a_peer_that_speaks_another_protocol_is_refused_by_name(
+    tmp_path: Path, message: bytes
+) -> None:
     async def scenario(desk: Desk) -> None:
         desk.say(message)
         assert await desk.told() == []

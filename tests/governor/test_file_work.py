@@ -114,7 +114,7 @@ def test_a_link_is_not_adopted_at_once_because_what_it_leads_to_may_be_large(
     assert isinstance(store.adopt(tmp_path / "link"), Stored)
 
 
-def test_who_ends_before_it_has_begun_to_delete_waits_for_nothing(tmp_path: Path) -> None:
+def test_an_end_before_the_deletion_has_begun_waits_for_nothing(tmp_path: Path) -> None:
     async def main() -> int:
         async with trio.open_nursery() as nursery:
             deleter = Deleter(Store(tmp_path), Background(nursery))

@@ -137,7 +137,7 @@ def test_what_a_task_prints_is_told_while_it_runs(tmp_path: Path) -> None:
     )
 
 
-def test_of_much_the_start_and_the_end_are_kept_and_the_next_task_begins_anew(
+def test_the_start_and_the_end_of_a_long_output_are_kept_and_the_next_task_begins_anew(
     tmp_path: Path,
 ) -> None:
     size = CUT_FROM + 10_000

@@ -215,7 +215,7 @@ def test_both_sessions_may_be_forgotten_at_once() -> None:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("options", [("--cpus", "1"), ("--zero",)])
-def test_a_governor_whose_server_lies_says_so_in_one_line(
+def test_a_governor_says_in_one_line_that_its_server_lies(
     tmp_path: Path, options: tuple[str, ...]
 ) -> None:
     # given: tasks of a kind that was never told

@@ -240,7 +240,7 @@ def test_without_a_time_to_linger_dropped_objects_go_at_once() -> None:
     assert row_of(world, 10) is ObjectRow.GONE
 
 
-def test_of_too_many_objects_that_linger_the_oldest_goes() -> None:
+def test_the_oldest_object_goes_when_too_many_linger() -> None:
     world = World(linger_seconds=5)
     numbers = range(10, 11 + LINGERING_AT_MOST)
     for number in numbers:

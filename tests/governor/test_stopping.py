@@ -309,7 +309,7 @@ def test_the_end_of_what_no_executor_has_is_told_at_once() -> None:
     assert world.ends_told() == [task_id(100)]
 
 
-def test_of_what_is_over_or_was_never_here_no_end_is_told() -> None:
+def test_no_end_is_told_of_a_task_that_is_over_or_was_never_here() -> None:
     world = a_busy_world(calls=1)
     assign_calls(world, range(200, 201))
     world.start_next(1)

@@ -92,7 +92,7 @@ def test_a_run_of_the_same_task_begins_at_its_start() -> None:
     assert p.prints("second\n") == "second\n"
 
 
-def test_of_a_line_that_is_written_anew_the_last_state_is_told_now_and_then() -> None:
+def test_the_last_state_of_a_line_that_is_written_anew_is_told_now_and_then() -> None:
     p = printing()
     assert p.prints("\r 10%\r 20%") == " 20%"
     assert p.prints("\r 30%") == ""
@@ -111,7 +111,7 @@ def test_a_line_without_end_is_told_in_pieces() -> None:
     assert p.prints("x") == "x" * (LONGEST_LINE + 1)
 
 
-def test_of_much_at_once_the_newest_is_told_from_the_start_of_a_line() -> None:
+def test_the_newest_part_of_a_large_output_is_told_from_the_start_of_a_line() -> None:
     p = printing()
     lines = "".join(f"line {number}\n" for number in range(100_000))
     told = p.prints(lines)

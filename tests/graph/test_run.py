@@ -82,7 +82,7 @@ def test_a_run_that_never_started_took_no_time() -> None:
     assert (node.started, node.duration) == (0.0, 0.0)
 
 
-def test_of_many_withdrawn_runs_the_last_ones_are_remembered() -> None:
+def test_the_last_ones_of_many_withdrawn_runs_are_remembered() -> None:
     withdrawn = RunState.WITHDRAWN, TAKEN_BACK
     former: tuple[Run, ...] = ()
     for number in range(1, 100):

@@ -269,7 +269,7 @@ def test_a_session_that_nobody_waits_for_any_more_is_closed(
     assert closed == [(SessionId(7 if late else 1),)]
 
 
-def test_who_asks_after_the_end_is_told_so() -> None:
+def test_a_request_after_the_end_is_refused_by_name() -> None:
     def scene(client: ClientConnection) -> None:
         client.close()
         with pytest.raises(ConnectionLostError, match="was closed"):

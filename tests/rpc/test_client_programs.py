@@ -203,7 +203,9 @@ def test_a_submission_whose_upload_is_interrupted_is_never_sent() -> None:
 
 
 @pytest.mark.parametrize("way", ["ask", "say"])
-def test_who_is_interrupted_at_any_step_of_a_submission_knows_that_it_has_left(way: str) -> None:
+def test_a_client_that_is_interrupted_at_any_step_of_a_submission_knows_whether_it_has_left(
+    way: str,
+) -> None:
     server = run_script(
         f"""
         def interrupt(*_):

@@ -87,7 +87,7 @@ def test_waits_of_a_client_that_leaves_are_abandoned_before_it_has_left() -> Non
     ]
 
 
-def test_an_answer_to_somebody_who_has_gone_goes_nowhere() -> None:
+def test_an_answer_to_a_client_that_has_gone_goes_nowhere() -> None:
     def scene(client: ClientConnection) -> None:
         with pytest.raises(TimeoutError):
             client.ask(WaitFor(SESSION, (), (), "session"), timeout=0.01)
@@ -114,7 +114,7 @@ def test_a_cancellation_comes_behind_the_end_of_the_wait_that_was_interrupted() 
     assert server.journal.named("cancel") == [(SESSION, [], [OBJECT], False, False)]
 
 
-def test_who_cancels_what_has_not_started_is_told_what_that_was() -> None:
+def test_a_client_that_cancels_what_has_not_started_is_told_what_that_was() -> None:
     other = ObjectId(OBJECT + 1)
 
     def scene(client: ClientConnection) -> None:

@@ -138,7 +138,7 @@ def test_an_end_with_a_reason_tells_the_other_side_behind_all_that_was_said() ->
     run(main)
 
 
-def test_who_breaks_the_rules_is_told_why_and_closed() -> None:
+def test_a_peer_that_breaks_the_rules_is_told_why_and_closed() -> None:
     def blame(params: Fields, call: IncomingCall) -> None:
         raise ProtocolError("not like this")
 
@@ -166,7 +166,7 @@ def test_the_end_of_the_other_side_is_the_end_of_this_one() -> None:
     run(main)
 
 
-def test_who_says_too_much_before_it_may_is_closed() -> None:
+def test_a_peer_that_says_too_much_before_its_admission_is_closed() -> None:
     async def main() -> None:
         async with ends() as both:
             both.server.allow(1000, 1000)
@@ -177,7 +177,7 @@ def test_who_says_too_much_before_it_may_is_closed() -> None:
     run(main)
 
 
-def test_who_does_not_read_has_to_wait_and_is_heard_again_when_it_reads() -> None:
+def test_a_peer_that_does_not_read_has_to_wait_and_is_heard_again_when_it_reads() -> None:
     async def main() -> None:
         one, other = sockets()
         counter = Counter()
@@ -212,7 +212,7 @@ def test_who_does_not_read_has_to_wait_and_is_heard_again_when_it_reads() -> Non
     run(main)
 
 
-def test_who_leaves_more_unread_than_is_kept_is_closed() -> None:
+def test_a_peer_that_leaves_more_unread_than_is_kept_is_closed() -> None:
     async def main() -> None:
         async with ends() as both:
             both.caller.bear(Patience(most=100_000))

@@ -43,7 +43,7 @@ def test_another_client_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None
     assert len(left) == 1
 
 
-def test_who_is_not_let_in_does_not_try_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_peer_that_is_not_let_in_does_not_try_again(monkeypatch: pytest.MonkeyPatch) -> None:
     left = fail(monkeypatch, *[NotLetInError("another key")] * 2)
     with pytest.raises(NotLetInError):
         way(is_patient=True).dial_first()

@@ -75,7 +75,7 @@ def test_a_refusal_is_told_from_a_server_that_is_away() -> None:
     play(scene)
 
 
-def test_who_breaks_the_protocol_is_told_from_one_whose_connection_is_cut() -> None:
+def test_a_peer_that_breaks_the_protocol_is_told_from_one_whose_connection_is_cut() -> None:
     async def scene(server: FakeServer, here: Serving) -> None:
         cut = await join(here.nursery, here.listener, FakeControl())
         cut.close()

@@ -74,7 +74,7 @@ class Stubborn(RoundRobinScheduler):
         super().schedule(graph, news, plan)
 
 
-def test_who_needs_a_past_is_found_because_it_is_made_anew() -> None:
+def test_a_scheduler_that_depends_on_its_past_is_found_because_it_is_made_anew() -> None:
     with pytest.raises(AssertionError):
         check_scheduler(Attached, range(5))
 
@@ -89,7 +89,7 @@ def test_who_needs_a_past_is_found_because_it_is_made_anew() -> None:
         (Scanning, "it is not incremental: it walks over graph.tasks"),
     ],
 )
-def test_who_breaks_the_contract_is_told_which_part(
+def test_a_scheduler_that_breaks_the_contract_is_told_which_part(
     scheduler: Callable[[], Scheduler], complaint: str
 ) -> None:
     with pytest.raises(BrokenContract, match=complaint):

@@ -105,7 +105,7 @@ def flood(scheduler: Scheduler) -> Flood:
     return made
 
 
-def test_ten_thousand_tasks_of_which_nothing_is_known_let_no_governor_run_dry() -> None:
+def test_ten_thousand_tasks_of_unknown_durations_leave_no_governor_idle() -> None:
     # when
     horizon, rain = flood(HorizonScheduler()), flood(RainScheduler())
     # then: as many runs more as it takes, one that has heard that they are tiny, and rounding
@@ -113,7 +113,9 @@ def test_ten_thousand_tasks_of_which_nothing_is_known_let_no_governor_run_dry() 
     assert horizon.runs <= rain.runs + 10_000 // AT_ONCE + 3
 
 
-def test_of_an_unknown_function_each_cpu_gets_enough_to_begin_with_and_the_rest_is_kept() -> None:
+def test_each_cpu_gets_enough_tasks_of_an_unknown_function_to_begin_with_and_the_rest_is_kept() -> (
+    None
+):
     s = scene_with(HorizonScheduler(), 2, 2)
     for _ in range(3000):
         s.draft.task()
@@ -143,7 +145,7 @@ def test_when_the_first_have_shown_that_they_are_tiny_all_others_follow() -> Non
     assert all(task.is_done or task.scheduled for task in s.world.state.graph.tasks.values())
 
 
-def test_of_many_governors_each_gets_so_many_in_one_run() -> None:
+def test_each_of_many_governors_gets_a_limited_number_of_tasks_in_one_run() -> None:
     # given: many governors, so that a run has only a few tasks for each
     governors = 2 * AT_ONCE // FOR_EACH
     s = scene_with(HorizonScheduler(), *[1] * governors, settings=UNWATCHED)
@@ -157,7 +159,9 @@ def test_of_many_governors_each_gets_so_many_in_one_run() -> None:
     }
 
 
-def test_one_run_plans_so_many_and_the_next_ones_follow_without_any_news() -> None:
+def test_one_run_plans_a_limited_number_of_tasks_and_the_next_ones_follow_without_any_news() -> (
+    None
+):
     # given: many tasks of a known function, and nobody who would finish one
     s = scene_with(HorizonScheduler(), 3, 3, settings=UNWATCHED)
     tiny(s.draft, 2 * AT_ONCE + 100)
@@ -266,7 +270,7 @@ def submit_timed(s: Scene, client: FakeClient, tasks: int, seconds: float) -> li
     return made
 
 
-def test_who_comes_with_few_tasks_does_not_wait_for_thousands_of_another_session() -> None:
+def test_a_session_with_few_tasks_does_not_wait_for_thousands_of_another_one() -> None:
     # given: much that is tiny
     s = scene_with(HorizonScheduler(), 1)
     many = submit_timed(s, s.client, 2000, 0.004)

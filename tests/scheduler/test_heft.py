@@ -39,7 +39,7 @@ def test_nothing_moves_any_more_when_somebody_idle_joins() -> None:
     assert len(s.node(0).scheduled) == 10
 
 
-def test_who_has_the_longest_way_before_it_goes_first() -> None:
+def test_the_task_with_the_longest_way_before_it_goes_first() -> None:
     s = heft(1)
     alone, _ = timed(s.draft, 6.0)
     begin, made = timed(s.draft, 1.0)

@@ -60,7 +60,7 @@ def test_what_cannot_start_soon_is_not_planned() -> None:
     assert planned(s) == 4
 
 
-def test_nobody_is_idle_when_tasks_end_much_sooner_than_was_foreseen() -> None:
+def test_no_governor_is_idle_when_tasks_end_much_sooner_than_expected() -> None:
     # given: little is planned ahead
     s = scene_with(HorizonScheduler(), 1, 1)
     tasks = [timed(s.draft, 1.0)[0] for _ in range(40)]

@@ -78,7 +78,9 @@ def test_deeper_tasks_go_first() -> None:
     assert s.world.task(deeper).priority > s.world.task(shallow).priority
 
 
-def test_of_equal_depth_those_go_first_whose_consumers_have_other_inputs_already() -> None:
+def test_among_tasks_of_equal_depth_those_go_first_whose_consumers_have_their_other_inputs() -> (
+    None
+):
     # given: a merge that has one of its two inputs, and one that has none
     s = mars(1)
     early, (a,) = s.draft.task(keep=True)

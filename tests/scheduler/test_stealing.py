@@ -19,7 +19,7 @@ def holding() -> tuple[Scene, ObjectId]:
     return s, made
 
 
-def test_a_task_goes_where_its_data_is_however_busy_that_one_is() -> None:
+def test_a_task_goes_where_its_data_is_however_busy_that_governor_is() -> None:
     # given: another governor, which is busy, too
     s, made = holding()
     other = s.world.governor(cpus=1)
@@ -42,7 +42,7 @@ def test_tasks_without_data_are_dealt_out_in_turns() -> None:
     assert [len(governor.node.scheduled) for governor in s.governors] == [3, 3, 3]
 
 
-def test_who_is_idle_takes_tasks_from_others_even_from_their_data() -> None:
+def test_an_idle_governor_takes_tasks_from_others_even_away_from_their_data() -> None:
     s, made = holding()
     for _ in range(20):
         s.draft.task(made)

@@ -141,7 +141,7 @@ def test_what_reads_another_constant_is_made() -> None:
     assert (family.row(old), family.data(made)) == (TaskRow.FINISHED, b"of old")
 
 
-def test_of_equal_tasks_each_has_a_result_of_its_own_in_their_order() -> None:
+def test_equal_tasks_have_results_of_their_own_in_their_order() -> None:
     family = Family()
     client, draft = lost_after(family, (b"draw", b"1"), (b"draw", b"2"))
     drawn = [family.submit(draft, b"draw") for _ in range(3)]

@@ -46,7 +46,7 @@ def test_one_update_finishes_a_chain_whose_tasks_have_followed_each_other() -> N
     assert {s.world.task(task).row for task in tasks} == {TaskRow.FINISHED}
 
 
-def test_who_reads_what_many_make_is_looked_at_once_when_all_are_told() -> None:
+def test_a_task_that_reads_outputs_of_many_tasks_is_looked_at_once_when_all_were_told() -> None:
     # given: a governor that is told of nobody ahead, so that those who might follow stay listed
     settings = ReactorSettings(debug=True, governor_silence=1e9, overbooking_ahead=0)
     s = scene(1, settings=settings)
@@ -73,7 +73,7 @@ def test_the_start_of_a_follower_is_noted_though_it_is_told_with_the_end_before_
     assert s.world.task(second).row is TaskRow.RUNNING
 
 
-def test_who_finishes_a_task_before_its_inputs_is_dismissed() -> None:
+def test_a_governor_that_finishes_a_task_before_its_inputs_is_dismissed() -> None:
     s = scene_with(RainScheduler(), 1)
     _, second = chain(s, 2)
     s.submit()

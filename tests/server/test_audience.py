@@ -73,7 +73,7 @@ class Scene:
         return heard
 
 
-def test_who_watches_is_told_with_the_name_of_the_governor() -> None:
+def test_a_client_that_watches_gets_lines_with_the_name_of_their_governor() -> None:
     s = Scene()
     s.audience.watch(ANN, FIRST)
     ((number, watch),) = s.governor.watches
@@ -115,7 +115,7 @@ def test_the_same_watch_again_is_not_told_again() -> None:
     assert len(s.governor.watches) == 1
 
 
-def test_who_ends_a_watch_is_told_what_came_before_and_then_nothing() -> None:
+def test_a_client_that_ends_a_watch_gets_the_lines_before_it_and_none_after_it() -> None:
     s = Scene()
     s.audience.watch(ANN, FIRST)
     ((number, _),) = s.governor.watches
@@ -160,7 +160,7 @@ def test_governors_are_told_of_a_client_that_has_left_and_nothing_is_kept_for_it
     assert s.ask(ANN).text == ""
 
 
-def test_of_what_a_client_does_not_read_the_rest_is_only_counted() -> None:
+def test_lines_that_a_client_does_not_read_are_only_counted() -> None:
     s = Scene()
     s.audience.watch(ANN, FIRST)
     ((number, _),) = s.governor.watches

@@ -92,7 +92,7 @@ def test_nothing_is_cancelled_while_somebody_else_waits(whole: bool) -> None:
     assert rows(s, task) == [TaskRow.READY]
 
 
-def test_who_has_only_joined_cancels_nothing() -> None:
+def test_a_client_that_has_only_joined_a_session_cancels_nothing() -> None:
     s = scene(1, on_failure=OnFailure.CONTINUE)
     task, _ = s.draft.task()
     s.submit()
@@ -120,7 +120,7 @@ def cancelled(s: Scene, *objects: ObjectId) -> tuple[ObjectId, ...]:
     return cancelled
 
 
-def test_of_what_shall_not_start_that_which_runs_is_left_alone() -> None:
+def test_cancelling_what_has_not_started_leaves_running_tasks_alone() -> None:
     s = scene(4, on_failure=OnFailure.CONTINUE)
     running, (a,) = s.draft.task()
     told, (b,) = s.draft.task()
@@ -156,7 +156,7 @@ def test_in_a_session_that_stops_nothing_is_cancelled_before_it_starts() -> None
     assert rows(s, task) == [TaskRow.READY]
 
 
-def test_only_who_has_opened_a_session_cancels_what_has_not_started() -> None:
+def test_only_the_client_that_has_opened_a_session_cancels_what_has_not_started() -> None:
     s = scene(1, on_failure=OnFailure.CONTINUE)
     task, (a,) = s.draft.task()
     s.submit()

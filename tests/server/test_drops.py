@@ -136,7 +136,7 @@ def test_the_end_of_a_session_that_is_done_waits_and_what_goes_with_it_need_not_
     assert not s.world.state.later
 
 
-def test_who_works_for_a_session_hears_of_its_end_at_once() -> None:
+def test_a_governor_that_works_for_a_session_hears_of_its_end_at_once() -> None:
     # given: the second governor runs a task of the session, the first one has run one
     s, _, (first, _) = unneeded(1, 1)
     s.assign(first, to=1)

@@ -92,7 +92,7 @@ def test_what_has_failed_is_news_in_a_session_that_goes_on() -> None:
     assert set(answer.failed) == {task, *made, follower, *never}
 
 
-def test_who_follows_a_session_that_fails_or_ends_is_told_so() -> None:
+def test_a_client_that_follows_a_session_is_told_that_it_fails_or_ends() -> None:
     world = new_world()
     governor = world.governor(1)
     client = world.client()
@@ -114,7 +114,7 @@ def test_who_follows_a_session_that_fails_or_ends_is_told_so() -> None:
     assert not world.state.waits
 
 
-def test_nobody_is_told_what_nobody_wants_to_know_any_more() -> None:
+def test_an_abandoned_wait_is_not_answered() -> None:
     world = new_world()
     governor = world.governor(1)
     client = world.client()

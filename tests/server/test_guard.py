@@ -145,7 +145,9 @@ def clean_up_for_ever() -> None:
         clean_up_for_ever,
     ],
 )
-def test_who_never_returns_is_interrupted(guarding: TimeGuard, work: Callable[[], None]) -> None:
+def test_a_scheduler_that_never_returns_is_interrupted(
+    guarding: TimeGuard, work: Callable[[], None]
+) -> None:
     plan = Plan(Graph())
     with pytest.raises(SchedulerInterrupted):
         ask(guarding, work, plan)
@@ -188,7 +190,7 @@ def test_no_step_is_left_half_made(guarding: TimeGuard, monkeypatch: pytest.Monk
     assert s.world.task(task).scheduled is s.node(0)
 
 
-def test_who_ends_in_time_is_not_disturbed_and_neither_is_what_follows(guarding: TimeGuard) -> None:
+def test_a_scheduler_that_ends_in_time_is_not_interrupted_later(guarding: TimeGuard) -> None:
     plan = Plan(Graph())
     done: list[bool] = []
     ask(guarding, lambda: done.append(True), plan)
@@ -255,7 +257,7 @@ def test_a_run_that_begins_while_the_timer_runs_has_all_its_time(
 
 
 @pytest.mark.usefixtures("guarding")
-def test_who_could_not_be_interrupted_has_no_plan_left_when_it_returns() -> None:
+def test_a_scheduler_that_could_not_be_interrupted_has_no_plan_left_when_it_returns() -> None:
     # given: a library that computes without Python, in which no signal is heard
     times = iter([0.0, 1000.0])
     plan = Plan(Graph())

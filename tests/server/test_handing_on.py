@@ -108,7 +108,9 @@ def test_a_thousand_that_hand_on_leave_one_that_waits_for_the_last() -> None:
 
 
 @pytest.mark.parametrize("on_failure", OnFailure)
-def test_who_hands_on_fails_with_the_words_of_the_other(on_failure: OnFailure) -> None:
+def test_a_task_that_hands_on_fails_with_the_message_of_the_other_task(
+    on_failure: OnFailure,
+) -> None:
     s = scene(2, on_failure=on_failure)
     task, _ = begun(s, tries=5)
     _, _, other, made = rest(s, task)
@@ -132,7 +134,7 @@ def test_one_that_hands_on_to_what_has_failed_already_fails() -> None:
     assert row(s, task) is TaskRow.SKIPPED
 
 
-def test_to_cancel_who_has_handed_on_cancels_the_other() -> None:
+def test_cancelling_a_task_that_has_handed_on_cancels_the_other_task() -> None:
     s = scene(2, on_failure=OnFailure.CONTINUE)
     task, _ = begun(s)
     _, _, other, made = rest(s, task)
@@ -144,7 +146,7 @@ def test_to_cancel_who_has_handed_on_cancels_the_other() -> None:
     assert row(s, other) is TaskRow.CANCELLING
 
 
-def test_who_hands_on_is_not_run_again_for_a_lost_result() -> None:
+def test_a_task_that_has_handed_on_is_not_run_again_for_a_lost_result() -> None:
     # given
     s = scene(2, 2)
     task, _ = begun(s)

@@ -115,7 +115,7 @@ def test_failed_tasks_go_with_their_handles() -> None:
     assert not world.state.graph.objects
 
 
-def test_who_follows_hears_of_all_others_once() -> None:
+def test_a_client_that_follows_a_session_hears_of_each_other_task_once() -> None:
     world = new_world()
     governor = world.governor(cpus=8)
     client = world.client()

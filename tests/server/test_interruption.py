@@ -256,7 +256,7 @@ def test_rests_get_longer_up_to_a_limit() -> None:
     assert lengths == [10, 20, 40, 80, 160, 320, LONGEST * 10, LONGEST * 10]
 
 
-def test_who_has_planned_for_long_enough_begins_with_a_short_rest() -> None:
+def test_a_scheduler_that_has_planned_for_long_enough_begins_with_a_short_rest() -> None:
     rest = Rest(10.0)
     rest.begin(0.0)
     rest.begin(rest.until + SOUND * 10.0 - 1.0)

@@ -90,7 +90,7 @@ def test_what_is_not_one_open_session_cannot_be_joined() -> None:
     assert refusal(join(other, name="twice")) == "2 open sessions are called 'twice'"
 
 
-def test_one_who_has_joined_extends_the_graph_and_waits_and_fetches() -> None:
+def test_a_client_that_has_joined_extends_the_graph_and_waits_and_fetches() -> None:
     # given: a kept object of the owner
     s = scene(1)
     first, (a,) = s.draft.task(keep=True)
@@ -146,7 +146,7 @@ def test_a_session_ends_with_its_owner_and_who_had_joined_is_told() -> None:
     assert not s.world.state.graph.tasks
 
 
-def test_who_has_not_joined_has_no_part_in_it() -> None:
+def test_a_client_that_has_not_joined_has_no_part_in_the_session() -> None:
     s = scene(1)
     stranger = s.world.client()
     answer = s.world.answers[stranger.wait(s.draft.session, mode="session")]
@@ -161,7 +161,7 @@ def kept_by(s: Scene, client: FakeClient, draft: Draft) -> tuple[TaskId, ObjectI
     return task, made
 
 
-def test_what_one_who_has_joined_keeps_goes_when_it_leaves() -> None:
+def test_what_a_joined_client_keeps_goes_when_it_leaves() -> None:
     # given
     s = scene(1)
     other, draft = joined(s)
@@ -177,7 +177,7 @@ def test_what_one_who_has_joined_keeps_goes_when_it_leaves() -> None:
     assert "was never submitted" in str(refusal(s.world.answers[s.client.fetch(made)]))
 
 
-def test_what_tasks_still_read_stays_when_one_who_has_kept_it_leaves() -> None:
+def test_what_tasks_still_read_stays_when_the_client_that_has_kept_it_leaves() -> None:
     # given: the owner's task reads what another one keeps
     s = scene(1)
     other, draft = joined(s)
@@ -209,7 +209,7 @@ def test_a_client_lets_go_of_its_own_only() -> None:
     assert {mine, theirs} <= set(s.world.state.graph.tasks)
 
 
-def test_work_of_one_who_has_left_is_done_and_nothing_of_it_stays() -> None:
+def test_the_work_of_a_client_that_has_left_is_done_and_nothing_of_it_stays() -> None:
     # given
     s = scene(1)
     other, draft = joined(s)
@@ -243,7 +243,7 @@ def test_a_handle_holds_the_node_and_not_the_data() -> None:
     assert not s.world.state.graph.objects
 
 
-def test_who_keeps_what_another_one_made_has_it_when_that_one_leaves() -> None:
+def test_a_client_that_keeps_an_object_of_another_one_has_it_when_that_one_leaves() -> None:
     # given
     s = scene(1)
     other, draft = joined(s)
@@ -298,7 +298,7 @@ def test_results_that_the_owner_keeps_are_delivered_no_matter_which_client_submi
     assert answer_of(answer, WaitAnswer).delivery.ids == [made]
 
 
-def test_who_has_not_joined_takes_no_handle() -> None:
+def test_a_client_that_has_not_joined_takes_no_handle() -> None:
     s = scene(1)
     _, made = kept_by(s, s.client, s.draft)
     assert "another client's" in str(refusal(s.world.client().take(made)))

@@ -51,7 +51,7 @@ def turns_until(s: Scene, request: RequestId) -> int:
     return turns
 
 
-def test_a_turn_reads_so_many_tasks_or_inputs_and_the_next_one_is_due_at_once() -> None:
+def test_a_turn_reads_a_limited_number_of_tasks_or_inputs_and_the_next_one_is_due_at_once() -> None:
     # given: the last task reads what all others make
     s = in_parts()
     made = [s.draft.task()[1][0] for _ in range(5 * PART - 1)]

@@ -31,13 +31,13 @@ def test_it_comes_with_the_task_once_and_its_kind_is_told() -> None:
     assert s.world.object(a).scheduled == (s.node(0),)
 
 
-def test_who_has_made_it_is_not_sent_it() -> None:
+def test_an_object_is_not_sent_to_the_governor_that_has_made_it() -> None:
     s, _, _, reader = made_elsewhere(1)
     (orders,) = orders_in(s.assign(reader, to=0)).values()
     assert orders.lent.ids == orders.objects.ids == []
 
 
-def test_only_who_has_made_it_is_told_to_drop_it() -> None:
+def test_only_the_governor_that_has_made_an_object_is_told_to_drop_it() -> None:
     s, a, _, reader = made_elsewhere(1, 1)
     s.assign(reader, to=1)
     s.governors[1].finish(reader)

@@ -267,7 +267,7 @@ def test_a_task_that_is_cancelled_opens_no_sessions_any_more() -> None:
     assert isinstance(s.world.answers[request], Refuse)
 
 
-def test_who_cancels_says_how_long_a_task_may_clean_up() -> None:
+def test_the_client_that_cancels_says_how_long_a_task_may_clean_up() -> None:
     s = scene(4, on_failure=OnFailure.CONTINUE)
     parent = a_running_task(s)
     s.client.cancel(s.draft.session, parent, always=True, grace=0.25)

@@ -369,7 +369,7 @@ def test_a_client_that_dies_lets_go_of_what_it_has() -> None:
     assert nodes(s) == (0, 0)
 
 
-def test_who_has_a_future_may_cancel_it() -> None:
+def test_a_client_that_has_a_future_may_cancel_it() -> None:
     s = goes_on(1)
     task, (made,) = s.draft.task(keep=True)
     other_task, (other_made,) = s.draft.task(keep=True)

@@ -301,7 +301,7 @@ def test_orders_while_a_governor_is_away_wait_for_it() -> None:
     assert len(resuming.missed(fake.node, 0)) == fake.node.ordered
 
 
-def test_who_has_another_past_cannot_resume() -> None:
+def test_a_governor_with_another_past_cannot_resume() -> None:
     governor = Governor(GovernorId(5), 1, "h:1", Resources(1))
     assert resuming.why_not(None, 0, 0) == resuming.GIVEN_UP
     resuming.keep(governor, Orders())

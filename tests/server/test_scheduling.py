@@ -92,7 +92,7 @@ class Unprintable(Exception):
     ("error", "told"),
     [(Unprintable(), "<exception str() failed>"), (ValueError("\udc80"), r"ValueError: \udc80")],
 )
-def test_a_scheduler_whose_exception_cannot_be_printed_is_told_about(
+def test_a_scheduler_whose_exception_cannot_be_printed_is_reported(
     error: Exception, told: str
 ) -> None:
     def fail(graph: Graph, news: News, plan: Plan) -> None:

@@ -66,7 +66,7 @@ def test_inputs_that_only_failed_tasks_needed_are_let_go() -> None:
     assert constant.id in s.governors[0].told[-1].drops
 
 
-def test_who_waits_for_what_has_failed_is_told_at_once_and_the_session_at_its_end() -> None:
+def test_a_wait_for_a_failed_task_ends_at_once_and_one_for_the_session_at_its_end() -> None:
     # given
     s, tasks = a_chain_and_another()
     (output,) = s.world.task(tasks[2]).outputs
@@ -93,7 +93,7 @@ def test_who_waits_for_what_has_failed_is_told_at_once_and_the_session_at_its_en
     assert failure_of(s, for_all) == cause
 
 
-def test_who_waits_for_some_gets_what_has_failed_as_done() -> None:
+def test_a_wait_for_some_tasks_counts_failed_ones_as_done() -> None:
     s, tasks = a_chain_and_another()
     (output,) = s.world.task(tasks[1]).outputs
     request = s.client.wait(s.draft.session, tasks[2], tasks[3], objects=(output.id,), mode="some")
@@ -232,7 +232,7 @@ def test_a_failure_is_told_to_who_waits_for_the_whole_session_once() -> None:
     assert isinstance(s.world.answers[second], Answered)
 
 
-def test_who_was_told_of_a_failure_is_not_told_with_the_whole_session_again() -> None:
+def test_a_failure_that_was_told_is_not_told_again_with_the_whole_session() -> None:
     s, tasks = a_chain_and_another()
     s.governors[0].fail(tasks[0], "why")
     s.governors[0].finish(tasks[3])

@@ -73,7 +73,7 @@ def test_an_upload_that_ends_after_its_client_leaves_nothing(spool: Spool, tmp_p
     assert (len(spool), files(tmp_path)) == (0, 0)
 
 
-def test_who_is_no_client_cannot_upload(spool: Spool) -> None:
+def test_only_clients_can_upload(spool: Spool) -> None:
     with pytest.raises(RefusedError, match="belongs to no connected client"):
         spool.begin_upload(bytes(16), A, 1)
 

@@ -182,7 +182,7 @@ def test_what_has_failed_so_far_is_told_with_the_states() -> None:
     assert (run.state, run.cause, run.message) == (RunState.FAILED, TASK, "first")
 
 
-def test_of_a_long_text_only_both_ends_are_remembered() -> None:
+def test_only_both_ends_of_a_long_text_are_remembered() -> None:
     s, task = running(2, governors=1)
     s.governors[0].fail(task, "a" * REMEMBERED_TEXT + "the end")
     (run,) = s.world.task(task).runs
@@ -309,7 +309,7 @@ def test_a_task_under_which_every_governor_is_lost_stops_at_the_limit() -> None:
     assert [run.cause for run in refusal.reason.runs] == [GOVERNOR] * 3
 
 
-def test_of_those_that_ran_together_twice_the_next_loss_tells_who_it_was() -> None:
+def test_after_two_tasks_ran_together_twice_the_next_loss_shows_which_one_it_was() -> None:
     # given: two tasks that were both running when two governors were lost
     s = scene(2, 2, 2, 2)
     poison, _ = s.draft.task()
@@ -341,7 +341,7 @@ def test_a_task_may_have_killed_its_governor_before_its_start_was_told() -> None
     assert failed(s, ahead) == []  # it cannot have begun
 
 
-def test_of_several_that_were_not_told_to_run_none_is_blamed_for_a_lost_governor() -> None:
+def test_no_task_that_was_not_told_to_run_is_blamed_for_a_lost_governor() -> None:
     s = scene(2)
     first, _ = s.draft.task()
     second, _ = s.draft.task()

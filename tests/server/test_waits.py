@@ -42,7 +42,7 @@ def test_a_wait_for_some_is_over_with_the_first_task_and_names_it() -> None:
     s.governors[0].finish(first)  # nobody is answered twice
 
 
-def test_a_wait_for_some_of_which_one_is_done_is_over_at_once() -> None:
+def test_a_wait_for_some_tasks_is_over_at_once_when_one_of_them_is_done() -> None:
     s, first, second, _, _ = two_tasks()
     s.governors[0].finish(first)
     request = s.client.wait(s.draft.session, first, second, mode="some")

@@ -27,7 +27,7 @@ def test_local_and_remote_governors_cannot_be_combined() -> None:
         choose_way(["--simple", "--autoconf"])
 
 
-def test_each_number_of_the_list_is_a_governor_with_so_many_cpus() -> None:
+def test_each_number_of_the_list_is_a_governor_with_that_number_of_cpus() -> None:
     assert read_local_governors("[4, 4,2]") == LocalGovernors((4, 4, 2))
 
 

@@ -64,7 +64,7 @@ def followed(*looks: tuple[TaskState, list[PrintedLines]]) -> list[tuple[str, bo
     return written
 
 
-def test_who_follows_a_task_sees_its_lines_until_it_has_ended() -> None:
+def test_following_a_task_shows_its_lines_until_it_has_ended() -> None:
     assert followed(
         (TaskState.READY, []),
         (TaskState.RUNNING, [PrintedLines(TASK, text="one\n")]),
@@ -78,7 +78,7 @@ def test_who_follows_a_task_sees_its_lines_until_it_has_ended() -> None:
     ]
 
 
-def test_who_follows_a_task_that_has_ended_sees_all_of_it() -> None:
+def test_following_a_task_that_has_ended_shows_all_of_its_lines() -> None:
     assert followed((TaskState.FAILED, [])) == [("all of it\n", False)]
 
 

@@ -50,7 +50,7 @@ def test_messages_that_never_came_to_their_end_go_with_their_peers(tmp_path: Pat
             assert until_now(lambda: resident(running.process.pid) < before + SLACK)
 
 
-def test_who_is_not_registered_is_not_listened_to_for_long(tmp_path: Path) -> None:
+def test_a_peer_that_has_not_registered_cannot_fill_the_memory(tmp_path: Path) -> None:
     with server(tmp_path, "--insecure") as running:
         before = resident(running.process.pid)
         with ExitStack() as peers:

@@ -314,7 +314,7 @@ def hand_on_to_a_failure(key: str) -> int:
     return then(raise_key_error, key)
 
 
-def test_who_hands_on_raises_what_the_other_raises(client: Client) -> None:
+def test_a_task_that_hands_on_raises_what_the_other_task_raises(client: Client) -> None:
     future = client.submit(hand_on_to_a_failure, "lost")
     with pytest.raises(KeyError, match="lost"):
         future.result()
@@ -331,7 +331,7 @@ def fib_without_waiting(n: int) -> int:
     return then(add, *get_client().map(fib_without_waiting, [n - 1, n - 2]))
 
 
-def test_a_tree_of_calls_of_which_none_waits(client: Client) -> None:
+def test_a_tree_of_calls_none_of_which_waits(client: Client) -> None:
     result = client.submit(fib_without_waiting, 6)
     assert client.submit(add, result, 1).result() == 9, "others may read what is handed on"
 

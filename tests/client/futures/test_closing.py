@@ -38,7 +38,7 @@ def test_a_closed_client_refuses_calls_at_once(call: Callable[[Client], object])
             call(w.client)
 
 
-def test_to_cancel_a_call_whose_server_is_lost_says_that_it_is_lost() -> None:
+def test_cancelling_a_call_whose_server_is_lost_says_that_it_is_lost() -> None:
     with world() as w:
         future = w.client.submit(int)
         w.server.errors["cancel"] = ConnectionLostError("the server has gone")

@@ -207,7 +207,7 @@ def test_constants_that_went_ahead_are_named_and_their_data_stays_behind() -> No
     assert b"large" not in message
 
 
-def test_nobody_was_told_of_fewer_than_no_tasks() -> None:
+def test_a_wait_after_a_negative_number_of_tasks_is_refused() -> None:
     layout = Layout.of(METHODS["wait"].param_type)
     with pytest.raises(ProtocolError, match="-1 tasks cannot have been told before"):
         requests.read_wait(layout.read(layout.write({"since": -1, "mode": "news"})))

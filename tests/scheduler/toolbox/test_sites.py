@@ -24,7 +24,7 @@ def sites(*cpus: int) -> Sites:
     return made
 
 
-def test_a_site_says_when_so_many_cpus_are_free_together() -> None:
+def test_a_site_says_when_enough_cpus_are_free_together() -> None:
     (site,) = sites(3)
     site.book(1, NOW, 10.0)
     site.book(1, NOW, 20.0)
@@ -47,7 +47,7 @@ def test_the_first_site_is_found_again_after_every_booking() -> None:
     assert order == [1, 2, 2, 1, 1]
 
 
-def test_nobody_is_first_for_more_cpus_than_anybody_has() -> None:
+def test_no_governor_is_first_for_more_cpus_than_any_has() -> None:
     assert sites(1, 2).first(3, NOW) is None
 
 

@@ -43,7 +43,7 @@ def test_those_that_were_planned_or_have_gone_meanwhile_are_passed_over() -> Non
     assert list(waiting.take()) == [tasks[2]]
 
 
-def test_who_stops_taking_leaves_the_rest_where_it_is() -> None:
+def test_a_planner_that_stops_taking_leaves_the_rest_where_it_is() -> None:
     s = scene(1)
     for _ in range(3):
         s.draft.task()

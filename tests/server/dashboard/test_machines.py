@@ -66,7 +66,7 @@ def test_a_counter_that_begins_anew_is_a_gap() -> None:
     assert drawn["governors"][0]["sent"] == [None, 40.0]
 
 
-def test_of_very_many_governors_some_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_some_governors_are_drawn_when_there_are_very_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_GOVERNORS", 2)
 
     drawn = lines([[f"g{place}", 0, 1.0, 2.0, None, None] for place in range(5)], 0.0, 1.0)

@@ -53,7 +53,7 @@ def test_a_large_graph_is_drawn_by_name_with_counts(monkeypatch: pytest.MonkeyPa
     assert drawn["links"] == [[1, 2, 2]]
 
 
-def test_of_many_names_those_with_the_most_tasks_are_drawn(
+def test_the_names_with_the_most_tasks_are_drawn_when_there_are_many(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(digest_module, "SMALL", 2)

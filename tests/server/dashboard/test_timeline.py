@@ -60,7 +60,9 @@ def test_only_what_ran_in_the_time_is_drawn() -> None:
     assert (seen["since"], seen["until"]) == (125.0, 135.0)
 
 
-def test_of_many_tasks_it_tells_how_many_ran_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_summary_of_many_tasks_tells_how_many_ran_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(module, "MOST_BARS", 3)
     monkeypatch.setattr(module, "BUCKETS", 4)
     digest = by_hand("a", "a", "a", "a")
@@ -75,7 +77,9 @@ def test_of_many_tasks_it_tells_how_many_ran_at_a_time(monkeypatch: pytest.Monke
     assert seen["governors"][0]["busy"] == pytest.approx([3.0, 3.0, 2.0, 1.0])
 
 
-def test_of_many_governors_the_busiest_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_busiest_governors_are_drawn_when_there_are_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(module, "MOST_GOVERNORS", 2)
     digest = by_hand("a", "a", "a")
     for number, seconds in ((10, 1.0), (11, 3.0), (12, 2.0)):

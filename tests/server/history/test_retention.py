@@ -27,7 +27,7 @@ def what(keep: Keep, facts: Facts) -> Going | None:
         (None, None, Going.ANY),
     ],
 )
-def test_of_too_much_the_oldest_goes_first(
+def test_the_oldest_goes_first_when_there_is_too_much(
     session_over: float | None, loose: float | None, goes: Going
 ) -> None:
     facts = Facts(used=11, session_over=session_over, loose=loose)

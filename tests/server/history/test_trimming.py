@@ -124,7 +124,7 @@ def test_what_can_never_be_deleted_is_no_endless_task(store: EventStore) -> None
     assert trim(store, Keep(bytes=1), now=1e6) == 0
 
 
-def test_one_call_deletes_so_many_slices_and_the_next_one_goes_on(
+def test_one_call_deletes_a_limited_number_of_slices_and_the_next_one_goes_on(
     store: EventStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trimming, "SLICE", 10)

@@ -184,7 +184,7 @@ def test_a_wrong_question_is_refused_with_one_line(
     assert answer.body.count(b"\n") == 1
 
 
-def test_who_leaves_in_order_is_no_trouble(tmp_path: Path) -> None:
+def test_a_governor_that_leaves_in_order_is_no_trouble(tmp_path: Path) -> None:
     tale = story(tmp_path)
     for cause in ("it has stopped", "the other side closed the connection"):
         governor = tale.world.governor()

@@ -310,7 +310,7 @@ def test_a_server_that_returns_to_much_has_a_snapshot_made_at_once(
     writer.close()
 
 
-def test_each_next_file_says_of_which_cluster_it_is(folder: JournalFolder) -> None:
+def test_each_further_file_names_its_cluster(folder: JournalFolder) -> None:
     # given
     state = State(SETTINGS, cluster=b"ours")
     state.graph.last_session = 7

@@ -158,7 +158,7 @@ def test_samples_of_machines_are_left_out(kept: Kept) -> None:
     assert update.monitoring == [sample]
 
 
-def test_of_a_turn_that_cannot_be_written_nobody_hears(kept: Kept) -> None:
+def test_a_turn_that_cannot_be_written_has_no_effects(kept: Kept) -> None:
     kept.begin()
     kept.turn(OPEN)
     kept.carried.clear()
