@@ -226,7 +226,7 @@ def _structure(
     with suppress(_NotPlain):
         _PlainPickler(target, _Finder(collector, name, load, content_type)).dump(value)
         return target.getvalue()
-    # What the first try has found is found again.
+    # The next try finds again what the first one has found.
     del collector.objects[known:], collector.labels[known:], collector.references[referred:]
     target = io.BytesIO()
     pickler: Any = _CloudPickler(target, _Finder(collector, name, load, content_type))

@@ -1,4 +1,4 @@
-"""How the arguments of a call are shared out among the parameters of a user's function. Pure.
+"""Binds the arguments of a call to the parameters of a user's function. Pure.
 
 A function that runs as a task gets the context of the task before the arguments of the call. What
 may be said to a call besides (`OPTIONS`) has no claim to a name that is the function's own.

@@ -45,12 +45,12 @@ class Building:
         self.fuse = fuse  # whether submits fuse chains that do not say it themselves
         self.next_id: Any = numbers or count(pack(session_id, FIRST_NUMBER)).__next__
         self.functions: dict[Any, ToldFunction] = {}  # by the remote function
-        self._owned = numbers is None  # else somebody else has opened it
-        self._lent: set[int] = set()  # objects that are kept here in a session of somebody else
+        self._owned = numbers is None  # else another client has opened it
+        self._lent: set[int] = set()  # objects that are kept here in a session of another client
         self._outgoing = Outgoing(session_id, numbers)
         self._asking = Asking(self._explain)
 
-    # What tasks and data objects tell their session.
+    # Called by tasks and data objects.
 
     def add_task(self, task: Task) -> None:
         """Takes a new task, to be sent with the next submit."""
@@ -181,7 +181,7 @@ class Building:
 
     @property
     def submits_slowly(self) -> bool:
-        """Whether a submit has to wait: for another one, or for what it uploads."""
+        """Whether a submit has to wait for another one, or for its uploads."""
         return self._outgoing.is_sending or self._outgoing.pending.has_uploads()
 
     def drop_pending(self) -> Sequence[Task]:

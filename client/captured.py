@@ -1,4 +1,4 @@
-"""What a function captures: globals, closures, defaults and classes that its pickle takes along.
+"""The values that a function captures and its pickle takes along: globals, closures, defaults.
 
 Most of it can be compared by identity, which costs next to nothing: names that stand for atoms, for
 functions and for classes. What can change without a new identity (a list, a model) is only noted:
@@ -38,7 +38,7 @@ class Wrapper:
 
 
 class Captured:
-    """What one function has captured at this moment, and the functions that it calls."""
+    """The values that one function has captured at this moment, and the functions that it calls."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.can_change = False  # something of it can change without a new identity
@@ -51,7 +51,7 @@ class Captured:
         self._look_at(function)
 
     def is_as_it_was(self) -> bool:
-        """Whether all names stand for what they stood for."""
+        """Whether all names still refer to the same values."""
         for names, name, value in self._names:
             if names.get(name, _MISSING) is not value:
                 return False

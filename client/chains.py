@@ -82,7 +82,7 @@ def _links_between(links: Links) -> list[int]:
 
 
 def wrong_with(links: Links, chains: Sequence[Chain]) -> str:
-    """What is wrong with a plan, "" for nothing: the rule once more, said of sets."""
+    """The fault of a plan, "" for none: the rule once more, stated for sets."""
     rule = _Rule(links)
     seen: set[int] = set()
     for chain in chains:
@@ -103,7 +103,7 @@ def wrong_with(links: Links, chains: Sequence[Chain]) -> str:
 
 
 class _Rule:
-    """What may follow what, counted from the start each time."""
+    """Which node may follow which one, counted anew each time."""
 
     def __init__(self, links: Links) -> None:
         self._links = links

@@ -168,7 +168,7 @@ class Client(FutureMethods):
 
     @classmethod
     def over(cls, connection: Connection, cluster: Closable | None = None) -> Self:
-        """A client on a connection that somebody else has made."""
+        """A client on a connection that exists already."""
         client = cls.__new__(cls)
         client._take_over(connection, cluster)
         return client
@@ -186,7 +186,7 @@ class Client(FutureMethods):
         self.housekeeper = Housekeeper(connection, cluster)
         self.uploads = Uploads()
         self._secret = secret  # of the cluster
-        self._http = ""  # where the dashboard is, once somebody has asked
+        self._http = ""  # the address of the dashboard, once it was asked for
         self._numbers: dict[SessionId, SharedNumbers] = {}  # of joined sessions
         self.showing = Showing(connection, self.housekeeper.open_sessions)
         self.housekeeper.at_close.append(self.showing.stop)

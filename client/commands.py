@@ -29,7 +29,7 @@ _FORMATTED = re.compile(
     r"<(?:DataObject|Task) \d+/\d+ (?:(?P<label>'[^']*') )?(?:blob|directory|type=[^<>\s]*)>"
     r"|<(?:Input|InputDir|Output|OutputDir) (?P<named>'[^']*'|None)>"
 )
-"""What data objects, tasks, inputs and outputs are as texts."""
+"""The representations of data objects, tasks, inputs and outputs as texts."""
 
 
 def split_line(line: str) -> list[str]:

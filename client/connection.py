@@ -1,4 +1,4 @@
-"""What the client needs of its connection to the server, and how its errors become the user's.
+"""The interface of a client's connection to the server, and the public forms of its errors.
 
 What it asks are values (`rain.base.requests`). `rain.rpc.client_endpoint.ClientConnection` is the
 real connection; tests pass one of their own.
@@ -42,7 +42,7 @@ class Here(Protocol):
         ...
 
     def work_once(self) -> None:
-        """Runs a call, if one can run now: somebody asks whether it is done."""
+        """Runs a call, if one can run now, because a thread asks whether it is done."""
         ...
 
     def work_for(self, is_done: Callable[[], bool], more: Callable[[], bool]) -> None:
@@ -133,7 +133,7 @@ class Asking:
                 raise told from told.__cause__
 
     def told(self, error: BaseException) -> RainException | None:
-        """What users know an error of the connection as; None for any other error."""
+        """The public exception for an error of the connection; None for any other error."""
         if isinstance(error, SessionFailedError):
             return self.explain(error.failure)
         if isinstance(error, ConnectionLostError | StartError):

@@ -27,7 +27,7 @@ _DIRECTORY = DataType.DIRECTORY.value
 
 
 class Seen(NamedTuple):
-    """What a delivered result says about its object; an info is made of it on demand."""
+    """The facts about an object that came with its result; an info is made of them on demand."""
 
     size: int
     content_type: str
@@ -51,7 +51,7 @@ class DataObject:
     submission: int  # which submit of the session took it, 0 for none yet
     known_state: DataObjectState | None
     known_info: "ObjectInfo | Seen | None"
-    given_spec: ObjectSpec | None  # made when somebody looks at it
+    given_spec: ObjectSpec | None  # made when it is read
     unit: Unit | None = None  # inside of which it is; not a slot, as for tasks
 
     __slots__ = (
@@ -125,7 +125,7 @@ class DataObject:
 
     @property
     def spec(self) -> ObjectSpec:
-        """What was asked for; can be changed until `submit()`.
+        """The specification of the object; it can be changed until `submit()`.
 
         >>> data = blob("rain")
         >>> data.spec.user = {"station": 7}
@@ -315,7 +315,7 @@ def spec_of(packed_id: ObjectId, shape: ObjectShape) -> ObjectSpec:
 
 
 def info_of(seen: Seen) -> ObjectInfo:
-    """What was seen as users see it."""
+    """The public form of these facts."""
     return ObjectInfo(size=seen.size, content_type=seen.content_type or None)
 
 
@@ -360,7 +360,7 @@ def constant_object(
 def submitted_object(
     session: "Session", packed_id: ObjectId, shape: ObjectShape, state: DataObjectState
 ) -> DataObject:
-    """The handle of an object that somebody else has submitted and keeps."""
+    """The handle of an object that another client has submitted and keeps."""
     obj = filled(new_handle(DataObject), session, shape)
     obj.packed_id = packed_id
     obj.submission = 1
@@ -388,7 +388,7 @@ def to_dataobj(value: Any) -> DataObject:
 
 
 def _instead_of(value: object) -> str:
-    """What to write for a value that is no data object."""
+    """Advice for a value that is no data object."""
     if isinstance(value, str | Path):
         return "tasks.Load() makes one of the file of this name, and blob() one of the text itself"
     return "wrap the value in blob() or pickled()"

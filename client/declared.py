@@ -1,4 +1,4 @@
-"""What a remote function declares of its inputs and outputs: in the decorator or by annotations."""
+"""The inputs and outputs that a remote function declares: in the decorator or by annotations."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence

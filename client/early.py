@@ -1,6 +1,6 @@
 """Ids whose handles were collected before the server has told of them: it may still do so.
 
-What it tells then is for nobody, and would stay until the session ends.
+Nobody asks for that news any more, and it would be kept until the session ends.
 """
 
 from collections import deque

@@ -1,4 +1,4 @@
-"""What a failed call raises: an exception of the class that the function raised.
+"""The exception that a failed call raises: one of the class that the function raised.
 
 The exception itself travels as a pickle. `Future.result` raises it, with a `TaskException` as its
 cause that says where the call ran and shows the remote traceback. Waits in sessions raise a

@@ -193,7 +193,7 @@ class _Folder:
     def plan(
         self, session: "Session", name: str, config: Mapping[str, Any], cache_key: str
     ) -> dict[str, Any]:
-        """What the key of the results is made of; the timeout is no part of it."""
+        """The parts of the key of the results; the timeout is none of them."""
         made = [
             (item.data_type.value, path)
             for item, path in zip(self.outputs, self.out_paths, strict=True)

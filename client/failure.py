@@ -70,13 +70,13 @@ def failure_exception(failure: SessionFailure, history: History) -> SessionExcep
 
 
 def _before(run: RunInfo) -> str:
-    """What a message says of a run before the last one, which has failed too."""
+    """The part of a message about an earlier run, which has failed, too."""
     after = "" if run.duration is None else f" after {run.duration:.1f} s"
     return f"Before, run {run.number} on {run.governor} failed{after} ({_CAUSES[run.cause]}):"
 
 
 def _about(unit: Unit, member: TaskId | None) -> str:
-    """What a message says of a unit that has failed, and in which of its tasks."""
+    """The part of a message about a unit that has failed, and in which of its tasks."""
     count = len(unit.members)
     if member is None:
         return f"It stands for the unit {unit.name!r}: one of its {count} tasks has failed"

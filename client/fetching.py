@@ -25,7 +25,7 @@ class Fetching:
         self._asking = asking
 
     def bring(self, connection: Connection, objects: list[DataObject]) -> list[DataInstance]:
-        """Waits for what is not finished; fetches what did not come with the answer to that."""
+        """Waits for unfinished objects, and fetches those that did not come with the answer."""
         held = self._results
         delivered = held.all_delivered(objects)
         if delivered is not None:

@@ -57,7 +57,7 @@ def fused(batch: Batch, *, check: bool = False) -> tuple[Batch, Units]:
 
 
 def _contents(batch: Batch, units: Units) -> Mapping[int, Sequence[DataObject]]:
-    """What is inside of members is inside of their unit, which has the id of the last one."""
+    """The contents of the members are contents of their unit, which has the id of the last one."""
     contents = dict(batch.contents)
     for _, members in units:
         inside = [one for member in members for one in contents.pop(member.packed_id, ())]

@@ -43,7 +43,7 @@ class _Waiters(list[Any]):
         self._future = future
 
     def append(self, waiter: Any, /) -> None:
-        """Somebody waits for the future."""
+        """A thread waits for the future."""
         super().append(waiter)
         future = self._future()
         if future is not None:
@@ -83,7 +83,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
             waiters: list[Any] = _Waiters(ref(self))
             self._waiters = waiters
 
-    # What users ask.
+    # Methods for users.
 
     def result(self, timeout: float | None = None) -> T:
         """Waits until the call is done, and gives what it returned or raises what it raised.
@@ -205,7 +205,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         return "finished" if self.failure is None else "error"
 
     def info(self) -> TaskInfo:
-        """What the cluster knows of the call: its runs, and what the cache has said of it.
+        """The runs of the call, and what the cache has said of it.
 
         >>> future = client.submit(pow, 2, 3)
         >>> future.result(), future.info().runs[0].state
@@ -232,7 +232,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         self.home.send(awaited=True)
         return self.task.logs()
 
-    # What the client tells it.
+    # Methods for the client.
 
     def deliver(self, delivered: Result) -> None:
         """The result itself has come, before the news that it is there or after."""
@@ -259,7 +259,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         return True
 
     def input(self) -> DataObject:
-        """What stands for its result as an argument of a call."""
+        """The object that stands for its result as an argument of a call."""
         return self.handle
 
     @property
@@ -285,7 +285,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         return super().done()
 
     def want(self) -> None:
-        """Somebody wants to be told when it is done, and waits in no thread for that."""
+        """A callback is to run when it is done; no thread waits for it."""
         if self.home.here is None or self.is_done():
             return
         if in_a_task():  # no other thread runs calls while a task runs
@@ -331,7 +331,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
                 self.home.work_until(self.is_done, timeout)
                 return ask(0)
         except KeyboardInterrupt:
-            if not in_a_task():  # else its own task is cancelled, and what that means is said there
+            if not in_a_task():  # else its own task is cancelled, which says the reason
                 self.cancel()
             raise
         except concurrent.futures.CancelledError as error:

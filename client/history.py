@@ -1,4 +1,4 @@
-"""What is remembered of the tasks that were submitted: messages about their failure name them."""
+"""Remembers the tasks that were submitted, because messages about their failure name them."""
 
 from collections import deque
 from collections.abc import Sequence

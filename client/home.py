@@ -1,4 +1,4 @@
-"""What the futures of a client need of it (`rain.client.futures.futures.Futures`)."""
+"""The interface that futures need of their client (`rain.client.futures.futures.Futures`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Home(Protocol):
-    """What all futures of a client share."""
+    """The state that all futures of a client share."""
 
     def send(self, *, awaited: bool = False) -> None:
         """Sends all calls that were not sent yet; somebody waits for one of them if `awaited`."""
@@ -48,7 +48,7 @@ class Home(Protocol):
         ...
 
     def cancel(self, handle: DataObject, *, recursive: bool, grace: float | None) -> None:
-        """Nobody wants this result."""
+        """Cancels this result."""
         ...
 
     def fetch(self, handle: DataObject) -> Any:
@@ -65,7 +65,7 @@ class Home(Protocol):
 
     @property
     def cluster(self) -> bytes:
-        """Where the ids of their objects mean something."""
+        """The cluster in which the ids of their objects are valid."""
         ...
 
     def borrow(self, object_id: ObjectId, name: str) -> concurrent.futures.Future[Any]:

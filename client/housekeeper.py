@@ -42,7 +42,7 @@ _STOP = 0.0  # no time to wait for anything
 
 
 class Closable(Protocol):
-    """What ends together with the client."""
+    """An object that ends together with the client."""
 
     def close(self) -> None: ...
 

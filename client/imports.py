@@ -1,4 +1,4 @@
-"""From which folders this program imports its own modules: beside the script, in the notebook's
+"""The folders from which this program imports its own modules: beside the script, in the notebook's
 folder, or named by PYTHONPATH. Executors on the same machine import them from there, too.
 """
 

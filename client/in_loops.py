@@ -63,7 +63,7 @@ async def in_thread(function: Callable[[], T], *, shielded: bool = False) -> T:
 
 
 class Arrivals(Generic[T]):
-    """What other threads put in, for one task of the loop that it was made in."""
+    """Values from other threads, for one task of the loop in which it was made."""
 
     def __init__(self) -> None:
         self._items: deque[T] = deque()
@@ -73,7 +73,7 @@ class Arrivals(Generic[T]):
             self._wake, self._woken = _asyncio_bell()
 
     def put(self, item: T) -> None:
-        """From any thread; never blocks. When the loop has ended, nobody gets it."""
+        """From any thread; never blocks. When the loop has ended, the value is dropped."""
         self._items.append(item)
         self._wake()
 

@@ -168,7 +168,7 @@ class Remote(Wrapper):
         words: Mapping[str, Any],
         collector: InputCollector | None,
     ) -> dict[str, Any]:
-        """What the key of the results of a call is made of."""
+        """The parts of the key of the results of a call."""
         function = value_digest([told.digest(self.fn), sorted(self._hows.items())])
         outputs = [made.encodings, made.shapes]
         # The context of the task, which comes first, is no argument of the call.

@@ -78,7 +78,7 @@ class Task(metaclass=TaskMeta):
     submission: int  # which submit of the session took it, 0 for none yet
     known_state: TaskState | None
     known_info: TaskInfo | None
-    given_spec: TaskSpec | None  # made when somebody looks at it
+    given_spec: TaskSpec | None  # made when it is read
     created_at: Stack
     unit: Unit | None = None  # not a slot: few tasks are in one
 

@@ -1,4 +1,4 @@
-"""What functions, classes and modules do, as texts and values whose digests can be taken.
+"""Describes what functions, classes and modules do, as texts and values for digests.
 
 * What belongs to Python or to an installed package counts by its name and the version of that.
 * A function of the user's own counts by its bytecode and its constants, its defaults, what its
@@ -49,7 +49,7 @@ class Described:
 
 
 def described(value: Code) -> Described:
-    """What a function, class or module does."""
+    """Describes what a function, class or module does."""
     if isinstance(value, ModuleType):
         return Described(["module", *_module_texts(value.__name__, set())])
     if isinstance(value, BuiltinFunctionType):
@@ -95,7 +95,7 @@ def _function(function: FunctionType) -> Described:
 
 
 def _code(code: CodeType) -> Iterator[Any]:
-    """What the interpreter executes, without where it stands."""
+    """The code that the interpreter executes, without its file and lines."""
     yield code.co_code
     yield code.co_exceptiontable
     yield [code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars]
@@ -177,7 +177,7 @@ def _release(module: str) -> tuple[str, str]:
     top = module.partition(".")[0]
     if top in sys.stdlib_module_names:
         return module, "{}.{}".format(*sys.version_info)
-    # To look for the package by its modules takes a tenth of a second, and they often share a name.
+    # Finding the package by its modules takes 0.1 s, and packages often share module names.
     for name in chain((top,), packages()) if top else ():
         with suppress(PackageNotFoundError):
             return module, version(name)

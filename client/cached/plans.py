@@ -27,7 +27,7 @@ _runs: WeakKeyDictionary[object, str] = WeakKeyDictionary()  # a name for each s
 _PYTHON = value_digest(sys.version_info[:2])
 
 Cache = bool | str | PurePath | None
-"""What users say: whether results are kept, or in which folder."""
+"""The argument `cache` of users: whether results are kept, or in which folder."""
 
 
 def checked_cache(what: str, given: object) -> str:
@@ -51,7 +51,7 @@ def checked_cache_key(what: str, given: object, cache: str) -> str:
 
 
 class Plan:
-    """What one task says of its key."""
+    """The parts of the key that one task names."""
 
     def __init__(self, session: object, name: str, cache_key: str) -> None:
         self._run = _runs.setdefault(session, secrets.token_hex(4))

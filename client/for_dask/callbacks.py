@@ -13,7 +13,7 @@ Key: TypeAlias = Hashable
 Callback: TypeAlias = Callable[..., object]
 
 WORKER = "rain"
-"""What callbacks are told of where a node ran."""
+"""The worker that callbacks of Dask are told for a node."""
 
 _local: Any = local_callbacks
 _unpack: Callable[[Iterable[Any]], Sequence[Sequence[Callback]]] = unpack_callbacks
@@ -39,7 +39,7 @@ class Watch:
 
     @property
     def hears_nodes(self) -> bool:
-        """Whether somebody wants to know of single nodes."""
+        """Whether any callback wants to know about single nodes."""
         return bool(self._pretask or self._posttask)
 
     def follow(self, futures: dict[Key, Future[Any]]) -> None:

@@ -54,7 +54,7 @@ def target_of(node: Node) -> Key | None:
 
 
 def kind_of(key: Key) -> str:
-    """What Dask calls all keys of this kind: "sum" of ("sum-1f0e", 3)."""
+    """The name that Dask gives to all keys of this kind: "sum" for ("sum-1f0e", 3)."""
     name: str = _key_split(key)
     return name
 

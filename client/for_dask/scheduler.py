@@ -1,4 +1,4 @@
-"""What Dask calls a scheduler: a function that takes a graph and gives the values of some keys.
+"""A scheduler for Dask: a function that takes a graph and gives the values of some keys.
 
 Each node becomes a call of the client. Results stay on the governors that made them until the nodes
 that need them have run; only the values of the wanted keys come to the client.

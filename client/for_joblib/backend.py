@@ -1,4 +1,4 @@
-"""What joblib calls a backend: it runs the batches that `joblib.Parallel` makes.
+"""A backend for joblib: it runs the batches that `joblib.Parallel` makes.
 
 joblib decides how many calls are in a batch and how many batches are on their way at a time. Its
 callback, which sends the next batch, runs in the client's thread for callbacks.
@@ -59,7 +59,7 @@ class RainBackend(parallel.ParallelBackendBase):  # type: ignore[misc] # joblib 
         self._batches = BatchSizes()
         self._called_at: Stack = ()  # joblib sends most batches from other threads
 
-    # What joblib asks before and after a call.
+    # joblib asks these before and after a call.
 
     def effective_n_jobs(self, n_jobs: int | None) -> int:
         """How many batches can run at a time, as far as joblib has to know it."""
@@ -93,7 +93,7 @@ class RainBackend(parallel.ParallelBackendBase):  # type: ignore[misc] # joblib 
             future.cancel()
 
     def get_nested_backend(self) -> tuple[Any, None]:
-        """What a `Parallel` inside of a call uses: the call's own thread, since it has one cpu."""
+        """The backend of a `Parallel` inside a call: the call's thread, which has one cpu."""
         level = (self.nesting_level or 0) + 1
         return parallel.SequentialBackend(nesting_level=level), None
 

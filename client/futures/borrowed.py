@@ -1,4 +1,4 @@
-"""Futures of what somebody else has submitted: they were unpickled here, or are of other clients.
+"""Borrowed futures: they were unpickled here, or belong to other clients.
 
 This client takes a handle of each, which it gives back when nobody has the future any more. What is
 taken is told before what is given back, so a future that came out of another one's result is taken
@@ -62,7 +62,7 @@ class Listener(Protocol):
 
 
 class Borrowing:
-    """What one client borrows."""
+    """The futures that one client borrows."""
 
     def __init__(self, connection: Connection, ends: Listener) -> None:
         self._connection = connection

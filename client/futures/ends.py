@@ -1,4 +1,4 @@
-"""What becomes of the calls of a client, and of what it has borrowed: the ends of its futures.
+"""The ends of futures: of the calls of a client, and of those that it has borrowed.
 
 The server is asked once for news of the session. As soon as calls are done it answers, small
 results included, and is asked for more. All this runs in the thread of the connection, which must
@@ -50,11 +50,11 @@ class Ends:
         self._open.add(future.handle.packed_id)
 
     def find(self, object_id: ObjectId) -> Future[Any] | None:
-        """The future of an object, if somebody has it."""
+        """The future of an object, if it still exists."""
         return self._all.get(object_id)
 
     def give_up(self, object_ids: Iterable[ObjectId]) -> None:
-        """Nobody wants to hear of these any more."""
+        """The ends of these are no longer of interest."""
         self._open.difference_update(object_ids)
 
     def answered(self, outputs: Sequence[ObjectId], answer: WaitAnswer | Exception | None) -> None:
@@ -171,7 +171,7 @@ class Ends:
         return raised_by_future(failure, told) if isinstance(told, SessionException) else told
 
     def told(self, error: Exception) -> Exception:
-        """What users know an error of the connection as."""
+        """The public exception for an error of the connection."""
         return self._session.asking().told(error) or error
 
 

@@ -16,7 +16,7 @@ Needs: TypeAlias = tuple[tuple[str, int], ...]
 
 
 class Fitting:
-    """What calls of one client have needed; each new need is compared with the governors."""
+    """The needs of the calls of one client; each new one is compared with the governors."""
 
     def __init__(self, ask: Callable[[], Sequence[GovernorReport]]) -> None:
         self._ask = ask

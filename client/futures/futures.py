@@ -1,4 +1,4 @@
-"""What all futures of a client share: their session, what is to be sent, and those of others.
+"""The state that all futures of a client share: their session, calls to be sent, borrowed ones.
 
 Calls are gathered and sent together: when there are `SENT_AT` of them, when somebody waits, or
 after some milliseconds. What becomes of them is heard in `ends.py`.
@@ -110,7 +110,7 @@ class Futures:
         self._ends.register(future)
         self.session.add_task(task)
         self._unsent += 1
-        if self.here is None:  # else it is sent when somebody waits, and nothing runs before that
+        if self.here is None:  # else it is sent only when its result is awaited
             self._sender.soon()
 
     def _expect_open(self) -> None:
@@ -258,7 +258,7 @@ class Futures:
         return True
 
     def cancel(self, handle: DataObject, *, recursive: bool, grace: float | None) -> None:
-        """Nobody wants this result, nor that of any call that needs it."""
+        """Cancels this result, and those of all calls that need it."""
         self.send()
         object_id = handle.packed_id
         cancel = Cancel(
@@ -291,7 +291,7 @@ class Futures:
         return report.state is States.RUNNING
 
     def give_up(self, futures: Collection[Future[Any]]) -> None:
-        """The results of these are not needed any more; for whatever waits they are done."""
+        """The results of these are no longer needed; for everything that waits they are done."""
         given_up = tuple(future.handle.packed_id for future in futures)
         self._ends.give_up(given_up)
         self.send()
@@ -337,7 +337,7 @@ class Futures:
         return self.borrow(future.object_id, future.name)
 
     def handle_of(self, future: Reference) -> DataObject:
-        """What stands for its result here, also for a future of another client."""
+        """The object that stands for its result here, also for a future of another client."""
         return self.take_over(future).handle
 
     def settle(self) -> None:

@@ -1,4 +1,4 @@
-"""What a client offers for plain functions: `submit`, `map`, `put`, and waiting for results."""
+"""The methods of a client for plain functions: `submit`, `map`, `put`, and waiting for results."""
 
 from __future__ import annotations
 

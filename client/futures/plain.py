@@ -297,7 +297,7 @@ class _Function:
         options: Options,
         inputs: Sequence[DataObject],
     ) -> dict[str, Any]:
-        """What the key of the results of a call is made of."""
+        """The parts of the key of the results of a call."""
         assert self._told is not None  # its inputs are known
         around = None if self._surrounding is None else self._surrounding.around
         function = self._told.digest(fn if around is None else around(fn))

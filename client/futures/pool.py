@@ -88,7 +88,7 @@ class PoolFuture(Future[T]):
         return result
 
     def input(self) -> DataObject:
-        """What stands for its result; the call must be sent before any that needs it."""
+        """The object that stands for its result; the call must be sent before any that needs it."""
         self._pool.release(self)
         return self.handle
 
@@ -109,7 +109,7 @@ def _call_with_result(fn: Callable[[Any], object], future: PoolFuture[Any]) -> N
 
 
 class Pool:
-    """What several threads, and that of the connection, know of an executor."""
+    """The state of an executor that its threads and that of the connection share."""
 
     def __init__(self, key: str, futures: Futures, options: Options, limit: int | None) -> None:
         self.broken: InitializerError | None = None
@@ -166,7 +166,7 @@ class Pool:
                     self.note_cancelled(future)
 
     def note_cancelled(self, future: PoolFuture[Any]) -> bool:
-        """Nobody makes this result; False if it was made or is being made."""
+        """Cancels this result; False if it was made or is being made."""
         with self._lock:
             return future.cancelled() or future.note_cancelled()
 

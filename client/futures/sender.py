@@ -46,7 +46,7 @@ class Sender:
         return self._is_over
 
     def sent(self) -> None:
-        """Somebody else has sent all of it."""
+        """Everything was sent by another thread."""
         self._is_due = False
 
     def stop(self) -> None:
@@ -69,9 +69,9 @@ class Sender:
                 self._wake.get()
             self._is_asleep = False
             while self._is_woken():
-                pass  # as often as somebody has asked
+                pass  # as often as it was asked for
             self._look()
-        # What is left leaves now, or is told that the connection is closed.
+        # The remaining calls are sent now, or fail because the connection is closed.
         send = self._send()
         if send is not None:
             send()

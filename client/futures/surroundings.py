@@ -1,4 +1,4 @@
-"""What an executor calls in the place of the functions that it is given."""
+"""The functions that an executor calls in place of those that it is given."""
 
 from __future__ import annotations
 

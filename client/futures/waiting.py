@@ -180,7 +180,7 @@ def send_all(futures: Sequence[Future[Any]], timeout: float | None = None) -> Wo
 
 
 def _expect_free(futures: Sequence[Future[Any]]) -> None:
-    """In a signal handler: refuses to wait for what could never be there."""
+    """In a signal handler: refuses to wait for a result that could never come."""
     for future in futures:
         if not future.is_done():
             future.home.expect_free(future.handle)

@@ -1,4 +1,4 @@
-"""A data object: an immutable blob or directory, which task makes it, which tasks read it, and where it is."""
+"""A data object: an immutable blob or directory, its producer, its readers, its copies."""
 
 from __future__ import annotations
 

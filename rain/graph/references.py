@@ -46,8 +46,8 @@ def contain(holder: Holder, inside: Iterable[DataObject]) -> list[DataObject]:
 def can_be_had(data_object: DataObject, session: Session) -> bool:
     """Whether something of this session may contain it: somebody must claim its data now.
 
-    An object that is being released is not revived. A session that ends with its first failure keeps its
-    objects to itself.
+    An object that is being released is not revived. A session that ends with its first failure
+    keeps its objects to itself.
     """
     if data_object.session is not session and not data_object.session.goes_on:
         return False

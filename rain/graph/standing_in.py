@@ -81,7 +81,7 @@ def followers(task: Task) -> list[Task]:
 
 
 def depends_on(objects: Iterable[DataObject], task: Task) -> bool:
-    """Whether any of these needs what this unfinished task makes, directly or through other tasks."""
+    """Whether any of these needs what this unfinished task makes, perhaps through others."""
     return task in references.leading_to(objects)
 
 
