@@ -1,4 +1,4 @@
-"""What a task reads: descriptions of inputs."""
+"""Inputs of tasks, as users describe them."""
 
 from itertools import count
 from typing import Any, ClassVar

@@ -1,7 +1,7 @@
 """The one task that is sent for the members of a unit (see rain/base/units.py).
 
 It has the id and the outputs of its last member, reads what its members read of others, and holds
-their configs in its own. What units of equal members share is made once for a submission.
+their configs in its own. Parts that units of equal members share are made once for a submission.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ Labels = tuple[str | None, ...]
 
 
 class _Form:
-    """What units have in common whose members have the same shapes."""
+    """The parts that all units have in common whose members have the same shapes."""
 
     def __init__(self, shapes: Sequence[TaskShape]) -> None:
         self.name = unit_name([shape.name or "" for shape in shapes])
@@ -87,7 +87,7 @@ class Forms:
 
 
 class _Inputs:
-    """What the members of a unit read of others, each object once: functions, then the rest."""
+    """The objects from outside that the members read, each one once: functions, then the rest."""
 
     def __init__(self, members: Sequence[Task]) -> None:
         self.places: dict[int, int] = {}

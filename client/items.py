@@ -1,4 +1,4 @@
-"""What the calls of a session need to know of the tasks and objects that they are given."""
+"""Checks and sorts the tasks and objects that the methods of a session are given."""
 
 from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING
@@ -51,7 +51,7 @@ def expect_visible(tasks: Iterable[Task]) -> None:
 def asked_ids(
     tasks: Iterable[Task], objects: Iterable[DataObject]
 ) -> tuple[tuple[TaskId, ...], tuple[ObjectId, ...]]:
-    """What the server is asked about: for what is inside of a unit, once for the unit."""
+    """The ids to ask the server about: one for all that is inside a unit."""
     task_ids = [task.packed_id if task.unit is None else task.unit.task_id for task in tasks]
     object_ids: list[ObjectId] = []
     for obj in objects:
@@ -97,7 +97,7 @@ def note_reports(
     task_reports: Iterable[TaskReport],
     object_reports: Iterable[ObjectReport],
 ) -> None:
-    """What the server tells of all that it was asked about."""
+    """The answer of the server about all ids that it was asked about."""
     by_task = {report.id: report for report in task_reports}
     by_object = {report.id: report for report in object_reports}
     for task in tasks:
@@ -116,7 +116,7 @@ def _note_object(obj: DataObject, report: ObjectReport) -> None:
 
 
 def _note_hidden(obj: DataObject, report: TaskReport) -> None:
-    """What the server tells of the unit that an object is inside of."""
+    """The answer of the server about the unit that an object is inside of."""
     if report.state in _WITHOUT_RESULT:
         obj.known_state = DataObjectState.failed
     elif report.state is base_states.TaskState.FINISHED:

@@ -46,7 +46,7 @@ RAIN = (sys.executable, "-m", "rain")
 
 
 def check_count(count: object, what: str) -> None:
-    """RainException for what is no number of cpus or governors."""
+    """Raises RainException if a number of cpus or governors is none."""
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise RainException(f"{what} is {count!r}; it must be a whole number, and at least 1")
 
@@ -91,7 +91,7 @@ class LocalCluster:
                     *("--workdir", str(self.folder / "work-server"), *self._secret()),
                 ]
             )
-            # What governors need is imported only once, and while the server starts.
+            # The modules of governors are imported only once, and while the server starts.
             with start_template(command, self.folder) as template:
                 address, _, self.http = server.wait_until_ready().partition(" ")
                 self.host, _, port = address.rpartition(":")
@@ -122,7 +122,7 @@ class LocalCluster:
             )
 
     def why_lost(self) -> str:
-        """What has died, to explain a lost connection to the server; "" if nothing has."""
+        """The process that has died, to explain a lost connection to the server; "" for none."""
         if self._keeper is not None and self._keeper.verdict:
             return self._keeper.verdict
         if self._server is None or self._closed:

@@ -180,7 +180,7 @@ def start_template(command: Sequence[str], folder: Path) -> Template:
 
 
 def wait_for_copies(template: Template, folder: Path) -> None:
-    """Returns when all that were asked for live; RainException when one cannot any more."""
+    """Returns when all processes are ready; raises RainException when one cannot be."""
     deadline = time.monotonic() + START_SECONDS
     while not template.complete:
         left = max(0.0, deadline - time.monotonic())

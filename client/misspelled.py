@@ -1,4 +1,4 @@
-"""What is said of names of options and arguments that nobody knows: the nearest one that is."""
+"""Messages about unknown names of options and arguments: they suggest the nearest known one."""
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
@@ -42,7 +42,7 @@ def names_misspelled(function: Callable[P, T]) -> Callable[P, T]:
 def unknown_argument(
     keywords: Mapping[str, Any], parameters: Collection[str], options: Collection[str]
 ) -> str:
-    """What to do about a keyword that a function does not take; "" if nothing is known."""
+    """Advice about a keyword that a function does not take; "" for none."""
     for name, value in keywords.items():
         if name in parameters:
             continue

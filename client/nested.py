@@ -20,7 +20,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 SERVER = "RAIN_SERVER"
-"""Where governors tell their executors that the server is: HOST:PORT."""
+"""The variable with the server's address that governors give to their executors: HOST:PORT."""
 
 
 class TaskClient(Client):

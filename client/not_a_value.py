@@ -1,4 +1,4 @@
-"""What a future says when it is used like the value that it stands for."""
+"""The error of a future that is used like the value that it stands for."""
 
 from typing import TYPE_CHECKING, NoReturn
 

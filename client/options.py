@@ -1,4 +1,4 @@
-"""What a call needs besides its arguments: cpus, other resources, tries, a priority, a name."""
+"""The options of a call: cpus, other resources, tries, a priority, a name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rain.client.shapes import (
 
 
 class Surrounding(Protocol):
-    """What is called in the place of a function. Equal ones do the same."""
+    """A function that is called in place of the user's. Equal ones do the same."""
 
     @property
     def changes_arguments(self) -> bool: ...

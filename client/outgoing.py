@@ -1,4 +1,4 @@
-"""What a session has described, on its way to the server: not submitted yet, or remembered."""
+"""Tasks and objects on their way to the server: not submitted yet, or remembered."""
 
 import os
 import threading
@@ -32,14 +32,14 @@ class Pending:
     def __init__(self) -> None:
         self.tasks: list[Task] = []
         self._objects: list[DataObject] = []  # those that no task has made by itself
-        # What is inside of tasks and constants, from before they are added until they are sent.
+        # The contents of tasks and constants, from before these are added until they are sent.
         self.contents: dict[int, Sequence[DataObject]] = {}
         self.add_task = self.tasks.append
         self.add_tasks = self.tasks.extend  # which no other thread divides
         self.add_object = self._objects.append
 
     def objects(self) -> list[DataObject]:
-        """Constants and outputs; an output that the user made himself is both, and is one."""
+        """Constants and outputs; an output that the user has made is both, and is listed once."""
         found = {obj.packed_id: obj for obj in self._objects}
         for task in self.tasks:
             found.update((obj.packed_id, obj) for obj in task.output_objects)
@@ -67,7 +67,7 @@ class Pending:
         return Batch(tasks, objects, contents)
 
     def put_back(self, batch: Batch) -> None:
-        """What was refused waits for the next submit, before what came meanwhile."""
+        """A refused batch waits for the next submit, ahead of everything that came meanwhile."""
         self.tasks[:0] = batch.tasks
         self._objects[:0] = batch.objects
         self.contents.update(batch.contents)

@@ -1,4 +1,4 @@
-"""What a task makes: descriptions of outputs, and lists of them."""
+"""Outputs of tasks, as users describe them, and lists of them."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar

@@ -122,7 +122,7 @@ class Program:
         )
 
     def _labels(self) -> set[str | None]:
-        """What calls give data to."""
+        """The labels to which calls give data."""
         items = [*self.args, *self.input_paths, self.stdin]
         return {item.label for item in items if isinstance(item, InputBase)}
 

@@ -84,7 +84,7 @@ def check_address(address: object, port: object) -> None:
 
 
 def host_and_port(address: str, port: int | str | None) -> tuple[str, int]:
-    """Where the server is; RainException if that is said twice."""
+    """The address of the server; RainException if it was given twice."""
     host, colon, said = address.rpartition(":")
     if not colon or not said.isdecimal() or (":" in host and not host.endswith("]")):
         return address, _checked_port(DEFAULT_PORT if port is None else port)

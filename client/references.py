@@ -26,7 +26,7 @@ class Taker(Protocol):
     def cluster(self) -> bytes: ...
 
     def borrow(self, object_id: ObjectId, name: str) -> Any:
-        """A future of an object that somebody else has submitted, or this client itself."""
+        """A future of an object that this client or another one has submitted."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""What a task has looked for where it is not: it runs in a folder of its own, and without a shell.
+"""Advice for files that a task does not find: it runs in a folder of its own, without a shell.
 
 A relative path means the folder of the executor, where nothing of the user is. When a task has not
 found a file that lies in the folder of this program, its message says what to write instead. In
@@ -17,7 +17,7 @@ _LONGEST = 4096
 
 
 def advice(message: str) -> str:
-    """What to do when a task has failed with this message; "" when nothing is known."""
+    """Advice for a task that has failed with this message; "" for none."""
     pattern = _pattern_in(message)
     if pattern:
         return (

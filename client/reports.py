@@ -1,4 +1,4 @@
-"""What the server reports, as users see it."""
+"""The public forms of the server's reports."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -84,7 +84,7 @@ def runs_info(runs: Iterable[RunReport]) -> list[RunInfo]:
 
 
 def governor_info(report: GovernorReport) -> dict[str, Any]:
-    """What a governor has and holds, as users see it."""
+    """The resources and objects of a governor, as users see them."""
 
     def ids(packed: Iterable[int]) -> list[ID]:
         return [unpack(packed_id) for packed_id in packed]

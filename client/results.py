@@ -1,4 +1,4 @@
-"""Small results that came with the answer of a wait, until somebody fetches them."""
+"""Small results that came with the answer of a wait, until they are fetched."""
 
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -13,7 +13,7 @@ from rain.client.shapes import checked_attempts
 from rain.common.errors import RainException, TaskTimeout
 
 RetryOn = type[BaseException] | Iterable[type[BaseException]] | None
-"""What users say of functions."""
+"""The argument `retry_on` of functions."""
 
 RetryCodes = int | type[BaseException] | Iterable[int | type[BaseException]] | None
 """And of programs."""

@@ -29,7 +29,7 @@ class ObjectShape(NamedTuple):
 
 
 class TaskShape(NamedTuple):
-    """What a task is and needs, but for its inputs and its config."""
+    """The type and needs of a task: everything but its inputs and its config."""
 
     task_type: str
     name: str | None = None
@@ -71,7 +71,7 @@ def checked_resources(what: str, amounts: Mapping[str, Any]) -> tuple[tuple[str,
 
 
 def checked_constraints(what: str, given: Mapping[str, object] | None) -> Constraints | None:
-    """Where a task may run, as the user says; RainException when that means nothing."""
+    """Where a task may run, as the user says; RainException if that makes no sense."""
     try:
         return base_constraints.checked_constraints(given or {})
     except ValueError as error:
@@ -79,12 +79,12 @@ def checked_constraints(what: str, given: Mapping[str, object] | None) -> Constr
 
 
 def checked_duration(what: str, seconds: object) -> float:
-    """How long the user expects a task to take, 0 when nothing is said."""
+    """How long the user expects a task to take; 0 if not given."""
     return checked_seconds(what, "duration", seconds)
 
 
 def checked_seconds(what: str, named: str, seconds: object) -> float:
-    """A number of seconds, 0 when nothing is said."""
+    """A number of seconds; 0 if not given."""
     if seconds is None:
         return 0.0
     if isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 < seconds < inf:

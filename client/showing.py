@@ -85,7 +85,7 @@ class Shaping:
         return shaped[:allowed]
 
     def take_last(self) -> list[tuple[bool, str]]:
-        """What is to be said at the end."""
+        """The line to print at the end."""
         left_out, self._left_out = self._left_out, 0
         return [_not_shown(left_out)] if left_out else []
 

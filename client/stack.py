@@ -18,7 +18,7 @@ _ENTRIES = 2 * DEPTH
 _OURS = str(Path(__file__).parent) + "/"
 
 _LIBRARIES = ("<frozen ", *{f"{folder}/" for folder in sysconfig.get_paths().values()})
-"""Where the code of others is: that of asyncio or joblib says nothing about a user's program."""
+"""Where other libraries are: frames of asyncio or joblib say nothing about a user's program."""
 
 Stack = tuple[CodeType | int, ...]
 """Code object and position of each frame in turn, the innermost first."""

@@ -85,7 +85,7 @@ class KindTable:
 
 @frozen
 class Batch:
-    """What one submit takes with it."""
+    """The tasks and objects of one submit."""
 
     tasks: Sequence[Task]
     objects: Sequence[DataObject]  # those that no task has made by itself
@@ -162,7 +162,7 @@ def _constant_columns(batch: Batch, kinds: KindTable, kept: list[ObjectId]) -> C
             columns.ids.append(obj.packed_id)
             columns.kinds.append(kinds.object_kind(obj.settle()))
             columns.data.append(obj.constant)
-            # Later submits may read it as long as somebody has the handle.
+            # Later submits may read it as long as its handle exists.
             kept.append(obj.packed_id)
             continue
         if made is None:

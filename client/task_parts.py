@@ -1,4 +1,4 @@
-"""What a task is made of, as its users say it: inputs, outputs and the config."""
+"""The parts of a task as users give them: inputs, outputs and the config."""
 
 import base64
 import json

@@ -208,7 +208,7 @@ class SliceDirectory(Task):
 
 
 def _place(path: str | PurePath) -> dict[str, str]:
-    """Where a governor finds what the client calls so."""
+    """The place where a governor finds the file that has this name in the client's program."""
     return {"path": os.path.abspath(path)}  # noqa: PTH100 # resolve() would follow links
 
 

@@ -120,5 +120,5 @@ def _digest(pickled: bytes) -> bytes:
 
 
 def _uploads_of(session: "Session") -> "tuple[Upload, ...]":
-    """What the client of a session has uploaded until now."""
+    """The uploads of the client of a session until now."""
     return () if session.client is None else session.client.uploads.current

@@ -1,4 +1,4 @@
-"""What a user sees of a failure: the lines of their program, and then the error.
+"""Tracebacks of failures for users: the lines of their program, and then the error.
 
 Python notes each function that an exception passes. Without this the traceback of a failed task
 would end with functions of this library, which say nothing about the failure.
@@ -49,7 +49,7 @@ def hides_frames(function: Callable[P, T]) -> Callable[P, T]:
 _TOLD = RainException | TimeoutError | concurrent.futures.CancelledError | KeyboardInterrupt
 
 _CALLED = ("rain.", "concurrent.futures.", "threading", "asyncio.", "trio.", "cloudpickle.")
-"""Our modules, and those with functions that ours call for what is the user's."""
+"""Our modules, and those whose functions ours call around the user's code."""
 
 
 def _is_told(error: BaseException) -> bool:

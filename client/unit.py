@@ -31,7 +31,7 @@ class Unit:
         return self.members[-1]
 
     def place(self, packed_id: int) -> int:
-        """Where one of its tasks stands, the first being 1."""
+        """The place of one of its tasks; the first is 1."""
         return self.members.index(TaskId(packed_id)) + 1
 
     def failed_member(self, message: str) -> TaskId | None:

@@ -1,13 +1,13 @@
-"""What cannot be sent, and what to do instead."""
+"""Values that cannot be sent, and advice about them."""
 
 import pickle
 
 UNPICKLABLE = (TypeError, AttributeError, pickle.PicklingError, RecursionError)
-"""What pickle raises of things that it cannot handle."""
+"""The exceptions of pickle for values that it cannot handle."""
 
 
 def advice(error: BaseException) -> str:
-    """What to write instead; "" if nothing is known."""
+    """Advice what to write instead; "" for none."""
     if "generator" in str(error):
         return " A generator stays where it was made: make a list of it."
     if "lock" in str(error) or "socket" in str(error) or "TextIOWrapper" in str(error):

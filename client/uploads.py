@@ -23,7 +23,7 @@ LARGEST = 16 << 20
 
 
 class Uploads:
-    """What one client has uploaded; the newest first, as modules are looked for."""
+    """The uploads of one client; the newest first, as modules are looked for."""
 
     def __init__(self) -> None:
         self.current: tuple[Upload, ...] = ()  # another tuple after each change

@@ -32,11 +32,11 @@ NAMED_AT_MOST = 16
 """A wait for some of more than these follows the session instead of naming them again."""
 
 Connect = Callable[[], Connection]
-"""Gives the connection, or raises if the session is closed: not before somebody has to be asked."""
+"""Gives the connection; raises if the session is closed. Asked only when it is needed."""
 
 
 def check_timeout(timeout: object) -> None:
-    """TypeError, in one line, for what is no number of seconds."""
+    """Raises TypeError, in one line, if this is no number of seconds."""
     if timeout is not None and not isinstance(timeout, int | float | Real):
         raise TypeError(
             f"timeout is {short_str(timeout)}; it must be a number of seconds or None, and what is"
@@ -45,7 +45,7 @@ def check_timeout(timeout: object) -> None:
 
 
 class News:
-    """What a session that is followed has told: the tasks and objects that are done."""
+    """The news of a session that is followed: its tasks and objects that are done."""
 
     def __init__(self) -> None:
         self.count = 0  # of tasks that were told of
@@ -70,7 +70,7 @@ class News:
                     self._discard(packed_id)
 
     def forget(self, packed_id: int) -> None:
-        """Nobody will ask for it. Called by finalizers: takes no lock."""
+        """It will not be asked for. Called by finalizers: takes no lock."""
         if packed_id in self._done:
             self._discard(packed_id)
         else:
@@ -99,7 +99,7 @@ class News:
         )
 
     def _has_object(self, obj: DataObject) -> bool:
-        """Nobody is told of constants: they are done when they are submitted."""
+        """Constants are left out: they are done when they are submitted."""
         return obj.constant is not None or not is_unfinished(obj) or is_among(obj, self._done)
 
 
@@ -121,7 +121,7 @@ class Waiting:
         return self._news.count > 0
 
     def forget(self, packed_id: int) -> None:
-        """Nobody has a handle of this task or object any more. Called by finalizers."""
+        """The last handle of this task or object has gone. Called by finalizers."""
         self._news.forget(packed_id)
 
     def for_all(

@@ -4,7 +4,7 @@ import enum
 
 
 class TaskState(enum.IntEnum):
-    """Where a task stands. The names are those of Rain 0.4."""
+    """The states of a task. The names are those of Rain 0.4."""
 
     notAssigned = 0  # noqa: N815 # a name that programs use
     ready = 1
@@ -20,7 +20,7 @@ WITHOUT_RESULT = (TaskState.failed, TaskState.cancelled)
 
 
 class DataObjectState(enum.IntEnum):
-    """Where a data object stands."""
+    """The states of a data object."""
 
     unfinished = 0
     finished = 1

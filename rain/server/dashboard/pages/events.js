@@ -1,4 +1,4 @@
-// The newest events that fit, as they come.
+// The newest events, updated as they arrive.
 
 import { api } from "./api.js";
 import { choice, h, show, showItems } from "./dom.js";

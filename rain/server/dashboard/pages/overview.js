@@ -7,7 +7,7 @@ import { bytes, duration, number } from "./format.js";
 import { card, link, progress } from "./parts.js";
 
 const SPANS = [[5, "5 minutes"], [15, "15 minutes"], [60, "1 hour"], [360, "6 hours"], [1440, "1 day"], [10080, "1 week"]];
-const EVERY = 5; // governors tell how busy they are about so often, in seconds
+const EVERY = 5; // seconds between two load reports of a governor, about
 
 export function overview(root) {
   let minutes = 15;
