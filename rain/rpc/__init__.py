@@ -21,6 +21,7 @@ How a call travels, from `connection.ask(WaitFor(...))` to the reactor and back:
 Orders to governors and their updates travel alike (`server_governor.py`, `governor_endpoint.py`).
 
 How a connection begins: `port.py` accepts, `handshake.py` lets the peer in, `listener.py` makes a
-link, and `server_endpoint.py` offers the registration. `dialing.py` is the other side of it. Large
-data goes its own way, over streams (`rain/stream`, `streams.py`).
+link, and `server_endpoint.py` offers the registration. `dialing.py` is the other side of it, and
+`trio_dialing.py` that of daemons. Large data goes its own way, over streams (`rain/stream`,
+`streams.py`).
 """

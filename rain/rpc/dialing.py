@@ -1,4 +1,7 @@
-"""Connecting to an address and being let in there: with trio, and in a thread that may block."""
+"""Connecting to an address and being let in there, in a thread that may block.
+
+`trio_dialing.py` does the same for a daemon. A client does without trio, which takes long to load.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,12 @@ import socket
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any
-
-import trio
 
 from rain.base.address import spell_address
 from rain.base.admission import NoRoomError, NotAdmittedError, Role, Secret
 from rain.base.errors import ProtocolError, StartError
-from rain.rpc.handshake import introduce
-from rain.rpc.link import prepare
-from rain.stream.admission import introduce as introduce_in_thread
+from rain.rpc.sockets import prepare
+from rain.stream.admission import introduce
 from rain.stream.errors import UnreachableError
 from rain.stream.sockets import BrokenError, StalledError, limit_waiting
 
@@ -42,37 +41,21 @@ def reaching(where: str, who: str) -> Generator[None]:
         raise StartError(f"what listens at {where} is not a Rain server: {error}") from None
 
 
-async def dial(
+def dial_in_thread(
     host: str, port: int, timeout: float, role: Role, secret: Secret | None = None
 ) -> socket.socket:
-    """A socket that is let in at an address; it does not block.
+    """A socket that is let in at an address; it does not block afterwards.
 
     `UnreachableError` says where and why that did not work, `ProtocolError` that something else
     than one of us listens there.
     """
-    with _spelled(spell_address(host, port), timeout, secret):
-        with trio.fail_after(timeout):
-            connected = await _connect(host, port)
-            try:
-                await introduce(connected, secret, role)
-                prepare(connected)
-            except BaseException:
-                connected.close()
-                raise
-            return connected
-
-
-def dial_in_thread(
-    host: str, port: int, timeout: float, role: Role, secret: Secret | None = None
-) -> socket.socket:
-    """The same for a thread, which waits; the socket does not block afterwards."""
-    with _spelled(spell_address(host, port), timeout, secret):
+    with spelled(spell_address(host, port), timeout, secret):
         due = time.monotonic() + timeout
-        connected = _connect_in_thread(host, port, timeout)
+        connected = _connect(host, port, timeout)
         try:
             connected.setblocking(True)
             limit_waiting(connected, max(due - time.monotonic(), 0.001))
-            introduce_in_thread(connected, secret, role)
+            introduce(connected, secret, role)
             prepare(connected)
         except BaseException:
             connected.close()
@@ -84,11 +67,11 @@ _ANOTHER_PORT = "; is that the port of a server of Rain?"
 
 
 @contextmanager
-def _spelled(where: str, timeout: float, secret: Secret | None) -> Generator[None]:
+def spelled(where: str, timeout: float, secret: Secret | None) -> Generator[None]:
     """Says in one way what went wrong."""
     try:
         yield
-    except (trio.TooSlowError, TimeoutError, StalledError):
+    except (TimeoutError, StalledError):
         raise UnreachableError(
             f"{where}: no answer within {timeout:g} seconds{_ANOTHER_PORT}"
         ) from None
@@ -115,36 +98,7 @@ def _advice(secret: Secret | None) -> str:
     )
 
 
-async def _connect(host: str, port: int) -> socket.socket:
-    """A socket that is connected to the first address of a host that takes it."""
-    where = spell_address(host, port)
-    reasons: list[str] = []
-    for family, kind, protocol, _, address in await _resolve(host, port):
-        attempt = socket.socket(family, kind, protocol)
-        try:
-            attempt.setblocking(False)
-            await _connect_to(attempt, address)
-        except OSError as error:
-            attempt.close()
-            reasons.append(os.strerror(error.errno) if error.errno else str(error))
-        except BaseException:
-            attempt.close()
-            raise
-        else:
-            return attempt
-    raise UnreachableError(_refused(where, reasons))
-
-
-async def _connect_to(attempt: socket.socket, address: Any) -> None:
-    found = attempt.connect_ex(address)
-    if found == errno.EINPROGRESS:
-        await trio.lowlevel.wait_writable(attempt)
-        found = attempt.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-    if found:
-        raise OSError(found, os.strerror(found))
-
-
-def _connect_in_thread(host: str, port: int, timeout: float) -> socket.socket:
+def _connect(host: str, port: int, timeout: float) -> socket.socket:
     where = spell_address(host, port)
     reasons: list[str] = []
     for family, kind, protocol, _, address in socket.getaddrinfo(
@@ -165,19 +119,11 @@ def _connect_in_thread(host: str, port: int, timeout: float) -> socket.socket:
             raise
         else:
             return attempt
-    raise UnreachableError(_refused(where, reasons))
+    raise UnreachableError(refused(where, reasons))
 
 
-def _refused(where: str, reasons: list[str]) -> str:
-    refused = os.strerror(errno.ECONNREFUSED)
-    hint = "; is the server running?" if refused in reasons else ""
+def refused(where: str, reasons: list[str]) -> str:
+    """Why no address of a host takes us."""
+    refusal = os.strerror(errno.ECONNREFUSED)
+    hint = "; is the server running?" if refusal in reasons else ""
     return f"{where}: {', '.join(dict.fromkeys(reasons))}{hint}"
-
-
-async def _resolve(host: str, port: int) -> list[Any]:
-    """The addresses of a host; a thread asks for them only if the host is a name."""
-    stream = socket.SOCK_STREAM
-    try:
-        return [*socket.getaddrinfo(host, port, type=stream, flags=socket.AI_NUMERICHOST)]
-    except socket.gaierror:
-        return [*await trio.socket.getaddrinfo(host, port, type=stream)]

@@ -20,13 +20,14 @@ from rain.rpc.codec.answers import write_governor_report
 from rain.rpc.codec.orders import OrdersPart, read_orders_part
 from rain.rpc.codec.split import INLINE_BYTES, join_orders, slim_update
 from rain.rpc.codec.update import write_update
-from rain.rpc.dialing import dial, reaching
+from rain.rpc.dialing import reaching
 from rain.rpc.framing import MESSAGE_LIMIT
 from rain.rpc.handlers import ControlHandler, Resumes
 from rain.rpc.interface import Fields, Interface
 from rain.rpc.link import Link, Patience
 from rain.rpc.offered import IncomingCall, Offered, Served, nothing, offer
 from rain.rpc.peer import CallError, Remote
+from rain.rpc.trio_dialing import dial
 
 if TYPE_CHECKING:
     from rain.rpc.codec.printed import Watched

@@ -13,7 +13,6 @@ from contextlib import suppress
 import trio
 from attrs import frozen
 
-from rain.base.address import plain_host
 from rain.base.errors import ProtocolError
 from rain.base.silence import BEAT, Silence
 from rain.base.sizes import spell_size
@@ -25,17 +24,6 @@ READ_SIZE = 64 * 1024
 
 LINGER = 0.1
 """Seconds that a peer is given to read why it is closed."""
-
-KEEPALIVE = {
-    "TCP_KEEPIDLE": 30,
-    "TCP_KEEPINTVL": 10,
-    "TCP_KEEPCNT": 6,
-    "TCP_USER_TIMEOUT": 90_000,  # milliseconds; else what was said is repeated for long
-}
-"""The kernel notices a host that has vanished after 90 seconds, whether something was said or not.
-
-A side that listens notices it before (`Link.beat`).
-"""
 
 UNREAD = 64 * 1024 * 1024
 """Bytes that may wait for a peer before it has to wait, too."""
@@ -267,18 +255,3 @@ class Link:
             with suppress(OSError):
                 self._socket.shutdown(socket.SHUT_WR)
             await trio.sleep_forever()
-
-
-def prepare(connected: socket.socket) -> None:
-    """Sets the options of a socket that carries a connection."""
-    connected.setblocking(False)
-    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for option, value in KEEPALIVE.items():
-        if hasattr(socket, option):  # their names differ from system to system
-            connected.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
-
-
-def peer_host(connected: socket.socket) -> str:
-    """The host at the other end of a socket; OSError when it has gone already."""
-    return plain_host(connected.getpeername()[0])

@@ -11,8 +11,9 @@ import trio
 from rain.base.admission import NotAdmittedError, Role, Secret
 from rain.base.errors import ProtocolError
 from rain.rpc.handshake import admit
-from rain.rpc.link import Link, peer_host, prepare
+from rain.rpc.link import Link
 from rain.rpc.port import Port
+from rain.rpc.sockets import peer_host, prepare
 from rain.rpc.streams import end_streams
 from rain.stream.serving import StreamServer
 

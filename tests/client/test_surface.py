@@ -59,6 +59,20 @@ def test_to_import_the_client_does_not_load_cap_n_proto() -> None:
     assert answer.stdout.strip() == "False"
 
 
+def test_a_client_that_connects_does_not_load_trio() -> None:
+    program = (
+        "import sys, rain.client\n"
+        "client = rain.client.Client(cpus=1)\n"
+        "print(client.submit(abs, -1).result(), 'capnp' in sys.modules, 'trio' in sys.modules)\n"
+        "client.close()\n"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+
+    assert answer.stdout.strip() == "1 True False"
+
+
 def test_states_have_the_names_and_numbers_of_rain_0_4() -> None:
     assert rpc.common.TaskState is TaskState
     assert [(state.name, state.value) for state in TaskState] == [

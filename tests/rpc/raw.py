@@ -12,12 +12,12 @@ from rain.base.admission import Role
 from rain.base.wire import CLIENT_VERSION, GOVERNOR_VERSION
 from rain.daemon import program
 from rain.rpc import schema
-from rain.rpc.dialing import dial
 from rain.rpc.framing import MESSAGE_LIMIT
 from rain.rpc.interface import Fields, Interface, Method
 from rain.rpc.link import Link
 from rain.rpc.offered import IncomingCall, Offered
 from rain.rpc.peer import CallError, Peer, Remote
+from rain.rpc.trio_dialing import dial
 from tests.rpc.fakes import FakeServer, serving
 
 BOOTSTRAP = Interface.of(schema.server.ServerBootstrap)

@@ -29,9 +29,10 @@ from rain.rpc.framing import MESSAGE_LIMIT
 from rain.rpc.governor_endpoint import connect_governor
 from rain.rpc.handshake import admit
 from rain.rpc.interface import Fields
-from rain.rpc.link import Link, prepare
+from rain.rpc.link import Link
 from rain.rpc.offered import IncomingCall, Offered
 from rain.rpc.server_endpoint import listen
+from rain.rpc.sockets import prepare
 from tests.rpc.fakes import FakeControl, FakeServer, Serving, join, serving
 from tests.rpc.raw import BOOTSTRAP, CONTROL, UPSTREAM
 from tests.support.bell import Bell

@@ -13,10 +13,11 @@ from attrs import define
 
 from rain.base.errors import ProtocolError
 from rain.rpc.interface import Fields
-from rain.rpc.link import Link, Patience, prepare
+from rain.rpc.link import Link, Patience
 from rain.rpc.offered import IncomingCall, Offered
 from rain.rpc.peer import CallError, Peer, Remote
 from rain.rpc.serving import TOGETHER
+from rain.rpc.sockets import prepare
 from tests.rpc.peers import COUNTER, Counter
 
 LONGEST = 1 << 20
