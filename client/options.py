@@ -14,11 +14,14 @@ from rain.client.cached.plans import Cache, checked_cache, checked_cache_key
 from rain.client.misspelled import expect_known
 from rain.client.retrying import RetryOn, attempts_of_function
 from rain.client.shapes import (
+    ObjectShape,
+    TaskShape,
     checked_constraints,
     checked_duration,
     checked_priority,
     checked_resources,
 )
+from rain.client.task_parts import PYTHON_TASK
 
 
 class Surrounding(Protocol):
@@ -66,6 +69,24 @@ class Options:
     surrounding: Surrounding | None = None  # None: the function is called itself
     cache: str = ""  # the folder that keeps results, "" for none
     cache_key: str = ""  # the digest of what else they depend on
+
+    def shape(
+        self, name: str, labels: tuple[str | None, ...], outputs: tuple[ObjectShape, ...]
+    ) -> TaskShape:
+        """The shape of the tasks of a Python function, by this name."""
+        return TaskShape(
+            PYTHON_TASK,
+            name,
+            self.resources,
+            labels,
+            outputs,
+            "",
+            self.duration,
+            self.constraints,
+            self.attempts,
+            self.priority,
+            self.cache,
+        )
 
     @staticmethod
     def of(**words: Unpack[OptionWords]) -> Options:

@@ -37,7 +37,6 @@ from rain.client.shapes import (
 )
 from rain.client.stack import here
 from rain.client.task import Task, quick_task
-from rain.client.task_parts import PYTHON_TASK
 from rain.client.told import ToldFunction
 from rain.common.errors import RainException
 
@@ -202,20 +201,7 @@ class Remote(Wrapper):
         if len(self._shapes) >= _SHAPES_REMEMBERED:
             self._shapes.clear()
         name, labels, _ = key
-        options = self._options
-        shape = self._shapes[key] = TaskShape(
-            PYTHON_TASK,
-            name,
-            options.resources,
-            labels,
-            made.shapes,
-            "",
-            options.duration,
-            options.constraints,
-            options.attempts,
-            options.priority,
-            options.cache,
-        )
+        shape = self._shapes[key] = self._options.shape(name, labels, made.shapes)
         return shape
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -23,9 +23,10 @@ from rain.client.data import DataObject, constant_object, filled, new_handle
 from rain.client.future import Future
 from rain.client.futures.borrowed import Borrowing, borrowed_object
 from rain.client.futures.callbacks import Callback, Callbacks
+from rain.client.futures.called import Function
 from rain.client.futures.ends import Ends, note_finished
 from rain.client.futures.fitting import Fitting
-from rain.client.futures.plain import Function, PlainCalls
+from rain.client.futures.plain import PlainCalls
 from rain.client.futures.sender import Sender
 from rain.client.options import Options
 from rain.client.running_loop import is_in_loop

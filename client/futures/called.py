@@ -1,0 +1,187 @@
+"""Callables that a client has called, so that the next call of one need not look at it anew.
+
+A callable is told to the session once. Its parameters and the shapes of its calls are remembered.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from types import FunctionType, MethodType
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+from rain.client.cached.plans import named_arguments, plan_of_call
+from rain.client.data import DataObject
+from rain.client.misspelled import unknown_argument
+from rain.client.options import NO_OPTIONS, OPTIONS, Options, Surrounding
+from rain.client.shapes import ObjectShape, TaskShape
+from rain.client.told import ToldFunction
+from rain.client.unpicklable import UNPICKLABLE, advice
+
+if TYPE_CHECKING:
+    from rain.client.session import Session
+
+Function = Callable[..., Any]
+
+FUNCTIONS_REMEMBERED = 256
+"""Functions that a client remembers; one more is sent again when it is called again."""
+
+SHAPES_REMEMBERED = 1000
+
+RESULT = ObjectShape("result", "pickle")
+ENCODING = [RESULT.content_type]
+
+_SIMPLE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+class CalledFunctions:
+    """The callables of one session; the first ones are forgotten first.
+
+    Only functions are kept alive here. The owner of a method may be large, and nothing else may
+    need it once the call is made.
+    """
+
+    def __init__(self) -> None:
+        self._functions: OrderedDict[object, CalledFunction] = OrderedDict()
+
+    def find(self, fn: Function, surrounding: Surrounding | None) -> CalledFunction:
+        """The one for this callable; TypeError if it cannot be a task."""
+        owner, key = _owner(fn)
+        if surrounding is not None:
+            key = (surrounding, key)
+        known = self._functions.get(key)
+        if known is None or (owner is not None and not known.is_of(owner)):
+            if not callable(fn):
+                raise TypeError(f"submit: {fn!r} cannot be called")
+            if inspect.iscoroutinefunction(fn):
+                raise TypeError(
+                    f"submit: {fn.__qualname__} is an async function, and a task awaits nothing:"
+                    " submit a function that calls asyncio.run"
+                )
+            self._forget_the_dead()
+            known = self._functions[key] = CalledFunction(fn, owner, surrounding)
+            if len(self._functions) > FUNCTIONS_REMEMBERED:
+                self._functions.popitem(last=False)
+        return known
+
+    def _forget_the_dead(self) -> None:
+        for key in [key for key, one in self._functions.items() if one.is_dead]:
+            del self._functions[key]
+
+
+class CalledFunction:
+    """One callable: its parameters, how the session was told it, and the shapes of its calls."""
+
+    def __init__(self, fn: Function, owner: object | None, surrounding: Surrounding | None) -> None:
+        self.name: str = getattr(fn, "__name__", None) or type(fn).__name__
+        self._owner, self._kept = _weakly(owner)
+        self._surrounding = surrounding
+        self._told: ToldFunction | None = None
+        self._shapes: dict[tuple[Options, tuple[str | None, ...]], TaskShape] = {}
+        self._last: tuple[Options, tuple[str | None, ...], TaskShape] = (
+            NO_OPTIONS,
+            (),
+            NO_OPTIONS.shape(self.name, (), (RESULT,)),
+        )
+        self._signature: inspect.Signature | None = None
+        if surrounding is None or not surrounding.changes_arguments:
+            # Some functions in C do not say what they take.
+            with suppress(TypeError, ValueError):
+                self._signature = inspect.signature(fn)
+        parameters = () if self._signature is None else self._signature.parameters.values()
+        plain = [parameter for parameter in parameters if parameter.kind in _SIMPLE]
+        self._least = sum(parameter.default is parameter.empty for parameter in plain)
+        # Other calls are checked by Python's own rules, which takes longer.
+        is_known = self._signature is not None and len(plain) == len(tuple(parameters))
+        self._most = len(plain) if is_known else -1
+
+    def is_of(self, owner: object) -> bool:
+        """Whether it is about this one; another one may have come to its address."""
+        return self._kept is owner or (self._owner is not None and self._owner() is owner)
+
+    @property
+    def is_dead(self) -> bool:
+        """Whether nobody can call it any more."""
+        return self._owner is not None and self._owner() is None
+
+    def check(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> None:
+        """TypeError, as the call itself would raise it."""
+        if not keywords and self._least <= len(args) <= self._most:
+            return
+        if self._signature is not None:
+            try:
+                self._signature.bind(*args, **keywords)
+            except TypeError as error:
+                parameters = self._signature.parameters
+                advice = unknown_argument(keywords, parameters, OPTIONS)
+                raise TypeError(f"{self.name}(): {error}{advice}") from None
+
+    def inputs(self, session: Session, fn: Function) -> tuple[DataObject]:
+        """The function as an input of its calls; sent again when it has changed."""
+        told = self._told
+        if told is None or not told.still_holds(session, fn):
+            around = None if self._surrounding is None else self._surrounding.around
+            try:
+                told = self._told = ToldFunction(session, fn, self.name, around)
+            except UNPICKLABLE as error:
+                error.add_note(
+                    f"{self.name} cannot be sent with what it captures: global names, variables of"
+                    f" the function around it, its object.{advice(error)}"
+                )
+                raise
+        return told.inputs
+
+    def plan(
+        self,
+        session: Session,
+        fn: Function,
+        args: Sequence[Any],
+        keywords: Mapping[str, Any],
+        options: Options,
+        inputs: Sequence[DataObject],
+    ) -> dict[str, Any]:
+        """The parts of the key of the results of a call."""
+        assert self._told is not None  # its inputs are known
+        around = None if self._surrounding is None else self._surrounding.around
+        function = self._told.digest(fn if around is None else around(fn))
+        arguments = named_arguments(self._signature, args, keywords)
+        key = options.cache_key
+        return plan_of_call(session, fn, function, ENCODING, key, arguments, inputs)
+
+    def shape(self, options: Options, labels: tuple[str | None, ...]) -> TaskShape:
+        """The shape of a call with these options, whose inputs have these labels."""
+        if options is self._last[0] and labels == self._last[1]:
+            return self._last[2]  # as nearly always: this saves the hash
+        key = (options, labels)
+        shape = self._shapes.get(key)
+        if shape is None:
+            if len(self._shapes) >= SHAPES_REMEMBERED:
+                self._shapes.clear()
+            shape = self._shapes[key] = options.shape(options.name or self.name, labels, (RESULT,))
+        self._last = options, labels, shape
+        return shape
+
+
+def _owner(fn: Function) -> tuple[object | None, object]:
+    """What lives as long as a callable can be called, and a key that is its own meanwhile.
+
+    There is no owner of a function, which is its own key.
+    """
+    if type(fn) is FunctionType:
+        return None, fn
+    if isinstance(fn, MethodType):
+        return fn.__self__, (id(fn.__self__), fn.__func__)
+    return fn, id(fn)
+
+
+def _weakly(owner: object | None) -> tuple[ref[object] | None, object | None]:
+    """A weak reference; the object itself when it allows none."""
+    if owner is None:
+        return None, None
+    try:
+        return ref(owner), None
+    except TypeError:
+        return None, owner
