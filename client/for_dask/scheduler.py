@@ -1,7 +1,7 @@
 """A scheduler for Dask: a function that takes a graph and gives the values of some keys.
 
-Each node becomes a call of the client. Results stay on the governors that made them until the nodes
-that need them have run; only the values of the wanted keys come to the client.
+Each chain of nodes becomes a call of the client. Results stay on the governors that made them until
+the nodes that need them have run; only the values of the wanted keys come to the client.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from attrs import evolve
 from rain.client.data import DataObject
 from rain.client.for_dask.callbacks import Watch, watched
 from rain.client.for_dask.graphs import (
+    Chain,
     Key,
-    Node,
+    chains,
     flat,
     is_data,
     kind_of,
+    name_of,
     needed_nodes,
     nested,
     target_of,
@@ -28,7 +30,7 @@ from rain.client.futures.futures import Futures
 from rain.client.options import Options
 from rain.client.task import Task
 from rain.client.tracebacks import hides_frames
-from rain.common.bundles import call_node
+from rain.common.bundles import call_chain
 from rain.common.content_type import encode_value
 
 LARGEST_KNOWN = 4096
@@ -65,9 +67,11 @@ class DaskScheduler:
         wanted = list(flat(keys))
         nodes = needed_nodes(dsk, wanted)
         graph = _Graph(self._opened(), options)
-        for key, node in nodes.items():
-            graph.add(key, node)
-        with watched(callbacks, dsk, nodes) as watch:
+        linked = chains(nodes, wanted)
+        for key, chain in linked.items():
+            graph.add(key, chain)
+        firsts = {key: chain[0][1] for key, chain in linked.items()}
+        with watched(callbacks, dsk, firsts) as watch:
             return nested(keys, graph.computed(wanted, watch))
 
     def __repr__(self) -> str:
@@ -105,21 +109,24 @@ class _Graph:
         self._places: dict[Key, _Place] = {}
         self._steps: dict[Key, Task] = {}
 
-    def add(self, key: Key, node: Node) -> None:
-        """A node, after those that it depends on."""
+    def add(self, key: Key, chain: Chain) -> None:
+        """A chain of nodes, after those that it depends on."""
+        node = chain[0][1]
         target = target_of(node)
-        if target is not None:
+        if len(chain) > 1:
+            self._places[key] = self._steps[key] = self._step(chain)
+        elif target is not None:
             self._places[key] = self._places[target]
         elif is_data(node):
             self._places[key] = _Known(key, node.value)
         else:
-            self._places[key] = self._steps[key] = self._step(key, node)
+            self._places[key] = self._steps[key] = self._step(chain)
 
-    def _step(self, key: Key, node: Node) -> Task:
+    def _step(self, chain: Chain) -> Task:
         keys: list[Key] = []
         inputs: list[DataObject] = []
         known: dict[Key, Any] = {}
-        for dependency in node.dependencies:
+        for dependency in chain[0][1].dependencies:
             place = self._places[dependency]
             handle = place.output if isinstance(place, Task) else place.handle(self._futures)
             if handle is not None:
@@ -127,8 +134,8 @@ class _Graph:
                 inputs.append(handle)
             elif isinstance(place, _Known):
                 known[dependency] = place.value
-        data = encode_value((node, keys, known), "pickle")
-        return self._futures.step(call_node, (data, *inputs), self._named(kind_of(key)))
+        data = encode_value((chain, keys, known), "pickle")
+        return self._futures.step(call_chain, (data, *inputs), self._named(name_of(chain)))
 
     def _named(self, kind: str) -> Options:
         options = self._by_kind.get(kind)

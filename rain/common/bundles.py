@@ -27,12 +27,15 @@ def call_bundle(data: bytes, *values: Any) -> Any:
     return fn()
 
 
-def call_node(data: bytes, *values: Any) -> Any:
-    """Runs a node of a Dask graph, with the values that it depends on.
+def call_chain(data: bytes, *values: Any) -> Any:
+    """Runs nodes of a Dask graph of which each reads only the one before.
 
-    Pickled with the node are the keys of the values and, by their keys, small values that the
-    client had itself.
+    Pickled with the nodes are the keys of the values that the first one depends on and, by their
+    keys, small values that the client had itself.
     """
-    node: Callable[[Mapping[Hashable, Any]], Any]
-    node, keys, known = pickle.loads(data)
-    return node({**known, **dict(zip(keys, values, strict=True))})
+    chain: list[tuple[Hashable, Callable[[Mapping[Hashable, Any]], Any]]]
+    chain, keys, known = pickle.loads(data)
+    read = {**known, **dict(zip(keys, values, strict=True))}
+    for key, node in chain:
+        read = {key: node(read)}
+    return read[chain[-1][0]]

@@ -104,6 +104,16 @@ def test_a_data_frame_is_computed() -> None:
     assert sums.to_dict() == {0: 1683, 1: 1617, 2: 1650}
 
 
+def test_a_data_frame_of_delayed_parts_is_computed() -> None:
+    frames: Any = import_module("dask.dataframe")
+    pandas: Any = import_module("pandas")
+    parts = [dask.delayed(pandas.DataFrame)({"a": [x, x]}) for x in range(3)]
+
+    table = frames.from_delayed(parts, verify_meta=False).compute()
+
+    assert list(table.a) == [0, 0, 1, 1, 2, 2]
+
+
 def test_a_tree_of_delayed_calls_is_computed() -> None:
     level: list[Any] = list(range(64))
     while len(level) > 1:
