@@ -1,5 +1,7 @@
 """Fetching: the data of kept objects, which came with an answer or is asked for."""
 
+import secrets
+from collections.abc import Callable
 from pathlib import Path
 
 from rain.base.ids import ObjectId
@@ -7,13 +9,30 @@ from rain.base.requests import Fetch
 from rain.base.wire import Fetched
 from rain.client.connection import Asking, Connection
 from rain.client.data import DataObject
-from rain.client.download import download
 from rain.client.items import is_unfinished
 from rain.client.reports import object_info
 from rain.client.results import ResultStore
 from rain.client.rpc.common import DataObjectState
 from rain.client.waiting import Waiting
 from rain.common.data_instance import DataInstance
+from rain.common.data_type import DataType
+from rain.common.fs import unpack_file
+
+
+def download(path: Path, data_type: DataType, fetch: Callable[[Path], None]) -> None:
+    """Lets `fetch` write a file, and puts what it is under the path, whole or not at all.
+
+    A blob becomes a file. A directory comes as an archive, which is unpacked into the path.
+    """
+    part = path.absolute().with_name(f".{path.name}-{secrets.token_hex(6)}")
+    try:
+        fetch(part)
+        if data_type is DataType.DIRECTORY:
+            unpack_file(part, path)
+        else:
+            part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 class Fetching:

@@ -8,7 +8,7 @@ from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.resources import Resources
 from rain.base.units import UNIT, function_count
 from rain.base.wire import AssignedTasks, LentObjects, PlacedObjects
-from rain.governor import following
+from rain.governor.calling import propose_follower
 from rain.governor.dispatch import Dispatch
 from rain.governor.endings import Endings
 from rain.governor.messages import Failed
@@ -206,7 +206,7 @@ class Arrivals:
             else:
                 kind.group.push(task)
         else:
-            following.propose(task)
+            propose_follower(task)
 
     def _expect_outputs(self, task: Task) -> None:
         session, output_kinds = task.session, task.kind.outputs

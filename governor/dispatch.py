@@ -1,9 +1,13 @@
 """Decides what runs next and where: free resources go to the ready tasks in the order of rank.
 
-Rank is priority, then arrival; within a session it follows the priorities that the user has given
-(`precedence`). If the next task of a group does not fit, groups of lower rank may
-run first, but their executors get no further calls queued: their calls end soon (see `pool`), and
-the freed resources go to the group of the highest rank that fits.
+Rank is priority, then arrival. It compares the tasks of all sessions, as the scheduler wants it.
+The priority that a user gives (`TaskKind.priority`) decides within the user's session only: its
+ready tasks share out the ranks that they have brought, those of the largest priority first. So
+larger numbers give nobody more than a share of the governor.
+
+If the next task of a group does not fit, groups of lower rank may run first, but their executors
+get no further calls queued: their calls end soon (see `pool`), and the freed resources go to the
+group of the highest rank that fits.
 """
 
 from __future__ import annotations
@@ -11,14 +15,12 @@ from __future__ import annotations
 from rain.base.errors import InvariantError
 from rain.base.ids import SessionId
 from rain.base.resources import Resources
-from rain.governor.calling import Calls, accepts, builtin_input
-from rain.governor.following import can_follow
+from rain.governor.calling import Calls, accepts, builtin_input, can_follow
 from rain.governor.gpus import Lent
 from rain.governor.messages import RunBuiltin, StopBuiltin
 from rain.governor.nodes import LAST_RANK, Executor, Group, Rank, Session, Task
 from rain.governor.outbox import Outbox
 from rain.governor.pool import Pool
-from rain.governor.precedence import put_in_order
 from rain.governor.progress import takes_more
 from rain.governor.tables import TaskMove, TaskRow
 
@@ -210,3 +212,24 @@ class Dispatch:
         self._free.give_back(task.kind.group.resources)
         self._pool.gpus.give_back(self.gpus_of_runs.pop(run, ()))
         return task
+
+
+def put_in_order(session: Session) -> None:
+    """Shares out the ranks of the session's ready tasks, if any has become ready since."""
+    if not session.unordered:
+        return
+    session.unordered = False
+    ready = [task for task in session.tasks.values() if task.row is TaskRow.READY]
+    ranks = sorted(task.rank for task in ready)
+    ready.sort(key=_turn)
+    moved: dict[int, Task] = {}
+    for task, rank in zip(ready, ranks, strict=True):
+        if task.rank != rank:
+            task.rank = rank
+            moved[id(task.kind.group)] = task
+    for task in moved.values():
+        task.kind.group.sort()
+
+
+def _turn(task: Task) -> tuple[int, tuple[int, int, int]]:
+    return -task.kind.kind.priority, task.rank

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import msgpack
+
 from rain.base.ids import spell
 from rain.base.runs import RunCause
+from rain.base.units import UNIT, InnerCall, failure_inside
 from rain.base.wire import INLINE_LIMIT, ObjectNote, TaskFailure
 from rain.governor.messages import Content, Failed, Made, Outputs, PassedOn, Stored
 from rain.governor.nodes import DataObject, Task
@@ -178,3 +181,17 @@ def _fault(task: Task, outputs: Outputs) -> str:
             if input_of(task, passed) is None:
                 return f"the task passed on the object {spell(passed)}, which is not its input"
     return ""
+
+
+def failure_at(task: Task, place: int, text: str) -> str:
+    """Why a task has failed; for a unit, with the name of the call at that place."""
+    if task.kind.kind.task_type != UNIT or not place:
+        return text
+    try:
+        config = msgpack.unpackb(task.config)
+        calls = config["calls"]
+        inner = InnerCall._make(calls[place - 1])
+        name = config["kinds"][inner.kind][0]
+        return failure_inside(inner.task, name, place, len(calls), text)
+    except (LookupError, TypeError, ValueError, msgpack.UnpackException):
+        return text  # a config that our clients never send

@@ -15,7 +15,7 @@ import msgpack
 from rain.base import executor_protocol as protocol
 from rain.base.errors import ProtocolError
 from rain.governor.answers import AnswerReader, adopt_all
-from rain.governor.calls import calls_frame, drop_frame
+from rain.governor.call_frames import calls_frame, drop_frame
 from rain.governor.executor_process import (
     TAIL_OF_A_START,
     TAIL_OF_A_TASK,

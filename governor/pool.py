@@ -12,11 +12,13 @@ an executor dies, the one call that was started and not answered has failed, and
 elsewhere.
 
 **Idle executors** stay warm, one for each cpu. If there are more processes, those that were idle
-for `idle_seconds` are ended, the longest idle first.
+for `idle_seconds` are ended, the longest idle first: an unused process still holds memory, and
+perhaps a gpu.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import inf
 
 from rain.base.ids import SessionId, session_of
@@ -28,9 +30,16 @@ from rain.governor.messages import KillExecutor, StartExecutor, TakeBackCalls
 from rain.governor.nodes import Executor, Group, Task
 from rain.governor.outbox import Outbox
 from rain.governor.pool_settings import PoolSettings
-from rain.governor.reaping import surplus
 from rain.governor.resources import FreeResources, Lending, most_blocked
 from rain.governor.tables import TaskMove, TaskRow
+
+
+def surplus(idle: Iterable[Executor], count: int, long_ago: float) -> list[Executor]:
+    """At most `count` executors that have been idle since `long_ago`, the longest idle first."""
+    rested = [executor for executor in idle if executor.idle_since <= long_ago]
+    rested.sort(key=lambda executor: (executor.idle_since, executor.id))
+    return rested[: max(count, 0)]
+
 
 _BEING_ENDED = (TaskRow.CANCELLING, TaskRow.TIMED_OUT)
 

@@ -11,7 +11,7 @@ from rain.base.resources import Resources
 from rain.base.silence import AWAY_LIMIT, SILENCE_LIMIT
 from rain.daemon.readiness import Readiness
 from rain.governor.cancelling import GRACE
-from rain.governor.reaping import IDLE_SECONDS
+from rain.governor.pool_settings import IDLE_SECONDS
 
 DRAIN_SECONDS = 25.0
 """Less than the 30 seconds after which Kubernetes and Slurm kill what they have told to end."""
@@ -38,7 +38,7 @@ class GovernorSettings:
     config: Path | None = None  # names executors of the user's own (see executor_config.py)
     idle_seconds: float = IDLE_SECONDS  # surplus executors that were idle for so long are ended
     cancel_grace: float = GRACE  # seconds that a stopped task has to end by itself
-    most_blocked: int | None = None  # calls that may wait for other tasks; None: see `lending`
+    most_blocked: int | None = None  # calls that may wait for other tasks; None: see `resources`
     cache_limit: int | None = None  # bytes of a cache; None for a part of its disk
     work_folder: Path | None = None  # None for a new one below the temporary folder
     drain_seconds: float = DRAIN_SECONDS  # for which it stays when it is told to leave

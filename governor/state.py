@@ -19,9 +19,8 @@ from rain.common.printed import logs_of
 from rain.governor.arrivals import Arrivals
 from rain.governor.calling import Calls
 from rain.governor.dispatch import Dispatch
-from rain.governor.endings import Endings
+from rain.governor.endings import Endings, failure_at
 from rain.governor.gpus import Gpus
-from rain.governor.inside import failure_at
 from rain.governor.messages import (
     BuiltinDone,
     CallsDone,

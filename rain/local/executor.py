@@ -29,7 +29,7 @@ from rain.executor.executor import Work
 from rain.executor.memory import Memory
 from rain.executor.printed import with_printed
 from rain.governor.answers import AnswerReader, adopt_all
-from rain.governor.calls import calls_frame, drop_frame
+from rain.governor.call_frames import calls_frame, drop_frame
 from rain.governor.messages import CallExecutor, CallsDone, CallWaits, DropCached, Event
 from rain.governor.store import Store
 from rain.local.clock import DURATION, Steps

@@ -30,9 +30,9 @@ from rain.server import (
     test_mode,
     unfetched,
 )
+from rain.server.back_off import Rest
 from rain.server.messages import Effect, Silent, TurnInput
 from rain.server.noted_plans import Plans, make_again
-from rain.server.resting import Rest
 from rain.server.scheduling import Guard, Scheduling, make_in_time, take_news, unguarded
 from rain.server.state import State
 

@@ -11,8 +11,8 @@ from rain.base.states import TaskRow
 from rain.graph import Governor, planning
 from rain.graph.run import Ending
 from rain.server import happenings
+from rain.server.back_off import Rest
 from rain.server.messages import GovernorRests
-from rain.server.resting import Rest
 from rain.server.state import State
 
 _PLANNED = (TaskRow.PLANNED, TaskRow.QUEUED)

@@ -27,9 +27,9 @@ from rain.scheduler.elsewhere import plan_elsewhere
 from rain.scheduler.nested import NestedTasks
 from rain.scheduler.renewal import first_news, forget, without_plan
 from rain.server import distribution, finishing, happenings
+from rain.server.back_off import Rest
 from rain.server.messages import SchedulerFailed
 from rain.server.noted_plans import NotedPlan, Step, restored
-from rain.server.resting import Rest
 from rain.server.state import State
 from rain.server.tampering import Watch, is_ours
 

@@ -27,13 +27,13 @@ from rain.scheduler.estimates import Estimates
 from rain.scheduler.throttle import Thresholds, Throttle
 from rain.server import resuming
 from rain.server.asked_again import AskedAgain
+from rain.server.back_off import Rest
 from rain.server.collector import Happenings
 from rain.server.drain import Drain
 from rain.server.growing import Growing
 from rain.server.happenings import Happening
 from rain.server.held import Held
 from rain.server.messages import DiscardConstants, Effect, OrderGovernor, Refuse
-from rain.server.resting import Rest
 
 CLUSTER_BYTES = 16
 """How long the name of a cluster is."""

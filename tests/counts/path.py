@@ -38,7 +38,7 @@ from rain.base.wire import (
     WaitAnswer,
 )
 from rain.client import Client
-from rain.governor.calls import calls_frame
+from rain.governor.call_frames import calls_frame
 from rain.governor.messages import (
     CallExecutor,
     CallsDone,

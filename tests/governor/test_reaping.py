@@ -7,7 +7,8 @@ from rain.base.resources import Resources
 from rain.base.wire import Orders
 from rain.governor.messages import Effect, KillExecutor
 from rain.governor.nodes import Executor
-from rain.governor.reaping import IDLE_SECONDS, surplus
+from rain.governor.pool import surplus
+from rain.governor.pool_settings import IDLE_SECONDS
 from tests.governor.words import python_kind
 from tests.governor.world import World
 

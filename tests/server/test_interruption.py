@@ -13,10 +13,10 @@ from rain.graph import Graph
 from rain.scheduler import shipped
 from rain.scheduler.api import STEPS, News, Plan, Scheduler, SchedulerInterrupted
 from rain.scheduler.rain import RainScheduler
+from rain.server.back_off import LONGEST, SOUND, Rest
 from rain.server.messages import TurnInput
 from rain.server.reactor import Reactor
 from rain.server.recording import decode, encode
-from rain.server.resting import LONGEST, SOUND, Rest
 from rain.server.state import ReactorSettings, State
 from tests.support.runs import wild_run
 from tests.support.scenes import Scene, scene, scene_with

@@ -15,7 +15,7 @@ from rain.executor.desk import Desk
 from rain.executor.executor import Executor
 from rain.executor.interrupts import Interrupts
 from rain.executor.memory import Memory
-from rain.governor.calls import calls_frame
+from rain.governor.call_frames import calls_frame
 from rain.governor.messages import CallExecutor
 
 
