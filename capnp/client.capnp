@@ -5,11 +5,12 @@
 using Common = import "common.capnp";
 
 interface ClientService {
-  openSession @0 (name :Text, user :Text, onFailure :Common.OnFailure, parent :Int64)
+  openSession @0 (name :Text, user :Text, onFailure :Common.OnFailure, parent :Int64, durable :Bool)
       -> (session :Int64, refusal :Common.Refusal);
   # `user` is JSON. Sessions belong to their client and end with it. `parent` is the running task
   # that opens the session, or 0: the session ends with the run of that task, too, and its tasks are
-  # one deeper.
+  # one deeper. What a `durable` session has made stays under its name when the session ends. A task of
+  # the next session of this name that is the same stands in for it (`Keys`).
 
   joinSession @1 (session :Int64, name :Text, numbers :Bool, parent :Int64)
       -> (session :Int64, name :Text, onFailure :Common.OnFailure, first :Int64, refusal :Common.Refusal);
@@ -98,6 +99,16 @@ interface ClientService {
   # The numbers are those of Cap'n Proto's questions. A client that has lost its connection registers
   # with its token, and makes all calls again that have no answer, with the numbers that they had. So
   # it must not use a number for two calls.
+
+  durableSessions @20 () -> (sessions :List(DurableReport), refusal :Common.Refusal);
+  # What there is under names.
+
+  durableTasks @21 (name :Text, first :UInt32)
+      -> (tasks :List(DurableTask), total :UInt32, refusal :Common.Refusal);
+  # Some of the tasks under a name, in the order of their submission, and how many there are.
+
+  removeDurable @22 (name :Text) -> (refusal :Common.Refusal);
+  # What is under a name is let go. Sessions of it that clients have open go on as ordinary ones.
 }
 
 # A part of a submission. The parts of one submission name the same session.
@@ -116,6 +127,32 @@ struct Submission {
   # constants that were uploaded.
 
   contents @9 :Contents;
+  keys @10 :Keys;
+}
+
+# Of new tasks and constants of a durable session: two with the same key are the same. Who has none
+# is compared by its kind, its config, and the bytes of its constants.
+struct Keys {
+  holders @0 :List(Int64);      # tasks and constants
+  keys @1 :List(Data);
+  counts @2 :List(UInt32);
+  objects @3 :List(Int64);      # flat: `counts`; their own keys belong to that of the holder
+}
+
+struct DurableReport {
+  name @0 :Text;
+  since @1 :Float64;            # seconds since 1970
+  clients @2 :UInt32;           # that have it open
+  tasks @3 :Int64;
+  finished @4 :Int64;
+  failed @5 :Int64;             # or cancelled
+  bytes @6 :Int64;              # of all results
+}
+
+struct DurableTask {
+  id @0 :Int64;
+  name @1 :Text;
+  objects @2 :List(Int64);      # what it makes
 }
 
 # Futures inside of the arguments of new tasks and of new constants. Columns of those that have any.

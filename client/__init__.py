@@ -11,6 +11,7 @@ is an open session of it: the active one.
 
 from rain.client import tasks as tasks
 from rain.client.async_client import AsyncClient
+from rain.client.by_name import FutureSession
 from rain.client.client import Client
 from rain.client.constants import blob, directory, pickled
 from rain.client.data import DataObject
@@ -44,6 +45,7 @@ __all__ = [
     "ConnectionException",
     "DataObject",
     "Future",
+    "FutureSession",
     "Input",
     "InputBase",
     "InputDir",

@@ -14,6 +14,7 @@ from rain.client.failure import failure_exception
 from rain.client.graph import Graph, graph_of
 from rain.client.numbers import SharedNumbers
 from rain.client.outgoing import Outgoing
+from rain.client.submission import Same
 from rain.client.task import Task
 from rain.client.told import ToldFunction
 from rain.client.tracebacks import hides_frames
@@ -38,10 +39,12 @@ class Building:
         numbers: SharedNumbers | None,
         *,
         fuse: bool,
+        is_durable: bool = False,
     ) -> None:
         self.active = True
         self.client = client
         self.session_id = session_id
+        self.is_durable = is_durable  # what it makes stays under its name
         self.fuse = fuse  # whether submits fuse chains that do not say it themselves
         self.next_id: Any = numbers or count(pack(session_id, FIRST_NUMBER)).__next__
         self.functions: dict[Any, ToldFunction] = {}  # by the remote function
@@ -75,6 +78,10 @@ class Building:
         self._outgoing.pending.contents[holder] = handles
         if futures.session is not self:
             futures.send()  # before this session sends anything
+
+    def note_key(self, holder: int, key: Same) -> None:
+        """What makes a task or a constant that comes next the same as one of an earlier run."""
+        self._outgoing.pending.keys[holder] = key
 
     # Submitting.
 

@@ -14,14 +14,18 @@ from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import SessionId, TaskId, pack
 from rain.base.requests import (
     CloseSession,
+    DurableSessions,
     JoinSession,
     OpenDashboard,
     OpenSession,
     OverviewOf,
+    RemoveDurable,
     ServerInfo,
     Terminate,
 )
 from rain.base.silence import AWAY_LIMIT, SILENCE_LIMIT
+from rain.base.wire import DurableReport
+from rain.client.by_name import FutureSession, check_durable
 from rain.client.connection import Asking, Connection, connect
 from rain.client.data import DataObject
 from rain.client.failure import noting_failure
@@ -226,6 +230,7 @@ class Client(FutureMethods):
         *,
         on_failure: str | None = None,
         fuse: bool = False,
+        durable: bool = False,
     ) -> Session:
         """Opens a session.
 
@@ -241,16 +246,65 @@ class Client(FutureMethods):
                 only the tasks that depend on it. The default is "continue" for the default session
                 of a cluster that this client has started, and "stop" otherwise.
             fuse: run straight chains of remote functions as one task (see `Session.submit`).
+            durable: keep what it makes under its name, also when this client has gone (see
+                `Client.session`). Such a session goes on after failures.
         """
-        if on_failure is None:
+        if durable:
+            check_durable(self, name, on_failure)
+            choice = OnFailure.CONTINUE
+        elif on_failure is None:
             goes_on = default and self.housekeeper.cluster is not None
             choice = OnFailure.CONTINUE if goes_on else OnFailure.STOP
         else:
             choice = _checked_on_failure(on_failure)
         with Asking(_nameless_failure):
-            session_id = self.connection.ask(OpenSession(str(name), "", choice, self._parent()))
+            asked = OpenSession(str(name), "", choice, self._parent(), durable)
+            session_id = self.connection.ask(asked)
         self._note_open(session_id)
-        return Session(self, session_id, default, str(name), choice, fuse=fuse)
+        return Session(self, session_id, default, str(name), choice, fuse=fuse, is_durable=durable)
+
+    def session(self, name: str, *, durable: bool = False) -> FutureSession:
+        """Opens a session for calls of plain functions. It has `submit`, `map` and all that.
+
+        What a durable session makes stays under its name when this client has gone, and its calls
+        go on. Who opens the name again and makes the same calls has the results of the first ones,
+        in this program or in another one: nothing that was computed is computed again.
+
+        >>> with client.session("sweep", durable=True) as friday:
+        ...     futures = friday.map(abs, range(-3, 0))
+        >>> with client.session("sweep", durable=True) as monday:  # usually in another program
+        ...     client.gather(monday.map(abs, range(-3, 0)))
+        [3, 2, 1]
+        >>> client.remove_session("sweep")
+
+        Args:
+            name: what the dashboard and `sessions` call it.
+            durable: keep what it makes until `remove_session`. The server should have a journal.
+        """
+        return FutureSession(self, name, durable=durable)
+
+    def sessions(self) -> list[DurableReport]:
+        """The durable sessions of the cluster.
+
+        >>> with client.session("sweep", durable=True) as session:
+        ...     futures = session.map(abs, range(3))
+        >>> [(one.name, one.tasks, one.failed) for one in client.sessions()]
+        [('sweep', 3, 0)]
+        >>> client.remove_session("sweep")
+        """
+        with Asking(_nameless_failure):
+            return list(self.connection.ask(DurableSessions()).reports)
+
+    def remove_session(self, name: str) -> None:
+        """Removes a durable session: its calls are cancelled, and its results are deleted.
+
+        >>> client.session("sweep", durable=True).close()
+        >>> client.remove_session("sweep")
+        >>> client.sessions()
+        []
+        """
+        with Asking(_nameless_failure):
+            self.connection.ask(RemoveDurable(name))
 
     @property
     def dashboard_url(self) -> str:

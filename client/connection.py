@@ -58,6 +58,7 @@ class Connection(Protocol):
     """A connection to a server. Its methods may be called from any thread."""
 
     cluster: bytes  # which start of which server this is
+    returns: bool  # it comes back when it has died, with all that it knew
 
     @property
     def here(self) -> Here | None:

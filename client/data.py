@@ -1,13 +1,14 @@
 """Data objects: handles of blobs and directories that tasks read and make."""
 
 import json
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from rain.base.ids import ObjectId, unpack
 from rain.client.active import get_active_session
 from rain.client.rpc.common import DataObjectState
-from rain.client.shapes import ObjectShape, notes_as_json
+from rain.client.shapes import FUNCTION, ObjectShape, notes_as_json
 from rain.client.tracebacks import hides_frames
 from rain.client.unit import Unit
 from rain.common.attributes import ObjectInfo, ObjectSpec
@@ -353,6 +354,8 @@ def constant_object(
     obj = filled(new_handle(DataObject), session, shape, data)
     if found:
         session.note_contents(obj.packed_id, found.values())
+    if session.is_durable and shape.content_type != FUNCTION:  # which is the same by what it does
+        session.note_key(obj.packed_id, (blake2b(data, digest_size=16).digest(), ()))
     session.add_object(obj)
     return obj
 

@@ -11,11 +11,10 @@ from rain.base.errors import InvariantError
 from rain.client.chains import OUTSIDE, Chain, Links, plan_chains, wrong_with
 from rain.client.data import DataObject
 from rain.client.inside import Forms, stand_in
-from rain.client.shapes import TaskShape
+from rain.client.shapes import FUNCTION, TaskShape
 from rain.client.submission import Batch
 from rain.client.task import Task
 from rain.client.task_parts import PYTHON_TASK
-from rain.client.told import FUNCTION
 from rain.client.unit import Unit
 
 MEMBERS_AT_MOST = 10_000
@@ -53,7 +52,8 @@ def fused(batch: Batch, *, check: bool = False) -> tuple[Batch, Units]:
                 inside.add(tasks[place].output_objects[0].packed_id)
     objects = [obj for obj in batch.objects if obj.packed_id not in inside]
     contents = _contents(batch, units)
-    return Batch([task for task in sent if task is not None], objects, contents), units
+    tasks = [task for task in sent if task is not None]
+    return Batch(tasks, objects, contents, batch.keys), units
 
 
 def _contents(batch: Batch, units: Units) -> Mapping[int, Sequence[DataObject]]:

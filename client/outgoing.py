@@ -13,7 +13,7 @@ from rain.client.fusing import Units, fused
 from rain.client.history import History
 from rain.client.items import expect_visible
 from rain.client.numbers import SharedNumbers
-from rain.client.submission import Batch, KindTable, build
+from rain.client.submission import Batch, KindTable, Same, build
 from rain.client.task import Task
 from rain.client.unit import Unit
 
@@ -34,6 +34,7 @@ class Pending:
         self._objects: list[DataObject] = []  # those that no task has made by itself
         # The contents of tasks and constants, from before these are added until they are sent.
         self.contents: dict[int, Sequence[DataObject]] = {}
+        self.keys: dict[int, Same] = {}  # in a durable session, for as long
         self.add_task = self.tasks.append
         self.add_tasks = self.tasks.extend  # which no other thread divides
         self.add_object = self._objects.append
@@ -64,18 +65,28 @@ class Pending:
                 inside = self.contents.pop(one.packed_id, None)
                 if inside is not None:
                     contents[one.packed_id] = inside
-        return Batch(tasks, objects, contents)
+        keys: dict[int, Same] = {}
+        if self.keys:
+            added = (*tasks, *objects)
+            keys = {
+                one.packed_id: self.keys.pop(one.packed_id)
+                for one in added
+                if one.packed_id in self.keys
+            }
+        return Batch(tasks, objects, contents, keys)
 
     def put_back(self, batch: Batch) -> None:
         """A refused batch waits for the next submit, ahead of everything that came meanwhile."""
         self.tasks[:0] = batch.tasks
         self._objects[:0] = batch.objects
         self.contents.update(batch.contents)
+        self.keys.update(batch.keys)
 
     def clear(self) -> None:
         self.tasks.clear()
         self._objects.clear()
         self.contents.clear()
+        self.keys.clear()
 
 
 class Outgoing:

@@ -15,6 +15,7 @@ from rain.client.cached.plans import (
     named_arguments,
     plan_of_call,
 )
+from rain.client.cached.sameness import key_of_call
 from rain.client.cached.values import value_digest
 from rain.client.captured import Wrapper
 from rain.client.data import DataObject
@@ -156,6 +157,11 @@ class Remote(Wrapper):
         task = quick_task(session, shape, config, inputs, created_at)
         if collector is not None and collector.references:
             session.note_contents(task.packed_id, collector.references)
+        if session.is_durable:
+            outputs = [made.encodings, made.shapes, sorted(self._hows.items())]
+            arguments = named_arguments(self._binding.signature, (None, *values), words)
+            same = key_of_call(told.same(self.fn), outputs, self._options.cache_key, arguments)
+            session.note_key(task.packed_id, same)
         return task
 
     def _plan(

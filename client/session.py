@@ -72,8 +72,9 @@ class Session(Building):
         on_failure: OnFailure = OnFailure.STOP,
         numbers: SharedNumbers | None = None,
         fuse: bool = False,
+        is_durable: bool = False,
     ) -> None:
-        super().__init__(client, session_id, numbers, fuse=fuse)
+        super().__init__(client, session_id, numbers, fuse=fuse, is_durable=is_durable)
         self.spec = SessionSpec(name)
         self.on_failure = on_failure
         # Read and changed by tasks and data objects.
@@ -137,11 +138,7 @@ class Session(Building):
         """
         if not self.active:
             return
-        self.active = False
-        active.drop_default(self)
-        self._outgoing.clear()
-        self._results.clear()
-        self.functions.clear()
+        self.leave()
         if self.client is None:
             return
         if self._owned:
@@ -149,6 +146,14 @@ class Session(Building):
         elif self._lent:
             with suppress(RainError):  # it has failed or ended: then nothing is kept any more
                 self.client.connection.ask(Unkeep(tuple(map(ObjectId, self._lent))))
+
+    def leave(self) -> None:
+        """The session is not used here any more, and the server knows that."""
+        self.active = False
+        active.drop_default(self)
+        self._outgoing.clear()
+        self._results.clear()
+        self.functions.clear()
 
     # Handles that were collected.
 

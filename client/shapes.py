@@ -17,6 +17,9 @@ from rain.base.resources import CPUS, Resources, checked_amount
 from rain.common.data_type import DataType
 from rain.common.errors import RainException
 
+FUNCTION = "cloudpickle"
+"""The content type of functions, which are constants."""
+
 
 class ObjectShape(NamedTuple):
     """Label, declared content type, data type ("blob" or "dir"), user's notes, expected size."""

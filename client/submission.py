@@ -83,6 +83,11 @@ class KindTable:
         self.told()
 
 
+Same = tuple[bytes, Sequence[ObjectId]]
+"""What makes a task or a constant the same as another one: a key, and the objects whose own keys
+belong to it."""
+
+
 @frozen
 class Batch:
     """The tasks and objects of one submit."""
@@ -90,6 +95,7 @@ class Batch:
     tasks: Sequence[Task]
     objects: Sequence[DataObject]  # those that no task has made by itself
     contents: Mapping[int, Sequence[DataObject]] = Factory(dict)  # what is inside of some of these
+    keys: Mapping[int, Same] = Factory(dict)  # in a durable session
 
 
 def build(session_id: int, batch: Batch, kinds: KindTable) -> Submission:
@@ -106,6 +112,12 @@ def build(session_id: int, batch: Batch, kinds: KindTable) -> Submission:
         contents.holders.append(holder)
         contents.counts.append(len(inside))
         contents.objects.extend(one.packed_id for one in inside)
+    for holder, (key, objects) in batch.keys.items():
+        keys = submission.keys
+        keys.holders.append(holder)
+        keys.keys.append(key)
+        keys.counts.append(len(objects))
+        keys.objects.extend(objects)
     return submission
 
 

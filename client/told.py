@@ -7,11 +7,13 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from rain.client.arguments import LARGEST_PICKLE, PROTOCOL
+from rain.client.cached.sameness import key_of_function
 from rain.client.cached.values import value_digest
 from rain.client.captured import Captured
 from rain.client.data import DataObject, constant_object
 from rain.client.imports import own_imports
-from rain.client.shapes import ObjectShape
+from rain.client.shapes import FUNCTION, ObjectShape
+from rain.client.submission import Same
 from rain.common.by_value import dumps
 from rain.common.imports import with_imports
 from rain.common.references import finding_references
@@ -19,10 +21,6 @@ from rain.common.references import finding_references
 if TYPE_CHECKING:
     from rain.client.packing import Upload
     from rain.client.session import Session
-
-
-FUNCTION = "cloudpickle"
-"""The content type of functions, which are constants."""
 
 
 class _Reloads:
@@ -57,6 +55,7 @@ class ToldFunction:
         "_is_large",
         "_refusals",
         "_reloads",
+        "_same",
         "_submits",
         "_uploads",
         "inputs",
@@ -73,6 +72,7 @@ class ToldFunction:
             sys.meta_path.insert(0, _reloads)
         self._reloads = _reloads.count
         self._code = ""
+        self._same: Same | None = None
         captured = self._captured = Captured(fn)
         with finding_references() as found:
             alone = dumps(fn, PROTOCOL)
@@ -93,6 +93,12 @@ class ToldFunction:
         if not self._code:
             self._code = value_digest(fn)
         return self._code
+
+    def same(self, fn: Callable[..., Any]) -> Same:
+        """What makes the function the same in another run, made when it is asked for."""
+        if self._same is None:
+            self._same = key_of_function(fn)
+        return self._same
 
     def still_holds(self, session: "Session", fn: Callable[..., Any]) -> bool:
         """Whether this function, the same one, would be told in the same way now.

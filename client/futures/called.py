@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from rain.client.cached.plans import named_arguments, plan_of_call
+from rain.client.cached.sameness import key_of_call
 from rain.client.data import DataObject
 from rain.client.misspelled import unknown_argument
 from rain.client.options import NO_OPTIONS, OPTIONS, Options, Surrounding
 from rain.client.shapes import ObjectShape, TaskShape
+from rain.client.submission import Same
 from rain.client.told import ToldFunction
 from rain.client.unpicklable import UNPICKLABLE, advice
 
@@ -150,6 +152,16 @@ class CalledFunction:
         arguments = named_arguments(self._signature, args, keywords)
         key = options.cache_key
         return plan_of_call(session, fn, function, ENCODING, key, arguments, inputs)
+
+    def same(
+        self, fn: Function, args: Sequence[Any], keywords: Mapping[str, Any], options: Options
+    ) -> Same:
+        """What makes a call the same as one of an earlier run."""
+        assert self._told is not None  # its inputs are known
+        around = None if self._surrounding is None else self._surrounding.around
+        function = self._told.same(fn if around is None else around(fn))
+        arguments = named_arguments(self._signature, args, keywords)
+        return key_of_call(function, ENCODING, options.cache_key, arguments)
 
     def shape(self, options: Options, labels: tuple[str | None, ...]) -> TaskShape:
         """The shape of a call with these options, whose inputs have these labels."""

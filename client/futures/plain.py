@@ -107,6 +107,8 @@ class PlainCalls:
         task = quick_task(self._session, shape, config, inputs, here(1))
         if collector is not None and collector.references:
             self._session.note_contents(task.packed_id, collector.references)
+        if self._session.is_durable:
+            self._session.note_key(task.packed_id, function.same(fn, args, keywords, options))
         return task
 
     def _with_others(

@@ -16,6 +16,7 @@ from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId, SessionId, TaskId, session_of
 from rain.base.wire import (
     OWN_GRACE,
+    DurableReports,
     Fetched,
     GovernorReport,
     JoinedSession,
@@ -24,6 +25,7 @@ from rain.base.wire import (
     PrintedLines,
     Submission,
     TaskReport,
+    TasksByName,
     WaitAnswer,
     Watch,
 )
@@ -55,6 +57,7 @@ class OpenSession(Request[SessionId]):
     user: str = ""  # JSON
     on_failure: OnFailure = OnFailure.STOP
     parent: TaskId | None = None  # the running task that opens it
+    durable: bool = False  # what it has made stays under its name, for whoever opens that again
 
 
 @frozen
@@ -72,6 +75,26 @@ class CloseSession(Request[None]):
     """The client has done with a session."""
 
     session: SessionId
+
+
+@frozen
+class DurableSessions(Request[DurableReports]):
+    """What the server has under names."""
+
+
+@frozen
+class DurableTasks(Request[TasksByName]):
+    """Some tasks under a name, from a place on in the order in which they were submitted."""
+
+    name: str
+    first: int = 0
+
+
+@frozen
+class RemoveDurable(Request[None]):
+    """Nobody wants what is under a name any more."""
+
+    name: str
 
 
 @frozen
@@ -236,6 +259,9 @@ AnyRequest: TypeAlias = (
     | ReportsOf
     | ServerInfo
     | CancelUnstarted
+    | DurableSessions
+    | DurableTasks
+    | RemoveDurable
 )
 """What the reactor of the server grants or refuses; other parts of the server answer the rest."""
 

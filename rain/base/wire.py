@@ -19,7 +19,7 @@ from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.runs import RunCause, RunReport
 from rain.base.states import ObjectState, TaskState
 
-CLIENT_VERSION = 17
+CLIENT_VERSION = 18
 GOVERNOR_VERSION = 20
 
 INLINE_LIMIT = 16 * 1024
@@ -105,6 +105,24 @@ class ContentColumns:
 
 
 @define
+class KeyColumns:
+    """What makes new tasks and constants of a durable session the same as those of another run.
+
+    `objects` are those whose own keys belong to the key: what the arguments of a task stand for.
+    """
+
+    holders: MutableSequence[int] = field(factory=list, eq=list)  # tasks and constants
+    keys: list[bytes] = Factory(list)
+    counts: MutableSequence[int] = field(factory=list, eq=list)
+    objects: MutableSequence[ObjectId] = field(factory=list, eq=list)  # flat: `counts`
+
+    def check(self) -> None:
+        if not len(self.holders) == len(self.keys) == len(self.counts):
+            raise _uneven("keys", self.holders, self.keys, self.counts)
+        check_counts("keys: the counts", self.counts, self.objects)
+
+
+@define
 class Submission:
     """What one `submit` of a client adds to its session, whole or not at all."""
 
@@ -116,11 +134,13 @@ class Submission:
     kept: MutableSequence[ObjectId] = field(factory=list, eq=list)
     fails_alone: bool = False  # what fails of it does not end its session, whatever that's rule is
     contents: ContentColumns = Factory(ContentColumns)
+    keys: KeyColumns = Factory(KeyColumns)
 
     def check(self) -> None:
         self.tasks.check()
         self.constants.check()
         self.contents.check()
+        self.keys.check()
 
 
 @define
@@ -473,6 +493,43 @@ class Overview:
     def waiting(self) -> int:
         """Tasks that have not started."""
         return self.tasks - self.running - self.finished
+
+
+@frozen
+class DurableReport:
+    """A durable session in numbers."""
+
+    name: str
+    since: float  # seconds since 1970
+    clients: int  # that have it open
+    tasks: int
+    finished: int  # of these
+    failed: int  # and as many have failed or were cancelled
+    bytes: int  # of all results
+
+
+@frozen
+class DurableTask:
+    """A task of a durable session."""
+
+    id: TaskId
+    name: str
+    objects: tuple[ObjectId, ...]  # what it makes
+
+
+@frozen
+class DurableReports:
+    """All durable sessions in numbers."""
+
+    reports: tuple[DurableReport, ...]
+
+
+@frozen
+class TasksByName:
+    """Some tasks of a durable session, and how many it has."""
+
+    tasks: tuple[DurableTask, ...]
+    total: int
 
 
 @frozen

@@ -21,7 +21,7 @@ from rain.cli.lab_command import lab
 from rain.cli.server_command import server
 from rain.cli.template_command import template
 from rain.cli.token_command import token
-from rain.start.commands import drain, logs, start, status, stop
+from rain.start.commands import drain, logs, sessions, start, status, stop
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -35,7 +35,7 @@ def cli() -> None:
 
 
 _DAEMONS = (server, governor)
-_CLUSTERS = (start, stop, drain, status, token, logs)
+_CLUSTERS = (start, stop, drain, status, sessions, token, logs)
 for _command in (*_DAEMONS, *_CLUSTERS, template, lab, cache, journal):
     cli.add_command(_command)
 

@@ -45,7 +45,8 @@ def count(graph: Graph, found: list[str]) -> Contained:
         expect = Expect(one, found)
         expect(one.is_known, "is held for a next run, and has gone")
         expect(one in one.session.shared, "is held, and its session does not know")
-        expect(one.session.is_left, "is held, and its session has a client")
+        held_for = one.session.is_left or one.session.is_durable
+        expect(held_for, "is held, and its session has a client and is not durable")
     contained.needed.update([*graph.held])
     return contained
 

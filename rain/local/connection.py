@@ -81,6 +81,7 @@ class LocalConnection:
     """Implements `rain.client.connection.Connection`. Made while the cluster is held."""
 
     is_interrupted_here = False  # nothing is sent
+    returns = False  # it ends with this process
 
     def __init__(self, cluster: Cluster) -> None:
         self.here = cluster  # who waits runs calls

@@ -92,7 +92,7 @@ class ClientConnection:
         self.address = spell_address(host, port)
         way = Way(host, port, secret, version, connect_timeout, away_limit, is_patient)
         # The cluster: which start of which server this is.
-        self._calls, self.cluster = connect_client(way, silence_limit, why_lost)
+        self._calls, self.cluster, self.returns = connect_client(way, silence_limit, why_lost)
         self._downloads = Downloads(self.address, secret)
         self._sending = Sending(self._calls, self._downloads.reader)
         self._latest: dict[SessionId, tuple[Submission, Asked[Any]]] = {}  # see `has_left`

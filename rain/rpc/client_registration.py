@@ -75,8 +75,9 @@ class Registered:
 
 def connect_client(
     way: Way, silence_limit: float | None, why_lost: Callable[[], str] | None
-) -> tuple[ClientCalls, bytes]:
-    """The calls of a client that has registered, and the name of the cluster.
+) -> tuple[ClientCalls, bytes, bool]:
+    """The calls of a client that has registered, the name of the cluster, and whether its server
+    comes back when it has died.
 
     `StartError` says why it cannot.
     """
@@ -95,7 +96,7 @@ def connect_client(
         caller.away_limit = way.away_limit
         caller.where = way.where
         caller.redial = partial(_redial, way, registered, calls.take_key)
-    return calls, registered.cluster
+    return calls, registered.cluster, bool(registered.token)
 
 
 def _register(caller: Caller, way: Way) -> Registered:

@@ -6,6 +6,8 @@ from collections.abc import Container, Sequence
 from contextlib import suppress
 from functools import partial
 
+from attrs import evolve
+
 from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import ObjectId
 from rain.base.requests import Submit
@@ -116,12 +118,4 @@ def _without(submission: Submission, gone_ahead: Container[ObjectId]) -> Submiss
         b"" if object_id in gone_ahead else entry
         for object_id, entry in zip(constants.ids, constants.data, strict=True)
     ]
-    return Submission(
-        submission.session,
-        submission.task_kinds,
-        submission.object_kinds,
-        submission.tasks,
-        ConstantColumns(constants.ids, constants.kinds, data),
-        submission.kept,
-        submission.fails_alone,
-    )
+    return evolve(submission, constants=ConstantColumns(constants.ids, constants.kinds, data))

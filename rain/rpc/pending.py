@@ -47,6 +47,8 @@ class PendingSubmission:
             cost += sum(map(len, constants.data))
         if part.contents.objects:
             cost += REFERENCE_COST * len(part.contents.objects)
+        if part.keys.holders:
+            cost += sum(map(len, part.keys.keys)) + REFERENCE_COST * len(part.keys.objects)
         if part.task_kinds or part.object_kinds:
             weights = [*map(weight, part.task_kinds), *map(weight, part.object_kinds)]
             cost += sum(weights) + KIND_COST * len(weights)
@@ -113,6 +115,10 @@ def _append(whole: Submission, part: Submission) -> None:
     whole.contents.holders.extend(part.contents.holders)
     whole.contents.counts.extend(part.contents.counts)
     whole.contents.objects.extend(part.contents.objects)
+    whole.keys.holders.extend(part.keys.holders)
+    whole.keys.keys += part.keys.keys
+    whole.keys.counts.extend(part.keys.counts)
+    whole.keys.objects.extend(part.keys.objects)
 
 
 def _append_tasks(whole: TaskColumns, part: TaskColumns) -> None:

@@ -10,27 +10,23 @@ submission. What nobody has asked for ends with the task.
 A task that has failed by its own doing finds nothing: one of the results may be the reason. One
 that has taken too long finds what was made, and not what still ran: it may hang.
 
-What reads large constants cannot be compared, nor what has futures inside of its arguments.
+`rain.server.sameness` says what is the same.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
-from hashlib import blake2b
+from collections.abc import Mapping, Sequence
 
 from rain.base.failures import OnFailure
 from rain.base.runs import RunCause, RunState
 from rain.base.states import TaskRow
-from rain.common.imports import code_of
 from rain.graph import DataObject, Session, Task, claims, progress, references
 from rain.graph.standing_in import origins, stand_in
 from rain.server import following
-from rain.server.held import Held, Key, is_there
+from rain.server.held import Held, is_there
+from rain.server.sameness import key_of
 from rain.server.state import State
-
-FUNCTION = "cloudpickle"
-"""The content type of functions. Behind the pickle they say from which process they come."""
 
 
 def hold(state: State, session: Session) -> None:
@@ -43,7 +39,7 @@ def hold(state: State, session: Session) -> None:
         held = state.held[parent] = Held()
     session.on_failure = OnFailure.CONTINUE  # nobody is there to be told
     for task in session.tasks.values():
-        key = held.own.pop(task, None) or _key(task, held)
+        key = held.own.pop(task, None) or key_of(task, held.made)
         if key is not None and task.outputs and _may_be_held(parent, task):
             held.by_key.setdefault(key, deque()).append(task)
             claims.hold(state.graph, task.outputs)
@@ -64,13 +60,23 @@ def adopt(state: State, session: Session, tasks: list[Task]) -> list[Task]:
     held = state.held[session.parent]
     adopted: dict[Task, Task] = {}
     for task in tasks:  # inputs before consumers
-        key = _key(task, held)
+        key = key_of(task, held.made)
         former = None if key is None else held.take(key)
         if key is not None and former is not None:
             adopted[task] = former
             held.own[task] = key
-            state.release_soon(stand_in(state.graph, task, origins(former.outputs)))
+            pass_on(state, task, former)
             _end_hold(state, former.outputs)
+    return without_finished(state, tasks, adopted)
+
+
+def pass_on(state: State, task: Task, former: Task) -> None:
+    """A new task stands in for a former one."""
+    state.release_soon(stand_in(state.graph, task, origins(former.outputs)))
+
+
+def without_finished(state: State, tasks: list[Task], adopted: Mapping[Task, Task]) -> list[Task]:
+    """Finishes those that stand in for what the server has; returns the others of the tasks."""
     finished = [task for task, former in adopted.items() if _finish(state, task, former)]
     if finished:
         following.done(state, finished)
@@ -120,47 +126,3 @@ def _finish(state: State, task: Task, former: Task) -> bool:
     if state.happenings is not None:
         state.happenings.task_finished(state.now, run.governor, task, run, sudden=True)
     return True
-
-
-# What is the same.
-
-
-def _key(task: Task, held: Held) -> Key | None:
-    """What a task is: what it runs, with what. None if that cannot be compared."""
-    kind = task.kind
-    parts: list[object] = [kind.task_type, kind.name, kind.user, kind.input_labels, task.config]
-    for made in task.outputs:
-        parts += [made.kind.label, made.kind.content_type, made.kind.data_type, made.kind.user]
-    for data_object in task.inputs:
-        found = _input_key(task, data_object, held)
-        if found is None:
-            return None
-        parts.append(found)
-    key = _digest(parts)
-    for place, made in enumerate(task.outputs):
-        held.made[made.id] = _digest([key, place])
-    return key
-
-
-def _input_key(task: Task, data_object: DataObject, held: Held) -> Key | None:
-    known = held.made.get(data_object.id)
-    if known is None and data_object.session is not task.session:
-        known = _digest(["object", data_object.id])  # the very same is there for every run
-    if known is None and data_object.producer is None and data_object.data is not None:
-        kind = data_object.kind
-        data = data_object.data
-        content = code_of(data) if kind.content_type == FUNCTION else data
-        if content is not None:
-            parts = [kind.label, kind.content_type, kind.data_type, content]
-            known = held.made[data_object.id] = _digest(parts)
-    return known
-
-
-def _digest(parts: Iterable[object]) -> Key:
-    """One value for all of them, each with its length so that none runs into the next."""
-    digest = blake2b(digest_size=16)
-    for part in parts:
-        data = part if isinstance(part, bytes) else repr(part).encode()
-        digest.update(len(data).to_bytes(8, "little"))
-        digest.update(data)
-    return digest.digest()

@@ -14,6 +14,7 @@ from rain.graph import DataObject, Session, Task, Wait, WaitMode
 from rain.graph.wait import WAIT_MODES
 from rain.server import (
     adopting,
+    by_name,
     failing,
     following,
     granting,
@@ -186,6 +187,8 @@ def _cancel(state: State, client_id: ClientId, cancel: Cancel) -> None:
 
 
 def _end(state: State, cancel: Cancel, tasks: list[Task], why: str) -> None:
+    if state.durable:
+        tasks = [task for task in tasks if not by_name.is_wanted_elsewhere(task)]
     cancelled = failing.cancel(state, tasks, why, cancel.grace)
     if not cancel.recursive:
         nesting.set_free(state, cancelled)

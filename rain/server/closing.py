@@ -10,7 +10,7 @@ from __future__ import annotations
 from rain.base.failures import SessionFailure
 from rain.graph import Session, Task, claims, references
 from rain.graph.wait import WaitMode
-from rain.server import failing, handles, waiting
+from rain.server import by_name, failing, handles, waiting
 from rain.server.happenings import CloseReason
 from rain.server.sessions import clear_session, note_end
 from rain.server.state import State
@@ -23,12 +23,16 @@ def close_session(state: State, session: Session, message: str = "") -> None:
     state.nested.pop(session, None)
     state.set_free.pop(session, None)
     del session.client.sessions[session.id]
+    if session.is_durable:
+        by_name.closed(state, session)
     wanted = references.claimed_outside(session)
-    if wanted:
+    if wanted or by_name.has_more_to_do(session):
         _leave(state, session, message)
         needed = references.leading_to(wanted)
         unneeded = [
-            task for task in session.tasks.values() if not task.is_done and task not in needed
+            task
+            for task in session.tasks.values()
+            if not (task.is_done or task in needed or by_name.goes_on_alone(session, task))
         ]
         failing.cancel(state, unneeded, message or "the session was closed")
     else:

@@ -19,9 +19,12 @@ from rain.base.requests import (
     AnyRequest,
     CancelUnstarted,
     CloseSession,
+    DurableSessions,
+    DurableTasks,
     Fetch,
     JoinSession,
     OpenSession,
+    RemoveDurable,
     ReportsOf,
     ServerInfo,
     Submit,
@@ -30,10 +33,16 @@ from rain.base.requests import (
     WaitFor,
 )
 from rain.base.states import ObjectState
-from rain.base.wire import JoinedSession, ObjectReport, TaskReport
+from rain.base.wire import (
+    DurableReports,
+    JoinedSession,
+    ObjectReport,
+    TaskReport,
+    TasksByName,
+)
 from rain.graph import DataObject, Session, Task, Wait, WaitMode
 from rain.graph.cancelling import unstarted
-from rain.server import failing, handles, happenings, logs, nesting, waiting
+from rain.server import by_name, failing, handles, happenings, logs, nesting, waiting
 from rain.server.closing import close_session
 from rain.server.messages import Answered, GatherReports, Granted
 from rain.server.sessions import known_object, known_task, session_for
@@ -54,8 +63,8 @@ def grant(state: State, client_id: ClientId, request: RequestId, what: AnyReques
             handles.unkeep(state, client_id, object_ids)
         case TakeHandles():
             answer = tuple(map(_report_object, handles.take(state, client_id, what)))
-        case ReportsOf():
-            state.emit(Answered(request, _reports(state, client_id, what)))
+        case ReportsOf() | DurableSessions() | DurableTasks():
+            state.emit(Answered(request, _told(state, client_id, what)))
             return
         case CancelUnstarted():
             answer = _cancel_unstarted(state, client_id, what)
@@ -66,9 +75,24 @@ def grant(state: State, client_id: ClientId, request: RequestId, what: AnyReques
             state.give_all()  # so that nobody sees what is about to go
             state.emit(GatherReports(request))
             return
+        case RemoveDurable(name):
+            by_name.remove(state, name)
         case Submit() | WaitFor():
             raise InvariantError(f"{type(what).__name__} is not answered here")
     state.emit(Granted(request, answer))
+
+
+def _told(
+    state: State, client_id: ClientId, what: ReportsOf | DurableSessions | DurableTasks
+) -> tuple[tuple[TaskReport, ...], tuple[ObjectReport, ...]] | DurableReports | TasksByName:
+    """What is asked for and changes nothing."""
+    match what:
+        case ReportsOf():
+            return _reports(state, client_id, what)
+        case DurableSessions():
+            return by_name.report(state)
+        case DurableTasks(name, first):
+            return by_name.tasks_of(state, name, first)
 
 
 def _own(state: State, client_id: ClientId, session_id: SessionId) -> Session:
@@ -79,11 +103,15 @@ def _own(state: State, client_id: ClientId, session_id: SessionId) -> Session:
 
 
 def _open(state: State, client_id: ClientId, asked: OpenSession) -> Session:
+    if asked.durable:
+        by_name.check(asked)
     client = state.graph.clients[client_id]
     task = None if asked.parent is None else nesting.running_task(state, asked.parent)
     session = state.graph.add_session(client, asked.name, asked.user, asked.on_failure, task)
     if task is not None:
         nesting.note(state, session, task)
+    if asked.durable:
+        by_name.open_by_name(state, session)
     new = happenings.SessionNew(state.now, session.id, client_id, asked.name, asked.user)
     state.note(new, len(asked.name) + len(asked.user))
     return session

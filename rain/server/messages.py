@@ -12,11 +12,13 @@ from rain.base.ids import ClientId, GovernorId, ObjectId, RequestId, SessionId
 from rain.base.requests import AnyRequest, Settled, Statement
 from rain.base.resources import Resources
 from rain.base.wire import (
+    DurableReports,
     Fetched,
     JoinedSession,
     ObjectReport,
     Orders,
     TaskReport,
+    TasksByName,
     Update,
     WaitAnswer,
 )
@@ -191,7 +193,13 @@ class Answered:
     """What was asked is told; the class of the request says what that is (`rain.base.requests`)."""
 
     request: RequestId
-    answer: WaitAnswer | Fetched | tuple[tuple[TaskReport, ...], tuple[ObjectReport, ...]]
+    answer: (
+        WaitAnswer
+        | Fetched
+        | DurableReports
+        | TasksByName
+        | tuple[tuple[TaskReport, ...], tuple[ObjectReport, ...]]
+    )
 
 
 @frozen

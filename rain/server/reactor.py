@@ -9,6 +9,7 @@ replayed, by the same scheduler (`turn`) or without any, by the plans that were 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 
 from attrs import Factory, define, field
 
@@ -17,6 +18,7 @@ from rain.graph import Governor, check
 from rain.scheduler.api import Scheduler
 from rain.scheduler.rain import RainScheduler
 from rain.server import (
+    by_name,
     client_events,
     closing,
     distribution,
@@ -134,7 +136,7 @@ class Reactor:
         effects = state.take_effects()
         if state.settings.debug:
             check(state.graph)
-            for contradiction in state.asked.contradictions():
+            for contradiction in chain(state.asked.contradictions(), by_name.contradictions(state)):
                 raise InvariantError(contradiction)
         return effects
 

@@ -30,6 +30,7 @@ from rain.server.asked_again import AskedAgain
 from rain.server.back_off import Rest
 from rain.server.collector import Happenings
 from rain.server.drain import Drain
+from rain.server.durable import Durable, Opening
 from rain.server.growing import Growing
 from rain.server.happenings import Happening
 from rain.server.held import Held
@@ -126,6 +127,8 @@ class State:
     nested: dict[Session, int] = Factory(dict)  # sessions of running tasks: the number of the run
     nests: bool = False  # a running task has opened or joined a session at least once
     held: dict[Task, Held] = Factory(dict)  # for tasks that are tried again
+    durable: dict[str, Durable] = Factory(dict)  # what clients have under names
+    openings: dict[Session, Opening] = Factory(dict)  # the sessions that they have opened by these
     set_free: dict[Session, None] = Factory(dict)  # sessions of tasks that were cancelled alone
     left: dict[Session, str] = Factory(dict)  # that others still have something of: how it ended
     growing: dict[ClientId, Growing] = Factory(dict)  # submissions that are not read to their ends

@@ -15,7 +15,7 @@ from rain.base.wire import Submission
 from rain.graph import Session, Task
 from rain.graph.growth import grow, grow_again, grow_in_parts
 from rain.graph.release import release
-from rain.server import adopting, failing, feasibility, test_mode
+from rain.server import adopting, by_name, failing, feasibility, test_mode
 from rain.server.growing import Growing
 from rain.server.messages import Asked
 from rain.server.sessions import living_session
@@ -98,6 +98,8 @@ def _granted(state: State, submission: Submission, session: Session, tasks: list
         state.happenings.submitted(state.now, session, submission)
     if state.held and session.parent in state.held:
         tasks = adopting.adopt(state, session, tasks)
+    if state.openings and session in state.openings:
+        tasks = by_name.submitted(state, session, submission, tasks)
     state.news.submitted += tasks
     if submission.task_kinds or state.infeasible:
         feasibility.submitted(state, session, submission.task_kinds, tasks)

@@ -378,3 +378,34 @@ def logs(
     reached = reach(user_index(), which, http, secret_file, insecure=insecure)
     show_logs(reached, task_id, write, follow=follow)
     return 0
+
+
+@click.command()
+@click.argument("which", metavar="[ADDRESS]", default="")
+@click.option("--remove", metavar="NAME", default="", help="Remove this one with its results.")
+@click.option(
+    "--secret-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    envvar="RAIN_SECRET_FILE",
+    help="The secret of the cluster, if 'rain start' has not started it here."
+    "  [env: RAIN_SECRET_FILE]",
+)
+@click.option("--insecure", is_flag=True, help="The server was started with --insecure.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def sessions(
+    which: str, remove: str, secret_file: Path | None, insecure: bool, as_json: bool
+) -> int:
+    """List the durable sessions of a server, or remove one.
+
+    ADDRESS is that of the server; without it, the cluster that 'rain start' has started here, or
+    the usual port.
+    """
+    from rain.start import sessions as durable
+    from rain.start.clusters import user_index
+    from rain.start.reaching import reach
+
+    reached = reach(user_index(), which, "", secret_file, insecure=insecure)
+    found = durable.ask_sessions(reached.address, reached.secret, remove)
+    click.echo(durable.as_json(found) if as_json else durable.as_text(found))
+    return 0

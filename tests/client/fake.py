@@ -72,6 +72,7 @@ class FakeConnection:
 
     here = None
     is_interrupted_here = False
+    returns = True
 
     def __init__(self) -> None:
         self.cluster = token_bytes(16)
@@ -169,6 +170,9 @@ class FakeConnection:
             case OpenDashboard():
                 self._called("dashboard")
                 return "0.0.0.0:7222"
+            case CloseSession(session):
+                self._called("close_session", session)
+                return None
             case _:
                 assert isinstance(request, Terminate)
                 self._called("terminate")

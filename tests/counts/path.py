@@ -122,6 +122,7 @@ class Path:
     cluster = b"the only one"
     here = None
     is_interrupted_here = False
+    returns = False
 
     def __init__(self) -> None:
         self.counted = Counted()

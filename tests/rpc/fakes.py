@@ -17,12 +17,15 @@ from rain.base.requests import (
     Cancel,
     CancelUnstarted,
     CloseSession,
+    DurableSessions,
+    DurableTasks,
     Fetch,
     HandlesGone,
     JoinSession,
     OpenDashboard,
     OpenSession,
     OverviewOf,
+    RemoveDurable,
     ReportsOf,
     Request,
     ServerInfo,
@@ -40,6 +43,9 @@ from rain.base.resources import Resources
 from rain.base.states import ObjectState, TaskState
 from rain.base.wire import (
     INLINE_LIMIT,
+    DurableReport,
+    DurableReports,
+    DurableTask,
     Fetched,
     GovernorReport,
     JoinedSession,
@@ -48,6 +54,7 @@ from rain.base.wire import (
     Overview,
     PrintedLines,
     TaskReport,
+    TasksByName,
     Update,
     WaitAnswer,
     Watch,
@@ -93,7 +100,7 @@ class FakeClient:
 
     def ask(self, request: Request[Any], reply: Reply[Any], number: int = 0) -> None:
         match request:
-            case OpenSession(name, user, on_failure, parent):
+            case OpenSession(name, user, on_failure, parent, _):
                 of = () if parent is None else (parent,)
                 self._tell("open_session", reply, SessionId(1), name, user, on_failure, *of)
             case JoinSession(session, name, numbers):
@@ -130,6 +137,17 @@ class FakeClient:
             case TakePrinted(wait):
                 lines = [PrintedLines(TaskId(5), "talk", True, "hello\n", 7, "there:1")]
                 self._tell("printed", reply, lines, wait)
+            case DurableSessions():
+                self._tell(
+                    "durable_sessions",
+                    reply,
+                    DurableReports((DurableReport("sweep", 1.5, 1, 3, 2, 1, 9),)),
+                )
+            case DurableTasks(name, first):
+                told = TasksByName((DurableTask(TaskId(5), "f", (ObjectId(6),)),), 1)
+                self._tell("durable_tasks", reply, told, name, first)
+            case RemoveDurable(name):
+                self._tell("remove_durable", reply, None, name)
             case OpenDashboard():
                 self._tell("dashboard", reply, "here:7222")
             case _:

@@ -7,7 +7,14 @@ from rain.base.errors import ConnectionLostError, RefusedError
 from rain.base.ids import KindId, ObjectId, TaskId, pack
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.requests import Fetch, OpenSession, Submit, WaitFor
-from rain.base.wire import ConstantColumns, Submission, TaskColumns, WaitAnswer
+from rain.base.wire import (
+    ConstantColumns,
+    ContentColumns,
+    KeyColumns,
+    Submission,
+    TaskColumns,
+    WaitAnswer,
+)
 from rain.rpc import client_submit
 from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.codec.submission import SubmitPart
@@ -188,6 +195,20 @@ def test_a_wait_for_nothing_or_for_what_needs_uploads_is_a_request_of_its_own(
 
     entries = play(scene).journal.entries
     assert [entry[0] for entry in entries] == ["client joined", "submit", "wait", "client left"]
+
+
+def test_what_belongs_to_a_large_constant_goes_along_though_its_bytes_went_ahead() -> None:
+    submission = large_submission()
+    holder = submission.constants.ids[0]
+    submission.contents = ContentColumns([holder], [1], [OBJECT])
+    submission.keys = KeyColumns([holder], [b"key"], [0], [])
+
+    def scene(client: ClientConnection) -> None:
+        client.ask(Submit(submission))
+
+    ((told,),) = play(scene).journal.named("submit")
+    assert told.contents == submission.contents
+    assert told.keys == submission.keys
 
 
 def test_a_server_takes_no_uploads_for_what_is_answered_later(

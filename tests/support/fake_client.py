@@ -13,17 +13,29 @@ from rain.base.requests import (
     Cancel,
     CancelUnstarted,
     CloseSession,
+    DurableSessions,
+    DurableTasks,
     Fetch,
     HandlesGone,
     JoinSession,
     OpenSession,
+    RemoveDurable,
     ReportsOf,
     Submit,
     TakeHandles,
     Unkeep,
     WaitFor,
 )
-from rain.base.wire import OWN_GRACE, JoinedSession, ObjectReport, TaskReport
+from rain.base.wire import (
+    OWN_GRACE,
+    DurableReport,
+    DurableReports,
+    DurableTask,
+    JoinedSession,
+    ObjectReport,
+    TaskReport,
+    TasksByName,
+)
 from rain.server.messages import (
     Answered,
     AnyAnswer,
@@ -68,12 +80,19 @@ class FakeClient:
         name: str = "test",
         on_failure: OnFailure = OnFailure.STOP,
         parent: TaskId | None = None,
+        *,
+        durable: bool = False,
     ) -> Draft:
         """Opens a session and starts its first submission."""
         request = self.world.request()
-        self.world.turn(Asked(self.id, request, OpenSession(name, "", on_failure, parent)))
+        asked = OpenSession(name, "", on_failure, parent, durable)
+        self.world.turn(Asked(self.id, request, asked))
         answer = self.world.answers[request]
         return Draft(SessionId(answer_of(answer, int)))
+
+    def ask_open(self, name: str, on_failure: OnFailure) -> AnyAnswer:
+        """Asks for a durable session, which may be refused."""
+        return self._ask(OpenSession(name, "", on_failure, durable=True))
 
     def join(self, session: SessionId, parent: TaskId | None = None) -> JoinedSession:
         """Takes part in a session of another client."""
@@ -143,6 +162,20 @@ class FakeClient:
     def cancel_unstarted(self, session: SessionId, *objects: ObjectId) -> AnyAnswer:
         """Cancels those of these that do not run yet."""
         return self._ask(CancelUnstarted(session, objects))
+
+    def by_name(self, name: str) -> list[DurableTask]:
+        """The tasks of a durable session."""
+        found = answer_of(self._ask(DurableTasks(name)), TasksByName)
+        assert found.total == len(found.tasks)
+        return [*found.tasks]
+
+    def durable(self) -> list[DurableReport]:
+        """All durable sessions."""
+        return [*answer_of(self._ask(DurableSessions()), DurableReports).reports]
+
+    def remove(self, name: str) -> AnyAnswer:
+        """Lets a durable session go."""
+        return self._ask(RemoveDurable(name))
 
     def drop(self, *tasks: TaskId, objects: tuple[ObjectId, ...] = ()) -> None:
         """Has one handle less of each of these."""

@@ -110,6 +110,14 @@ class Draft:
         contents.counts.append(len(objects))
         contents.objects.extend(objects)
 
+    def key(self, holder: int, key: bytes, *objects: ObjectId) -> None:
+        """A new task or constant has a key, to which those of these objects belong."""
+        keys = self.submission.keys
+        keys.holders.append(holder)
+        keys.keys.append(key)
+        keys.counts.append(len(objects))
+        keys.objects.extend(objects)
+
     def fill(self, submission: Submission) -> Submission:
         """Puts in the sizes, as the server's border does."""
         constants = submission.constants

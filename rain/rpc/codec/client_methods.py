@@ -16,12 +16,15 @@ from rain.base.requests import (
     Cancel,
     CancelUnstarted,
     CloseSession,
+    DurableSessions,
+    DurableTasks,
     Fetch,
     HandlesGone,
     JoinSession,
     OpenDashboard,
     OpenSession,
     OverviewOf,
+    RemoveDurable,
     ReportsOf,
     Request,
     ServerInfo,
@@ -48,6 +51,14 @@ from rain.rpc.codec.answers import (
     write_taken,
 )
 from rain.rpc.codec.border import Fields
+from rain.rpc.codec.durable import (
+    read_sessions,
+    read_tasks,
+    write_removed,
+    write_sessions,
+    write_tasks,
+    write_tasks_asked,
+)
 from rain.rpc.codec.printed import read_lines, read_watch, write_lines, write_watch
 from rain.rpc.codec.record import Codec, record
 from rain.rpc.codec.requests import (
@@ -176,6 +187,17 @@ _ANSWERED: Mapping[type, ClientMethod[Any, Any]] = {
         "dashboard", record(OpenDashboard), Codec(_write_address, _read_address)
     ),
     Terminate: ClientMethod("terminate", record(Terminate), _NOTHING),
+    DurableSessions: ClientMethod(
+        "durableSessions", record(DurableSessions), Codec(write_sessions, read_sessions)
+    ),
+    DurableTasks: ClientMethod(
+        "durableTasks",
+        Codec(write_tasks_asked, record(DurableTasks).read),
+        Codec(write_tasks, read_tasks),
+    ),
+    RemoveDurable: ClientMethod(
+        "removeDurable", Codec(write_removed, record(RemoveDurable).read), _NOTHING
+    ),
 }
 _HEARD: Mapping[type, ClientMethod[Any, None]] = {
     Cancel: ClientMethod("cancel", Codec(record(Cancel).write, read_cancel), _NOTHING),

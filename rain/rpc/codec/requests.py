@@ -49,14 +49,14 @@ def write_open_session(asked: OpenSession) -> Fields:
         "user": clean(asked.user),
         "onFailure": write_on_failure(asked.on_failure),
         "parent": asked.parent or 0,
+        "durable": asked.durable,
     }
 
 
 def read_open_session(fields: Fields) -> OpenSession:
     on_failure, parent = read_on_failure(fields["onFailure"]), fields["parent"]
-    return OpenSession(
-        fields["name"], fields["user"], on_failure, TaskId(parent) if parent else None
-    )
+    task = TaskId(parent) if parent else None
+    return OpenSession(fields["name"], fields["user"], on_failure, task, fields["durable"])
 
 
 def write_join_session(asked: JoinSession) -> Fields:

@@ -7,7 +7,7 @@ from typing import Any
 from attrs import frozen
 
 from rain.base.ids import ObjectId
-from rain.base.wire import ConstantColumns, ContentColumns, Submission, TaskColumns
+from rain.base.wire import ConstantColumns, ContentColumns, KeyColumns, Submission, TaskColumns
 from rain.rpc.codec.border import Fields, check_ours, filled, with_columns
 from rain.rpc.codec.kinds import check_sendable, read_kinds, write_kinds
 
@@ -37,6 +37,8 @@ def write_submit(submit: SubmitPart) -> Fields:
         fields["keep"] = part.kept
     if part.contents.holders:
         fields["contents"] = _write_contents(part.contents)
+    if part.keys.holders:
+        fields["keys"] = _write_keys(part.keys)
     if submit.last:
         fields["last"] = True
         fields["failsAlone"] = part.fails_alone
@@ -57,6 +59,7 @@ def read_submit(fields: Fields) -> SubmitPart:
         _packed(fields["keep"]),
         fields["failsAlone"],
         _read_contents(fields["contents"]),
+        _read_keys(fields["keys"]),
     )
     part.check()
     return SubmitPart(part, constants["uploaded"], fields["last"], fields["wanted"])
@@ -100,6 +103,24 @@ def _write_contents(contents: ContentColumns) -> Fields:
 def _read_contents(fields: Fields) -> ContentColumns:
     return ContentColumns(
         _packed(fields["holders"]), _packed(fields["counts"]), _packed(fields["objects"])
+    )
+
+
+def _write_keys(keys: KeyColumns) -> Fields:
+    return {
+        "holders": keys.holders,
+        "keys": keys.keys,
+        "counts": keys.counts,
+        "objects": keys.objects,
+    }
+
+
+def _read_keys(fields: Fields) -> KeyColumns:
+    return KeyColumns(
+        _packed(fields["holders"]),
+        [*fields["keys"]],
+        _packed(fields["counts"]),
+        _packed(fields["objects"]),
     )
 
 

@@ -26,7 +26,7 @@ def is_at_rest(state: State) -> bool:
         or state.touched
         or state.to_place
         or state.later
-        or state.left
+        or any(not (session.tasks or session.objects) for session in state.left)
         or state.nested
         or state.set_free
         or state.held

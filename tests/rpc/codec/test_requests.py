@@ -16,12 +16,15 @@ from rain.base.requests import (
     Cancel,
     CancelUnstarted,
     CloseSession,
+    DurableSessions,
+    DurableTasks,
     Fetch,
     HandlesGone,
     JoinSession,
     OpenDashboard,
     OpenSession,
     OverviewOf,
+    RemoveDurable,
     ReportsOf,
     ServerInfo,
     TakeHandles,
@@ -35,11 +38,15 @@ from rain.base.runs import RunCause, RunReport, RunState
 from rain.base.states import ObjectState, TaskState
 from rain.base.wire import (
     ConstantColumns,
+    DurableReport,
+    DurableReports,
+    DurableTask,
     JoinedSession,
     ObjectReport,
     Overview,
     Submission,
     TaskReport,
+    TasksByName,
     Watch,
 )
 from rain.graph.wait import WAIT_MODES
@@ -75,7 +82,10 @@ flags = st.booleans()
 watches = st.builds(Watch, st.frozensets(sessions, max_size=2), st.frozensets(task_ids, max_size=2))
 
 REQUESTS: list[tuple[Any, st.SearchStrategy[Any]]] = [
-    (OpenSession, st.builds(OpenSession, texts, texts, st.sampled_from(OnFailure))),
+    (
+        OpenSession,
+        st.builds(OpenSession, texts, texts, st.sampled_from(OnFailure), parents, flags),
+    ),
     (JoinSession, st.builds(JoinSession, sessions, texts, flags, parents)),
     (CloseSession, st.builds(CloseSession, sessions)),
     (Unkeep, st.builds(Unkeep, some_objects)),
@@ -92,6 +102,9 @@ REQUESTS: list[tuple[Any, st.SearchStrategy[Any]]] = [
     (TakePrinted, st.builds(TakePrinted, flags)),
     (OpenDashboard, st.builds(OpenDashboard)),
     (Terminate, st.builds(Terminate)),
+    (DurableSessions, st.builds(DurableSessions)),
+    (DurableTasks, st.builds(DurableTasks, texts, st.integers(0, 2**32 - 1))),
+    (RemoveDurable, st.builds(RemoveDurable, texts)),
     (Cancel, st.builds(Cancel, sessions, some_tasks, some_objects, flags, flags)),
     (HandlesGone, st.builds(HandlesGone, some_tasks, some_objects)),
     (WatchPrinted, st.builds(WatchPrinted, st.none() | watches)),
@@ -138,6 +151,11 @@ few = st.integers(0, 2**32 - 1)
 overviews = st.builds(Overview, few, few, counted, counted, counted, texts)
 both_reports = st.tuples(st.lists(task_reports, max_size=2), st.lists(object_reports, max_size=2))
 
+durable_reports = st.builds(
+    DurableReport, texts, st.floats(0, 2e9), few, counted, counted, counted, counted
+)
+durable_tasks = st.builds(DurableTask, task_ids, texts, st.lists(object_ids, max_size=2).map(tuple))
+
 RESULTS: list[tuple[Any, st.SearchStrategy[Any]]] = [
     (OpenSession, sessions),
     (JoinSession, joined),
@@ -149,6 +167,8 @@ RESULTS: list[tuple[Any, st.SearchStrategy[Any]]] = [
     (OverviewOf, overviews),
     (OpenDashboard, texts),
     (ServerInfo, st.lists(governor_reports, max_size=2)),
+    (DurableSessions, st.builds(DurableReports, st.lists(durable_reports, max_size=2).map(tuple))),
+    (DurableTasks, st.builds(TasksByName, st.lists(durable_tasks, max_size=2).map(tuple), few)),
 ]
 
 

@@ -7,15 +7,17 @@ from types import CodeType
 import attrs
 import pytest
 
-from rain.graph import Graph
+from rain.base.ids import SessionId
+from rain.graph import Graph, Session
 from rain.server.journal.idle import is_at_rest
 from rain.server.state import State
+from tests.support.world import new_world
 
 ONLY_WITH_INPUT = {
     State: {
         *("settings", "graph", "throttle", "estimates", "status", "now", "happenings", "ignored"),
         *("waits", "remade", "not_started", "rests", "last_client", "last_request"),
-        *("blamed", "nests", "cluster"),
+        *("blamed", "nests", "cluster", "durable", "openings"),
         "later_due",  # of `later`
         "silence_due",  # what comes of that is in the record
         *("_effects", "_orders"),  # of one turn
@@ -43,3 +45,17 @@ def test_a_server_that_has_something_to_do_is_not_at_rest() -> None:
     assert is_at_rest(state)
     state.lessons.append({})
     assert not is_at_rest(state)
+
+
+def test_a_session_that_was_left_is_at_rest_as_long_as_it_has_anything() -> None:
+    world = new_world()
+    client = world.client()
+    draft = client.session()
+    draft.task(keep=True)
+    client.submit(draft)
+    world.state.news.submitted.clear()
+    (session,) = world.state.graph.sessions.values()
+    world.state.left[session] = ""
+    assert is_at_rest(world.state)
+    world.state.left[Session(SessionId(9), session.client)] = ""
+    assert not is_at_rest(world.state)

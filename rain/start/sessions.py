@@ -1,0 +1,56 @@
+"""The durable sessions of a server: what there is, and the end of one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+
+from attrs import asdict
+
+from rain.base.address import split_address
+from rain.base.admission import Secret
+from rain.base.errors import ConnectionLostError, RefusedError, StartError
+from rain.base.requests import DurableSessions, RemoveDurable
+from rain.base.wire import DurableReport
+from rain.rpc.client_endpoint import ClientConnection
+
+
+def ask_sessions(address: str, secret: Secret | None, remove: str = "") -> Sequence[DurableReport]:
+    """Removes a durable session, if one is named; then those that are there."""
+    host, port = split_address(address)
+    try:
+        connection = ClientConnection(host, port, secret=secret, away_limit=0)
+        try:
+            if remove:
+                connection.ask(RemoveDurable(remove))
+            return connection.ask(DurableSessions()).reports
+        finally:
+            connection.close()
+    except (ConnectionLostError, RefusedError) as error:
+        raise StartError(f"the server at {address}: {error}") from error
+
+
+def as_json(reports: Sequence[DurableReport]) -> str:
+    return json.dumps([asdict(one) for one in reports], indent=2)
+
+
+def as_text(reports: Sequence[DurableReport]) -> str:
+    """A line for each."""
+    if not reports:
+        return "There is no durable session."
+    rows: list[tuple[str, ...]] = [
+        ("NAME", "SINCE", "OPEN", "TASKS", "FINISHED", "FAILED", "BYTES")
+    ]
+    for one in reports:
+        since = datetime.fromtimestamp(one.since).astimezone().strftime("%Y-%m-%d %H:%M")
+        numbers = (one.clients, one.tasks, one.finished, one.failed, one.bytes)
+        rows.append((one.name, since, *map(str, numbers)))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if place < 2 else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    )
