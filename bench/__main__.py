@@ -7,6 +7,7 @@ import click
 MODULES = {
     "overhead": "bench.overhead",
     "latency": "bench.latency",
+    "call": "bench.call",
     "frontdoor": "bench.frontdoor",
     "programs": "bench.programs",
     "granularity": "bench.granularity",
