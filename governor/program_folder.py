@@ -48,7 +48,7 @@ def is_quick_to_lay_out(job: Job, program: Program) -> bool:
 def lay_out(job: Job, program: Program) -> None:
     """Creates the folder with the inputs, and the parent folders of the outputs."""
     folder = job.folder
-    folder.mkdir()
+    os.mkdir(folder)  # noqa: PTH102 # runs for each program, so it must be fast
     for source, entry in zip(job.effect.inputs, program.in_paths, strict=True):
         place: Callable[..., None] = copy_to if entry.get("write") else link_to
         place(job.store, source, inside(folder, entry.get("path")))
@@ -88,9 +88,9 @@ def outputs(job: Job, program: Program) -> Outputs:
 def clear(folder: Path) -> None:
     """Removes the folder and its contents."""
     try:
-        for name in os.listdir(folder):  # noqa: PTH208 # runs for each program, so it must be fast
+        for name in os.listdir(folder):  # noqa: PTH208 # as in `lay_out`
             os.unlink(folder / name)  # noqa: PTH108 # as above
-        folder.rmdir()
+        os.rmdir(folder)  # noqa: PTH106 # as above
     except OSError:  # it contains folders or protected files
         remove(folder)
 

@@ -80,6 +80,12 @@ class Run:
         if self.process is not None and self.is_alive:
             kill_tree(self.process.pid)
 
+    def kill_group(self) -> None:
+        """Ends what is left of the group of the process, which has ended: nothing is below it."""
+        if self.process is not None and self.is_alive:
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+
 
 class Programs:
     """All external programs of the governor."""
@@ -183,7 +189,8 @@ class Programs:
                 yield run.said.stderr
 
     def _ended(self, run: Run, process: subprocess.Popen[bytes]) -> None:
-        status = self._let_go(run, process)
+        run.kill_group()
+        status = self._reap(run, process)
         failed: Failed | None = None
         if run.stopped and not run.timed_out:
             failed = _STOPPED
@@ -192,14 +199,18 @@ class Programs:
         self._finish(run, failed)
 
     def _let_go(self, run: Run, process: subprocess.Popen[bytes]) -> int:
-        """Reaps the process, kills it first if it still runs, and returns its status."""
+        """Kills the process, which may still run, and reaps it."""
+        run.kill()
+        return self._reap(run, process)
+
+    def _reap(self, run: Run, process: subprocess.Popen[bytes]) -> int:
+        """Waits for a process that has ended or was killed, and gives its status."""
         if run.timer is not None:
             run.timer.cancel()
         if run.watch is not None:
             run.watch.stop()
             run.watch = None
             os.close(run.descriptor)
-        run.kill()
         self._warden.release(process.pid)
         if run.stopped:  # else what it has started ends with its session
             self._warden.strays.end(self._words(run)[0])
@@ -246,8 +257,8 @@ class Programs:
 def _spawned(run: Run, said: Said, environment: dict[str, str]) -> subprocess.Popen[bytes]:
     """Starts the process; raises BuiltinError if it cannot be started."""
     program, effect, folder = run.program, run.job.effect, run.job.folder
-    given = folder / STDIN
-    with given.open("rb") if given.exists() else nullcontext(subprocess.DEVNULL) as stdin:
+    has_stdin = bool(effect.inputs) and (folder / STDIN).exists()
+    with (folder / STDIN).open("rb") if has_stdin else nullcontext(subprocess.DEVNULL) as stdin:
         try:
             return subprocess.Popen(
                 program.args,

@@ -14,6 +14,7 @@ import pytest
 from rain.base.runs import RunCause
 from rain.base.thread_limits import THREAD_VARIABLES
 from rain.common.fs import pack_tree
+from rain.governor import programs
 from rain.governor.store import MEMORY_LIMIT
 from tests.governor.running import BLOB, FOLDER, Running, governed, is_alive
 from tests.governor.words import task_id
@@ -439,6 +440,20 @@ def test_nothing_that_a_program_has_started_outlives_it(tmp_path: Path, way: str
         else:
             await governor.outputs(run)
         await until(lambda: not is_alive(child))
+
+    governed(tmp_path, scenario)
+
+
+def test_below_a_program_that_has_ended_by_itself_nothing_is_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched: list[int] = []
+    monkeypatch.setattr(programs, "kill_tree", searched.append)
+
+    async def scenario(governor: Running) -> None:
+        config = {"args": ["true"], "in_paths": [], "out_paths": []}
+        await governor.outputs(governor.builtin("run", config, (), ()))
+        assert searched == []
 
     governed(tmp_path, scenario)
 
