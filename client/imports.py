@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rain.common.imports import Imports
+from rain.common.log_settings import log_settings
 
 if TYPE_CHECKING:
     from rain.client.packing import Upload
@@ -39,7 +40,7 @@ def own_imports(uploads: Iterable[Upload], names: Iterable[str]) -> Imports:
     for upload in uploads:
         seen.update(f"{upload.digest}\n".encode())
     archives = tuple(upload.archive for upload in uploads)
-    return Imports(f"{_PROGRAM}-{seen.hexdigest()}", folders, archives)
+    return Imports(f"{_PROGRAM}-{seen.hexdigest()}", folders, archives, log_settings())
 
 
 def _own_folders() -> Iterator[str]:

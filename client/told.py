@@ -16,6 +16,7 @@ from rain.client.shapes import FUNCTION, ObjectShape
 from rain.client.submission import Same
 from rain.common.by_value import dumps
 from rain.common.imports import with_imports
+from rain.common.log_settings import log_settings
 from rain.common.references import finding_references
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class ToldFunction:
         "_code",
         "_digest",
         "_is_large",
+        "_logging",
         "_refusals",
         "_reloads",
         "_same",
@@ -83,6 +85,7 @@ class ToldFunction:
         self._digest = _digest(alone) if captured.can_change else b""
         self._uploads = _uploads_of(session)
         imports = own_imports(self._uploads, captured.imported)
+        self._logging = imports.logging
         shape = ObjectShape(name, FUNCTION)
         obj = constant_object(session, shape, with_imports(pickled, imports), found)
         obj.keep()
@@ -110,7 +113,7 @@ class ToldFunction:
             return False
         if self._refusals != session.refusals:  # it may have been refused with its submission
             return False
-        if not self._captured.is_as_it_was():
+        if self._logging != log_settings() or not self._captured.is_as_it_was():
             return False
         if not self._digest:
             return True

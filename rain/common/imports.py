@@ -1,16 +1,16 @@
-"""The folders from which a program imports its own modules, and what it has uploaded; sent with
-each function.
+"""The folders from which a program imports its own modules, what it has uploaded, and how it logs;
+sent with each function.
 
 They are appended after the end of the function's pickle, where no unpickler reads:
 
 
-    pickle | key, folders, uploads | length of the last | "rainpath"
+    pickle | key, folders, uploads, log settings | length of the last | "rainpath"
 """
 
 from __future__ import annotations
 
 from struct import Struct
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgpack
 
@@ -27,6 +27,7 @@ class Imports(NamedTuple):
     key: str
     folders: tuple[str, ...]
     uploads: tuple[bytes, ...] = ()  # zip archives, which come before the folders
+    logging: tuple[Any, ...] | None = None  # the fields of `LogSettings`
 
 
 def with_imports(pickled: bytes, imports: Imports) -> bytes:
@@ -43,15 +44,16 @@ def imports_of(data: bytes | mmap) -> Imports | None:
     length, magic = _FOOTER.unpack(data[end:])
     if magic != _MAGIC or length > end:
         return None
-    key, folders, uploads = msgpack.unpackb(data[end - length : end])
-    return Imports(key, tuple(folders), tuple(uploads))
+    key, folders, uploads, logging = msgpack.unpackb(data[end - length : end])
+    told = None if logging is None else tuple(logging)
+    return Imports(key, tuple(folders), tuple(uploads), told)
 
 
 def code_of(data: bytes) -> bytes | None:
     """What two processes that run the same code tell of a function alike; None if nobody can say.
 
     That is its pickle, the states of the files that it may have come from, and what was uploaded;
-    not which process it was, and from which folders that one imports.
+    not which process it was, from which folders that one imports, and how it logs.
     """
     try:
         imports = imports_of(data)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ class Space:
         self.places = (*uploads, *folders)  # where modules are looked for
         self.uploaded = frozenset(module for folder in uploads for module in _modules_in(folder))
         self.modules: dict[str, ModuleType] = {}
+        self.logging: tuple[Any, ...] | None = None  # as the latest of its functions has told it
 
 
 class Spaces:
@@ -36,6 +37,7 @@ class Spaces:
         self.current = self.first = Space(())
         self._path = sys.path[:]
         self._known: WeakValueDictionary[tuple[str, tuple[str, ...]], Space] = WeakValueDictionary()
+        self._logging: tuple[Any, ...] | None = None
         self._others: dict[str, ModuleType] = {}  # modules that belong to no space
 
     def space_of(self, data: bytes | mmap) -> Space:
@@ -51,10 +53,13 @@ class Spaces:
             folders = tuple(folder for folder in imports.folders if folder not in self._path)
             uploads = tuple(unpacked(archive, self.uploads_folder) for archive in imports.uploads)
             space = self._known[key] = Space(folders, uploads)
+        space.logging = imports.logging
         return space
 
     def enter(self, space: Space) -> None:
         """Makes a space the current one."""
+        if space.logging != self._logging:
+            self._log_as(space.logging)
         left = self.current
         if space is left:
             return
@@ -67,6 +72,12 @@ class Spaces:
         sys.modules.update(space.modules)
         if not space.modules:
             importlib.invalidate_caches()  # files may have been added since the last import
+
+    def _log_as(self, told: tuple[Any, ...] | None) -> None:
+        from rain.common.log_settings import LogSettings, apply  # noqa: PLC0415 # most set nothing
+
+        self._logging = told
+        apply(None if told is None else LogSettings(*told))
 
     def _put_aside(self, left: Space) -> None:
         others = self._others

@@ -18,6 +18,8 @@ def take_printed() -> Streams | None:
     """Takes the output since the last call; None if there is none."""
     if "ctypes" in sys.modules:
         _flush_what_c_holds_back()
+    if "logging" in sys.modules and sys.modules["logging"].root.handlers:
+        _set_up_again()
     out_end = os.lseek(STDOUT, 0, os.SEEK_END)
     err_end = os.lseek(STDERR, 0, os.SEEK_END)
     if not (out_end or err_end):
@@ -43,6 +45,13 @@ def _flush_what_c_holds_back() -> None:
     import ctypes  # noqa: PLC0415 # already imported
 
     ctypes.pythonapi.fflush(None)
+
+
+def _set_up_again() -> None:
+    """Lets each task set up its own logging, after another one has logged without doing so."""
+    from rain.common.log_settings import forget_default  # noqa: PLC0415 # most tasks do not log
+
+    forget_default()
 
 
 def _warn_again() -> None:

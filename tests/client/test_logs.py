@@ -15,6 +15,7 @@ import pytest
 from rain.client import Client, RainException, Session, TaskException, remote, tasks
 from tests.client.fake import World
 from tests.support.pipes import named_pipe
+from tests.support.root_logger import fresh_root_logger
 from tests.support.waiting import until_now
 
 pytestmark = pytest.mark.whole
@@ -41,6 +42,26 @@ def talk_and_wait(ctx: Any, pipe: str) -> None:
     with Path(pipe).open() as words:
         words.readline()
     print("later")  # noqa: T201 # as users do
+
+
+@remote(auto_encode="pickle")
+def log_info(ctx: Any, text: str) -> None:
+    logging.getLogger("test").info(text)
+
+
+@remote(auto_encode="pickle")
+def log_without_a_thought(ctx: Any) -> None:
+    logging.info("too low to be seen")  # noqa: LOG015 # as users do
+
+
+@remote(auto_encode="pickle")
+def set_up_and_log(ctx: Any) -> None:
+    try:
+        logging.basicConfig(level=logging.INFO)
+        logging.info("seen")  # noqa: LOG015 # as users do
+    finally:
+        logging.root.handlers.clear()
+        logging.root.setLevel(logging.WARNING)
 
 
 @remote(auto_encode="pickle")
@@ -71,6 +92,32 @@ def test_each_task_has_what_it_has_printed_itself(session: Session) -> None:
         assert f"UserWarning: beware of {name}" in warned
         assert f"logged by {name}" in warned
     assert quiet.logs() == ""
+
+
+@fresh_root_logger()
+def test_tasks_log_at_the_level_and_in_the_format_of_their_program(session: Session) -> None:
+    def logs(text: str) -> str:
+        task = log_info(text)
+        session.compute(task)
+        return task.logs()
+
+    assert logs("before") == ""
+    logging.basicConfig(level=logging.INFO, format="%(levelname)s - %(message)s")
+    assert logs("after") == "[stderr]\nINFO - after\n"
+    logging.root.setLevel(logging.WARNING)
+    assert logs("too low") == ""
+    logging.root.handlers.clear()
+    assert logs("none") == ""
+
+
+@fresh_root_logger()
+def test_a_task_sets_up_its_logging_whatever_another_one_has_logged(session: Session) -> None:
+    first = log_without_a_thought()
+    session.compute(first)
+    second = set_up_and_log()
+    session.compute(second)
+    assert first.logs() == ""
+    assert second.logs() == "[stderr]\nINFO:root:seen\n"
 
 
 def test_a_task_that_runs_has_what_it_has_printed_so_far(session: Session, tmp_path: Path) -> None:

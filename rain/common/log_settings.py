@@ -1,0 +1,86 @@
+"""How a program has set up its logging: it travels with its functions, and holds in its tasks."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
+
+NAME = "rain"
+"""The name of the handler that an executor adds for a program."""
+
+Style: TypeAlias = Literal["%", "{", "$"]
+
+_STYLES: tuple[tuple[Style, type[logging.PercentStyle]], ...] = (
+    ("{", logging.StrFormatStyle),
+    ("$", logging.StringTemplateStyle),
+    ("%", logging.PercentStyle),  # the others are derived from it
+)
+
+
+class LogSettings(NamedTuple):
+    """The level of the root logger, and how its handler writes."""
+
+    level: int
+    format: str = logging.BASIC_FORMAT
+    date_format: str | None = None
+    style: Style = "%"
+    to_stdout: bool = False
+
+
+def log_settings() -> LogSettings | None:
+    """What this program has set; None if nothing, or nothing else than Python does by itself."""
+    root = logging.root
+    if not root.handlers:
+        return None
+    for handler in root.handlers:
+        if _is_plain(handler):
+            stream: object = cast("logging.StreamHandler[Any]", handler).stream
+            to_stdout = stream is sys.stdout
+            return LogSettings(root.level, *_format_of(handler), to_stdout)
+    return None if root.level == logging.WARNING else LogSettings(root.level)
+
+
+def _is_plain(handler: logging.Handler) -> bool:
+    """Whether it is one as `basicConfig` makes it."""
+    return type(handler) is logging.StreamHandler
+
+
+def _format_of(handler: logging.Handler) -> tuple[str, str | None, Style]:
+    formatter = handler.formatter
+    if type(formatter) is not logging.Formatter or formatter._fmt is None:
+        return "%(message)s" if formatter is None else logging.BASIC_FORMAT, None, "%"
+    style = formatter._style
+    found: Style = next(char for char, kind in _STYLES if isinstance(style, kind))
+    return formatter._fmt, formatter.datefmt, found
+
+
+def apply(settings: LogSettings | None) -> None:
+    """Lets the root logger of this process be as that of a program; None lets it be Python's own.
+
+    Whoever has added a handler in this process has decided for himself.
+    """
+    root = logging.root
+    for handler in [handler for handler in root.handlers if handler.name == NAME]:
+        root.removeHandler(handler)
+        root.setLevel(logging.WARNING)
+    if settings is None or root.handlers:
+        return
+    ours = logging.StreamHandler(sys.stdout if settings.to_stdout else sys.stderr)
+    ours.name = NAME
+    ours.setFormatter(logging.Formatter(settings.format, settings.date_format, settings.style))
+    root.addHandler(ours)
+    root.setLevel(settings.level)
+
+
+def forget_default() -> None:
+    """Removes the handler that Python adds by itself when somebody logs who has set nothing.
+
+    With it, a later task could not set up its logging by `basicConfig`.
+    """
+    root = logging.root
+    if len(root.handlers) == 1 and root.level == logging.WARNING:
+        (handler,) = root.handlers
+        is_unnamed = _is_plain(handler) and handler.name is None
+        if is_unnamed and _format_of(handler) == (logging.BASIC_FORMAT, None, "%"):
+            root.removeHandler(handler)
