@@ -22,7 +22,7 @@ from rain.server.messages import AnyAnswer, Asked, Effect, Said
 
 
 @define(eq=False)
-class Calls:
+class ReturningClient:
     """What one client may ask again."""
 
     token: bytes  # what the client shows when it comes back
@@ -35,13 +35,13 @@ class Calls:
 class AskedAgain:
     """The calls of all clients that may come back."""
 
-    clients: dict[ClientId, Calls] = Factory(dict)
+    clients: dict[ClientId, ReturningClient] = Factory(dict)
     open: dict[RequestId, tuple[ClientId, int]] = Factory(dict)  # the calls without an answer
     due: float = inf  # when the first of those that are away has left
 
     def joined(self, client: ClientId, token: bytes) -> None:
         """A client has registered that may come back."""
-        self.clients[client] = Calls(token)
+        self.clients[client] = ReturningClient(token)
 
     def left(self, client: ClientId) -> None:
         """A client has gone for good."""
