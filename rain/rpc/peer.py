@@ -33,8 +33,7 @@ from rain.base.errors import ProtocolError
 from rain.rpc.calling import CallError, Calling, OnReturn, Question, Request, Written
 from rain.rpc.framing import MESSAGE_LIMIT, Framer
 from rain.rpc.interface import Fields, Method
-from rain.rpc.objects import Exports, Remote
-from rain.rpc.offered import Offered
+from rain.rpc.offered import Exports, Offered, Remote
 from rain.rpc.protocol import MESSAGE, echo, shortened
 from rain.rpc.serving import Serving
 

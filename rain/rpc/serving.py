@@ -9,8 +9,7 @@ from typing import TypeAlias
 from rain.base.errors import InvariantError, ProtocolError
 from rain.rpc.capnproto.values import Capability
 from rain.rpc.interface import Fields
-from rain.rpc.objects import Exports, opened
-from rain.rpc.offered import IncomingCall, Offered
+from rain.rpc.offered import Exports, IncomingCall, Offered, opened
 from rain.rpc.protocol import shortened
 
 TOGETHER = 16
