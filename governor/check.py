@@ -157,8 +157,6 @@ def _object(state: State, target: DataObject) -> Iterator[str]:
         yield f"{target!r} is not needed"
     if target.lent and (target.wanted or row is not ObjectRow.HELD):
         yield f"{target!r} was lent, but is wanted, or not here"
-    if row is ObjectRow.ABSENT and target.wanted:
-        yield f"{target!r} is wanted, but nothing provides it"
     if row is ObjectRow.UNSTORED and target.waiting:
         yield f"{target!r} is waited for, but nothing provides it"
     if (row is ObjectRow.LINGERING) != (target in state.objects.lingering):
@@ -213,10 +211,10 @@ def _objects(state: State) -> Iterator[str]:
 
 
 def _drained(state: State) -> Iterator[str]:
-    """The server has heard of all that runs, and nothing is started any more."""
+    """The server has heard of all that runs and that it still wants; nothing else is started."""
     for executor in state.pool.executors.values():
         for task in executor.calls:
-            if not task.told:
+            if not task.told and task.row is not TaskRow.CANCELLING:
                 yield f"{task!r} is at {executor!r}, and the server was not told of its start"
 
 

@@ -147,12 +147,15 @@ class Objects:
         self.settle(target)
 
     def fetch_failed(self, fetch: int) -> None:
-        """A transfer has failed: only the server knows another source of the object."""
+        """A transfer has failed: only the server knows another source of the object.
+
+        Until it names one, or drops the object, the object is known here: a task that reads it may
+        be on its way.
+        """
         target = self.fetches.pop(fetch, None)
         if target is None:
             return
         target.move(ObjectMove.MISS)
-        target.wanted = False
         self._outbox.update.unfetched.append(target.id)
         self.settle(target)
 

@@ -55,7 +55,7 @@ class ObjectRow(enum.IntEnum):
     PULLING = 2  # being fetched
     HELD = 3  # completely here and needed
     LINGERING = 4  # completely here, not needed; kept for a while in case it is needed again
-    ABSENT = 5  # local tasks wait for it, and only the server knows a source
+    ABSENT = 5  # it is wanted here or tasks wait for it; only the server knows a source
     UNSTORED = 6  # it could not be stored here; the next reader causes a new fetch
     GONE = 7  # not here, not known
 

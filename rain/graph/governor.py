@@ -30,6 +30,7 @@ class Away:
     since: float
     seconds: float
     why: str
+    ordered: int = 0  # the number of its last orders before that; it cannot have heard later ones
 
 
 @define(eq=False, repr=False)

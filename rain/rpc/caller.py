@@ -334,21 +334,11 @@ class Caller:
                 self._wake_reading.recv(4096)
 
     def _go_on(self, connected: socket.socket) -> None:
-        """Makes all open calls again, in their order, and then what was made meanwhile.
-
-        Other threads go on to hand over calls. Each of these is in `again` or stays in `_said`.
-        """
+        """Makes all open calls again, in their order, and then what was made meanwhile."""
         with self._lock:
             self._socket.close()
             self._socket, self._piece = connected, None
-            again = [question.content for question in self.peer.begin_anew()]
-            made = {id(content) for content in again}
-            unsent: list[bytes] = []
-            while self._said:
-                unsent.append(self._said.popleft())
-            open_now = {id(content) for content in self.peer.open_contents()}
-            again += [one for one in unsent if id(one) in open_now and id(one) not in made]
-            self._said.extendleft(reversed(again))
+            self.peer.begin_anew(self._said)
             self._cut = ""
         _log.warning("the server at %s is back", self.where)
         self._wake()  # to send all this

@@ -6,6 +6,7 @@ steps.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from typing import TypeAlias
@@ -190,8 +191,22 @@ class Calling:
             if question.ahead is not None and not question.is_given_up:
                 question.ahead()
 
-    def to_make_again(self) -> list[Question]:
-        """The calls that were made and are to be made again, in their order; others have ended."""
+    def make_again(self, said: deque[bytes]) -> None:
+        """Puts all calls that are to be made again at the beginning of what is said.
+
+        Others have ended, and are not said any more.
+        """
+        again = [question.content for question in self._to_make_again()]
+        made = {id(content) for content in again}
+        unsent: list[bytes] = []
+        while said:
+            unsent.append(said.popleft())
+        open_now = {id(question.content) for question in list(self._questions.values())}
+        again += [one for one in unsent if id(one) in open_now and id(one) not in made]
+        said.extendleft(reversed(again))
+
+    def _to_make_again(self) -> list[Question]:
+        """The calls that were made and are to be made again, in their order; others end."""
         again: list[Question] = []
         for question in [one for one in list(self._questions.values()) if one.handed]:
             if question.content and not question.is_given_up:
@@ -205,10 +220,6 @@ class Calling:
             else:
                 question.on_return(CallError("disconnected", "the connection was lost"))
         return again
-
-    def open_contents(self) -> list[bytes]:
-        """The messages of all calls that have not returned."""
-        return [question.content for question in list(self._questions.values())]
 
     def end(self, reason: str) -> None:
         """The connection has ended: nothing returns any more."""

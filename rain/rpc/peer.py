@@ -27,6 +27,7 @@ handler between any two steps of it; receiving and answering happen in one threa
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
 from rain.base.errors import ProtocolError
@@ -158,15 +159,16 @@ class Peer:
         """Does what goes ahead of the calls that are to be made again over another connection."""
         self._calling.send_ahead()
 
-    def begin_anew(self) -> list[Question]:
+    def begin_anew(self, said: deque[bytes]) -> None:
         """Another connection takes the place of one that was lost; what has come of a message there
-        is void. Returns the calls that have to be made again over it, in their order."""
-        self._framer.forget()
-        return self._calling.to_make_again()
+        is void.
 
-    def open_contents(self) -> list[bytes]:
-        """The messages of all calls that have not returned."""
-        return self._calling.open_contents()
+        `said` is what was handed over and not sent. It becomes what is to be sent now: all calls
+        that have not returned, in their order, and then what was said meanwhile. Other threads go
+        on to hand over calls: each of these is among the former, or stays in `said`.
+        """
+        self._framer.forget()
+        self._calling.make_again(said)
 
     def take_settled(self) -> list[int]:
         """The numbers of the calls that have returned since the last time."""

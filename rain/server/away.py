@@ -25,7 +25,8 @@ def server_returned(state: State) -> None:
 
 def _expect(state: State, governor: Governor, seconds: float, why: str) -> None:
     governor.heard = state.now
-    governor.away = Away(state.now, seconds, why)
+    ordered = governor.ordered if governor.away is None else governor.away.ordered
+    governor.away = Away(state.now, seconds, why, ordered)
     state.silence_due = min(state.silence_due, state.now + seconds)
 
 

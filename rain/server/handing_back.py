@@ -27,7 +27,21 @@ def handed_back(state: State, governor: Governor, task: Task, failure: TaskFailu
 
     What was handed back very often fails after all: it may be too large for every governor.
     """
-    why, limit = failure.message, state.settings.hand_backs
+    _hand_back(state, governor, task, failure, state.settings.hand_backs)
+
+
+def out_of_reach(state: State, governor: Governor, task: Task, failure: TaskFailure) -> None:
+    """A governor could not get an input of the task, which goes elsewhere.
+
+    After a few times it fails: a firewall may be the reason, which will not go away.
+    """
+    _hand_back(state, governor, task, failure, state.settings.out_of_reach)
+
+
+def _hand_back(
+    state: State, governor: Governor, task: Task, failure: TaskFailure, limit: int
+) -> None:
+    why = failure.message
     times = state.not_started[task] = state.not_started.get(task, 0) + 1
     if times >= limit:
         del state.not_started[task]

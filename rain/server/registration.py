@@ -87,7 +87,8 @@ class Registration:
     def join_governor(self, hello: GovernorHello, link: GovernorLink) -> GovernorHandler:
         if hello.resumes is not None:
             return self._resume(hello, hello.resumes, link)
-        if hello.incarnation in self._links.governors:
+        known = self._links.governors, self._state.graph.governors
+        if any(hello.incarnation in governors for governors in known):
             raise ProtocolError(
                 f"a governor with the incarnation {hello.incarnation} is registered already"
             )

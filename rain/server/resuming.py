@@ -7,7 +7,8 @@ again what comes after that. So everything is applied once, wherever the connect
 
 A governor cannot resume if its work was given up meanwhile, or if it and the server do not have the
 same past: the machine of the server has lost the end of the journal. Then all that it has and does
-is void, and it joins as a new one.
+is void, and it joins as a new one. It has another past if it has heard more orders than were made
+until it was away: those that the server has made since have numbers of lost ones.
 """
 
 from __future__ import annotations
@@ -51,9 +52,10 @@ def why_not(governor: Governor | None, heard: int, told: int) -> str:
     """Why a governor that has heard and told this much cannot resume; "" if it can."""
     if governor is None:
         return GIVEN_UP
-    if heard > governor.ordered or told > governor.applied:
+    ordered = governor.ordered if governor.away is None else governor.away.ordered
+    if heard > ordered or told > governor.applied:
         return (
-            f"the server has lost the end of what it knew: it has made {governor.ordered} orders"
+            f"the server has lost the end of what it knew: it had made {ordered} orders"
             f" for this governor, which has applied {heard}, and has applied {governor.applied}"
             f" updates, of which it has confirmed {told}"
         )

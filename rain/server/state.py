@@ -62,6 +62,7 @@ class ReactorSettings:
     little_wait: float = 0.5  # seconds that news of them wait for other orders,
     much_wait: float = 0.02  # and the same for more bytes
     hand_backs: int = 20  # how often a task is handed back until it has failed
+    out_of_reach: int = 4  # the same, if governors cannot get its inputs
     crash_limit: int = 3  # the `crash_tries` of tasks that do not say how many they have
     returns: bool = False  # when it has died, with all that it knew: governors may resume
     governor_grace: float = 3.0  # seconds in which a governor may resume whose connection broke

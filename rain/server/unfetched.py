@@ -1,19 +1,21 @@
 """Copies that a governor was told to fetch and could not.
 
 Each holder is tried in turn. If no governor delivers an object, it is made again; an object of the
-server is offered again with exponential back-off. Both are limited: if the object still does not
-arrive, a firewall may be the reason, and the tasks there that read it fail with an error that names
-both ends.
+server is offered again with exponential back-off. Both are limited. If the object still does not
+arrive, the tasks there that read it go elsewhere, and the governor rests: the network may be cut
+for a while. When that has happened several times, a firewall may be the reason, and they fail with
+an error that names both ends.
 """
 
 from __future__ import annotations
 
 from rain.base.copies import CopyMove
 from rain.base.ids import ObjectId, spell
+from rain.base.runs import RunCause
 from rain.base.wire import TaskFailure
 from rain.graph import Governor, loss, planning
 from rain.graph.copy import Copy, move_copy
-from rain.server import failing, losses
+from rain.server import handing_back, losses
 from rain.server.state import State
 
 FIRST_PAUSE = 0.1
@@ -63,7 +65,7 @@ def _make_again(state: State, copy: Copy) -> None:
 
 
 def _give_up(state: State, copy: Copy, source: str, how_often: str) -> None:
-    """Fails the tasks that wait for the object on this governor."""
+    """Hands back the tasks that wait for the object on this governor."""
     data_object, governor = copy.object, copy.governor
     state.fetched(copy)
     move_copy(data_object, governor, CopyMove.DROP)
@@ -76,8 +78,8 @@ def _give_up(state: State, copy: Copy, source: str, how_often: str) -> None:
     for task in list(data_object.consumers):
         if task.is_known and task.assigned is governor and not task.is_done:
             stopped = planning.stopped(task)
-            failure = TaskFailure(task.id, stopped[-1], message)
-            failing.run_failed(state, governor, task, failure)
+            failure = TaskFailure(task.id, stopped[-1], message, cause=RunCause.NOT_STARTED)
+            handing_back.out_of_reach(state, governor, task, failure)
             if task.is_known:  # else its session has failed, and the governor forgets the session
                 state.stop(*stopped)
 

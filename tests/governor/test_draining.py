@@ -83,3 +83,20 @@ def test_the_word_comes_with_the_end_of_what_has_ended() -> None:
     (update,) = told_of_drain(world)
     assert update.finished.ids == [answered]
     assert update.started_ids == [world.running_on(1)]
+
+
+def test_what_the_server_has_stopped_is_not_told_any_more() -> None:
+    # given: a call that runs, of which the server was not told, and does not want it any more
+    world = a_world(cpus=1)
+    assign_calls(world, range(100, 101))
+    world.ready(1)
+    world.start_next(1)
+    world.stop(100)
+
+    # when
+    world.turn(Drain())
+
+    # then: the checker does not ask for it, and the word is not held up
+    assert len(told_of_drain(world)) == 1
+    assert not started(world)
+    assert in_hand(world, 1) == 1

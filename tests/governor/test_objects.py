@@ -91,12 +91,30 @@ def test_few_copies_are_fetched_at_a_time_in_their_order() -> None:
     assert object_id(10 + FETCHES_AT_ONCE) in [fetch.object for fetch in world.fetches.values()]
 
 
-def test_a_copy_that_cannot_be_fetched_is_reported_and_forgotten() -> None:
+def test_a_copy_that_cannot_be_fetched_is_reported_and_known_until_the_server_drops_it() -> None:
     world = World()
     world.place(10)
     world.fetch_failed(1)
     assert world.updates[-1].unfetched == [object_id(10)]
+    assert row_of(world, 10) is ObjectRow.ABSENT
+    world.drop(10)
     assert row_of(world, 10) is ObjectRow.GONE
+
+
+def test_a_task_may_read_what_could_not_be_fetched_before_the_server_has_heard_of_it() -> None:
+    # given: a copy that its source did not give, and that no task here reads yet
+    world = World()
+    world.place(10)
+    world.fetch_failed(1)
+
+    # when
+    world.assign(builtin_kind(), 100, (10,), (200,))
+
+    # then: it waits for another source
+    assert not world.runs
+    world.place(10, source="third:1")
+    world.fetched(2, b"data")
+    assert [run.inputs[0].content for run in world.runs.values()] == [b"data"]
 
 
 def test_a_task_whose_input_could_not_be_fetched_waits_for_another_source() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from attrs import evolve
 
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import GovernorId, ObjectId, TaskId
+from rain.base.runs import RunCause
 from rain.base.states import ObjectState, TaskRow, TaskState
 from rain.base.wire import Orders, Update
 from rain.server.messages import OrderGovernor, Refuse
@@ -94,7 +96,7 @@ def test_a_fetch_that_succeeds_after_a_failure_starts_to_count_anew() -> None:
 
 def test_what_the_server_has_itself_is_offered_after_growing_pauses_and_not_for_ever() -> None:
     # given: a large constant, and a governor that cannot get it
-    settings = ReactorSettings(debug=True, governor_silence=1e9, offer_tries=5)
+    settings = ReactorSettings(debug=True, governor_silence=1e9, offer_tries=5, out_of_reach=1)
     s = scene(1, settings=settings, on_failure=OnFailure.CONTINUE)
     constant = s.draft.constant(bytes(100_000), keep=True)
     task, _ = s.draft.task(constant)
@@ -125,6 +127,7 @@ def test_what_the_server_has_itself_is_offered_after_growing_pauses_and_not_for_
 def test_what_never_arrives_is_made_again_so_often_and_no_more() -> None:
     # given: a governor that cannot fetch from the only other one, where the object is always made
     s, a, producer, reader = fetching(holders=1, tries=2)
+    s.world.state.settings = evolve(s.world.state.settings, out_of_reach=1)
     for _ in range(s.world.state.settings.remake_rounds):
         sources(s, a, 1)
         s.governors[-1].send(Update(unfetched=[a]))
@@ -147,24 +150,52 @@ def test_what_never_arrives_is_made_again_so_often_and_no_more() -> None:
     assert not s.world.state.remade
 
 
-def test_another_governor_may_still_read_what_does_not_arrive_at_one() -> None:
-    # given: a reader with a second try, whose first governor cannot fetch
-    settings = ReactorSettings(debug=True, governor_silence=1e9, fetch_tries=1, remake_rounds=0)
-    s = scene(1, 1, 1, settings=settings)
+def out_of_reach() -> tuple[Scene, TaskId, ObjectId]:
+    """Two governors that cannot reach each other: one holds the input of a task of the other."""
+    settings = ReactorSettings(
+        debug=True, governor_silence=1e9, fetch_tries=1, remake_rounds=0, out_of_reach=2
+    )
+    s = scene(1, 1, settings=settings, on_failure=OnFailure.CONTINUE)
     producer, (a,) = s.draft.task()
-    reader, _ = s.draft.task(a, keep=True, tries=2)
+    reader, _ = s.draft.task(a, keep=True)
     s.submit()
     s.run(producer, on=0)
+    s.assign(reader, to=1)
+    return s, reader, a
+
+
+def test_another_governor_may_still_read_what_does_not_arrive_at_one() -> None:
+    # given: a reader with one try, whose governor cannot fetch
+    s, reader, a = out_of_reach()
+
+    # when
+    s.governors[1].send(Update(unfetched=[a]))
+
+    # then: it goes where its input is, and the other governor rests
+    assert s.governors[1].tasks == {}
+    assert s.node(1).rests
+    s.assign(reader, to=0)
+    s.governors[0].finish(reader)
+    assert s.world.task(reader).state is TaskState.FINISHED
+    first, second = s.world.task(reader).runs
+    assert (first.cause, second.cause) == (RunCause.NOT_STARTED, None)
+
+
+def test_a_task_fails_whose_inputs_are_out_of_reach_again_and_again() -> None:
+    # given: it was handed back once, and the rest of its governor is over
+    s, reader, a = out_of_reach()
+    s.governors[1].send(Update(unfetched=[a]))
+    s.world.turn(after=60.0)
     s.assign(reader, to=1)
 
     # when
     s.governors[1].send(Update(unfetched=[a]))
 
-    # then: it goes where its input is
-    assert s.governors[1].tasks == {}
-    s.governors[0].finish(reader)
-    assert s.world.task(reader).state is TaskState.FINISHED
-    assert len(s.world.task(producer).runs) == 1
+    # then: it has failed, with both ends by name
+    failure = s.world.task(reader).failure
+    assert failure is not None
+    assert "no governor could start the task, in 2 tries" in failure.message
+    assert "from 127.0.0.1:9001 to the governor 127.0.0.1:9002" in failure.message
 
 
 def test_a_failed_fetch_of_what_was_dropped_meanwhile_is_ignored() -> None:

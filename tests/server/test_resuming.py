@@ -312,6 +312,30 @@ def test_a_governor_with_another_past_cannot_resume() -> None:
     assert "has confirmed 5" in resuming.why_not(governor, 1, 5)
 
 
+def test_orders_with_the_numbers_of_lost_ones_were_not_heard() -> None:
+    # given: a server whose machine has stopped, and which has forgotten its last orders
+    world, fake, draft = scene()
+    lost = fake.node.ordered + 1
+    world.turn(ServerReturned())
+
+    # when: it makes others with the same number for the governor that is away, and is away again
+    draft.task()
+    world.clients[0].submit(draft)
+    world.turn()
+    assert fake.node.ordered == lost
+    world.turn(ServerReturned())
+
+    # then
+    assert resuming.why_not(fake.node, lost - 1, 0) == ""
+    assert f"has applied {lost}" in resuming.why_not(fake.node, lost, 0)
+
+    # and when: it has come back
+    world.turn(GovernorResumed(fake.id, lost - 1, 0))
+
+    # then: it has got them
+    assert resuming.why_not(fake.node, lost, 0) == ""
+
+
 def test_the_numbers_are_the_same_when_a_recorded_run_is_made_again() -> None:
     world, fake, _ = scene(tasks=3)
     fake.send(Update(heard=1))

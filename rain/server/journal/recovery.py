@@ -143,6 +143,14 @@ def _read(
         if not is_last:
             raise JournalError(f"it is damaged after turn {recovered.turns}")
         os.truncate(path, records.whole)
+    if is_last:
+        _sync(path)
+
+
+def _sync(path: Path) -> None:
+    """Makes durable what a killed server has written last: the next file counts on it."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
 
 
 def _read_begun(path: Path, folder: JournalFolder, reactor: Reactor, recovered: Recovered) -> None:

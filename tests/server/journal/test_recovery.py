@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Iterator
 from io import BytesIO
@@ -142,6 +143,26 @@ def test_a_restarted_server_goes_on_in_a_new_file_and_restarts_again(
     assert [task.state for task in recovered.state.graph.tasks.values()] == [
         task.state for task in world.state.graph.tasks.values()
     ]
+
+
+def test_what_a_killed_server_has_not_synced_is_durable_before_the_next_file_begins(
+    world: World, folder: JournalFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # given: turns that were written and not synced, the last one torn
+    records = records_of(world)[:9]
+    folder.file(1).write_bytes(HEAD + b"".join(records)[:-1])
+    synced: list[tuple[str, int]] = []
+
+    def note(descriptor: int) -> None:
+        path = Path(f"/proc/self/fd/{descriptor}").readlink()
+        synced.append((path.name, path.stat().st_size))
+
+    monkeypatch.setattr(os, "fsync", note)
+    # when
+    recover(folder, SETTINGS)
+    # then
+    whole = len(HEAD) + sum(map(len, records[:8]))
+    assert synced == [(folder.file(1).name, whole)]
 
 
 def test_the_settings_of_the_new_server_hold_and_its_scheduler_hears_of_what_has_no_plan(

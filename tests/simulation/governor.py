@@ -1,0 +1,453 @@
+"""A governor of the simulation: the real reactor; its executors, files and transfers are played."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol
+
+from attrs import Factory, define
+
+from rain.base.address import Source
+from rain.base.errors import InvariantError, ProtocolError
+from rain.base.ids import GovernorId, ObjectId, TaskId
+from rain.base.resources import Resources
+from rain.base.wire import GOVERNOR_VERSION, SERVER, Orders, Update
+from rain.governor.messages import (
+    CallExecutor,
+    CallRow,
+    CallsTakenBack,
+    Content,
+    DeleteFiles,
+    Drain,
+    DropCached,
+    Effect,
+    EndStrays,
+    Event,
+    ExecutorDied,
+    ExecutorReady,
+    Failed,
+    Fetch,
+    FetchFailed,
+    InterruptExecutor,
+    KillExecutor,
+    Made,
+    ObjectFetched,
+    OrdersReceived,
+    Outputs,
+    SendUpdate,
+    StartExecutor,
+    StopFetch,
+    Stored,
+    TakeBackCalls,
+    Tick,
+)
+from rain.governor.reactor import Reactor
+from rain.rpc.codec import through_the_wire
+from rain.rpc.handlers import GovernorHello, Resumes
+from rain.stream.holder import InMemory
+from tests.governor.played_executor import PlayedExecutor
+from tests.simulation.agenda import Agenda, Mortal
+from tests.simulation.network import Connection
+from tests.simulation.server import Server, ToGovernor
+from tests.simulation.work import LARGE, Job, compute
+
+
+class Places(Protocol):
+    """What a governor meets in its cluster, besides the server."""
+
+    def governor_at(self, source: Source, reader: Governor) -> Governor | None:
+        """The governor that another one can read from there, if it is there and in reach."""
+        ...
+
+    def finished(self, task: TaskId, run: int) -> None:
+        """A run has finished, and the server is told so."""
+        ...
+
+    def given_up(self, task: TaskId, run: int) -> None:
+        """The server does not want a run any more, which may have finished already."""
+        ...
+
+
+@define(eq=False)
+class SimulatedExecutor:
+    """A played executor, and what it has in memory."""
+
+    played: PlayedExecutor
+    known: dict[ObjectId, bytes] = Factory(dict)
+    is_interrupted: bool = False
+
+
+class Governor(Mortal):
+    """A machine, and all governors that run on it, one after the other."""
+
+    def __init__(
+        self, agenda: Agenda, number: int, cpus: int, server: Server, places: Places
+    ) -> None:
+        super().__init__(agenda)
+        self.number = number
+        self.address = f"10.0.0.{number}:7220"
+        self.incarnation = GovernorId(0)
+        self.reactor: Reactor
+        self.files: dict[int, bytes] = {}
+        self.executors: dict[int, SimulatedExecutor] = {}
+        self._cpus = cpus
+        self._server = server
+        self._places = places
+        self._events: list[Event] = []
+        self._fetches: set[int] = set()
+        self._file_count = 0
+        self._opened = False  # it was registered, so that turns are made
+        self._connection: Connection | None = None  # over which it is registered
+        self._link: ToGovernor | None = None
+        self._due = float("inf")
+
+    # Its life.
+
+    def start(self) -> None:
+        """A new process with nothing."""
+        self.live()
+        self.incarnation = GovernorId(self.number * 1000 + self.lives)
+        self.reactor = Reactor(
+            Resources(self._cpus),
+            frozenset({"py"}),
+            linger_seconds=1.0,
+            now=self.agenda.now,
+            checking=True,
+        )
+        self.files, self.executors = {}, {}
+        self._events, self._fetches = [], set()
+        self._opened, self._connection, self._link = False, None, None
+        self._due = float("inf")
+        self._dial()
+
+    def die(self) -> None:
+        self.is_alive = False
+        if self._connection is not None:
+            self._connection.lost_at_peer = _nothing
+            self._connection.cut("the governor is gone")
+        self.agenda.within(0.1, 4.0, self._come_back)
+
+    def _come_back(self) -> None:
+        if not self.is_alive:
+            self.start()
+
+    def drain(self) -> None:
+        if self._opened:
+            self._tell(Drain())
+
+    def cut(self) -> None:
+        """Its connection breaks."""
+        if self._connection is not None:
+            self._connection.cut("the network was cut")
+
+    # Its connection.
+
+    def _dial(self) -> None:
+        if not self._server.is_alive:
+            self.later(0.2, 2.0, self._dial)
+            return
+        connection = Connection(self.agenda)
+        connection.lost_at_peer = self.in_this_life_of(partial(self._lost, connection))
+        self._connection = connection
+        resumes = self._resumes() if self._opened else None
+        hello = GovernorHello(
+            GOVERNOR_VERSION,
+            self.incarnation,
+            self.address,
+            "10.0.0.1",
+            Resources(self._cpus),
+            resumes,
+        )
+        server = self._server
+        life = server.lives
+
+        def arrive() -> None:
+            if server.is_alive and server.lives == life:
+                server.greet_governor(connection, hello, self)
+            else:
+                connection.cut("the server is gone")
+
+        connection.up.say(arrive)
+
+    def in_this_life_of(self, told: Callable[[str], object]) -> Callable[[str], object]:
+        life = self.lives
+
+        def unless_dead(cause: str) -> None:
+            if self.is_alive and self.lives == life:
+                told(cause)
+
+        return unless_dead
+
+    def _resumes(self) -> Resumes:
+        if self._events:
+            self._turn()
+        numbers = self.reactor.numbers
+        return Resumes(numbers.heard, numbers.applied, numbers.told)
+
+    def _lost(self, connection: Connection, cause: str) -> None:
+        del cause
+        if self._connection is not connection:
+            return
+        self._connection = self._link = None
+        if self._opened:
+            self.later(0.2, 2.0, self._dial)
+        else:
+            self.die()  # nobody knows whether it was registered: it begins anew
+
+    def _is_current(self, connection: Connection) -> bool:
+        return self.is_alive and self._connection is connection
+
+    def registered(
+        self, connection: Connection, link: ToGovernor, returns: bool, applied: int
+    ) -> None:
+        if not self._is_current(connection):
+            return
+        self._link = link
+        numbers = self.reactor.numbers
+        if not self._opened:
+            self._opened = True
+            numbers.counts = returns
+            self._ring()
+            return
+        for update in numbers.missed(applied):
+            self._send(update)
+
+    def fenced(self, connection: Connection, reason: str) -> None:
+        del reason
+        if self._is_current(connection):
+            self.die()
+
+    def told_to_stop(self, connection: Connection, reason: str) -> None:
+        if "no sense" in reason:
+            raise InvariantError(f"the governor {self.address} is told that {reason}")
+        if self._is_current(connection):
+            self.die()
+
+    def confirmed(self, connection: Connection, applied: int) -> None:
+        if self._is_current(connection) and applied:
+            self.reactor.numbers.confirm(applied)
+
+    def ordered(self, connection: Connection, orders: Orders) -> None:
+        if self._is_current(connection):
+            stopped, cancelled = (
+                zip(orders.stop_ids, orders.stop_runs, strict=True),
+                orders.cancelled,
+            )
+            for task, run in (*stopped, *zip(cancelled.ids, cancelled.runs, strict=True)):
+                self._places.given_up(task, run)
+            self._tell(OrdersReceived(orders))
+
+    def _send(self, update: Update) -> None:
+        link, connection, server = self._link, self._connection, self._server
+        if link is None or connection is None:
+            return  # it is kept, if it tells any news
+        arrived = through_the_wire(update)
+        connection.up.say(server.in_this_life(partial(server.updated, link, arrived)))
+
+    # Turns.
+
+    def _tell(self, event: Event) -> None:
+        self._events.append(event)
+        if self._opened:
+            self._ring()
+
+    def _ring(self) -> None:
+        self._ring_at(self.agenda.now + self.agenda.random.uniform(0.0, 0.001))
+
+    def _ring_at(self, time: float) -> None:
+        if time < self._due:
+            self._due = time
+            # Time goes on between two turns, or one that is a hair too early comes for ever.
+            late = time + 1e-6
+            self.agenda.at(late, self.in_this_life(partial(self._turn_if_due, time)))
+
+    def _turn_if_due(self, time: float) -> None:
+        if self._due == time:
+            self._turn()
+
+    def _turn(self) -> None:
+        self._due = float("inf")
+        now = self.agenda.now
+        if self.reactor.next_time() <= now:
+            for number in list(self.executors):
+                self._collect(number)
+        events, self._events = self._events or [Tick()], []
+        try:
+            effects = self.reactor.turn(now, events)
+        except ProtocolError as error:
+            raise InvariantError(f"orders for {self.address} make no sense: {error}") from error
+        for effect in effects:
+            self._carry(effect)
+        self._ring_at(max(self.reactor.next_time(), now))
+
+    def _carry(self, effect: Effect) -> None:
+        match effect:
+            case SendUpdate(update):
+                for task, run in zip(update.finished.ids, update.finished.runs, strict=True):
+                    self._places.finished(task, run)
+                self._send(update)
+            case Fetch(fetch):
+                self._fetches.add(fetch)
+                self.later(0.001, 0.1, partial(self._fetch, effect))
+            case StopFetch(fetch):
+                self._fetches.discard(fetch)
+            case DeleteFiles(files):
+                for file in files:
+                    del self.files[file]
+            case EndStrays():
+                pass
+            case _:
+                self._carry_for_executor(effect)
+
+    def _carry_for_executor(self, effect: Effect) -> None:
+        match effect:
+            case StartExecutor(number, runner):
+                self.executors[number] = SimulatedExecutor(PlayedExecutor(runner))
+                self.later(0.01, 0.3, partial(self._executor_ready, number))
+            case CallExecutor(number):
+                self._call(number, effect)
+            case TakeBackCalls(number):
+                unstarted = self.executors[number].played.take_back()
+                self._collect(number)
+                self._tell(CallsTakenBack(number, unstarted))
+            case InterruptExecutor(number, call):
+                self._interrupt(self.executors[number], call)
+            case DropCached(number, objects, sessions):
+                self.executors[number].played.drop(objects, sessions)
+            case KillExecutor(number):
+                self.executors[number].played.killed = True
+                self.later(0.001, 0.1, partial(self._executor_dies, number, "it was stopped"))
+            case _:
+                raise InvariantError(f"nobody plays {effect}")
+
+    # Executors.
+
+    def _executor_ready(self, number: int) -> None:
+        executor = self.executors.get(number)
+        if executor is not None and not executor.played.killed:
+            executor.played.ready = True
+            self._tell(ExecutorReady(number))
+
+    def _call(self, number: int, effect: CallExecutor) -> None:
+        executor = self.executors[number]
+        executor.played.get(effect)
+        for row in [*effect.remembered, *(row for call in effect.calls for row in call[3])]:
+            if isinstance(row, tuple) and row[5] is not None:
+                executor.known[row[0]] = self._read(row[5])
+        self.later(0.0, 0.002, partial(self._work, number))
+
+    def _read(self, content: Content) -> bytes:
+        return content if isinstance(content, bytes) else self.files[content]
+
+    def _work(self, number: int) -> None:
+        """Begins the next call, unless one runs."""
+        executor = self.executors.get(number)
+        if executor is None:
+            return
+        played = executor.played
+        if played.killed or played.running is not None or not played.unstarted:
+            return
+        call = played.start()
+        job = Job.unpack(call[2])
+        seconds = job.seconds if played.able else 0.0
+        self.later(seconds, seconds + 0.001, partial(self._end_call, number, call))
+
+    def _end_call(self, number: int, call: CallRow) -> None:
+        executor = self.executors.get(number)
+        if executor is None or executor.played.running is not call or executor.played.killed:
+            return
+        job = Job.unpack(call[2])
+        result: Outputs | Failed = []
+        if not executor.played.able:
+            pass
+        elif executor.is_interrupted:
+            result = Failed("interrupted")
+        elif job.fails:
+            result = Failed("it fails by itself")
+        else:
+            result = self._results(executor, call, job)
+        executor.is_interrupted = False
+        executor.played.answer(number, result, job.seconds)
+        self.later(0.0, 0.002, partial(self._collect, number))
+        self._work(number)
+
+    def _interrupt(self, executor: SimulatedExecutor, call: int) -> None:
+        """Unless the call has been answered by now."""
+        played = executor.played
+        if call > played.started or played.running is not None:
+            played.interrupt(call)
+            executor.is_interrupted = True
+
+    def _results(self, executor: SimulatedExecutor, call: CallRow, job: Job) -> Outputs:
+        inputs = [executor.known[row[0] if isinstance(row, tuple) else row] for row in call[3]]
+        made = compute(job, inputs, len(call[4]))
+        if not job.large:
+            executor.known.update(zip(call[4], made, strict=True))
+            return list(made)
+        return [Made(Stored(self._new_file(one), LARGE)) for one in made]
+
+    def _new_file(self, content: bytes) -> int:
+        self._file_count += 1
+        self.files[self._file_count] = content
+        return self._file_count
+
+    def _collect(self, number: int) -> None:
+        executor = self.executors.get(number)
+        if executor is not None and executor.played.unread is not None:
+            self._tell(executor.played.unread)
+            executor.played.unread = None
+
+    def crash_executor(self, which: int) -> None:
+        """One of those that run something."""
+        running = [n for n, one in self.executors.items() if one.played.running is not None]
+        if running:
+            number = running[which % len(running)]
+            self.executors[number].played.killed = True
+            self._executor_dies(number, "exit status 3")
+
+    def _executor_dies(self, number: int, cause: str) -> None:
+        if number in self.executors:
+            self._collect(number)
+            unstarted = self.executors.pop(number).played.unstarted
+            self._tell(ExecutorDied(number, cause, unstarted))
+
+    # Data.
+
+    def find(self, object_id: ObjectId) -> bytes | Stored | None:
+        """What another one reads here: the content, and of a large one a file of its own."""
+        found = self.reactor.find(object_id)
+        if found is None or found.content is None:
+            return None
+        if isinstance(found.content, bytes):
+            return found.content
+        return Stored(found.content, found.size)
+
+    def content(self, object_id: ObjectId) -> bytes | None:
+        """The bytes of an object that is here."""
+        found = self.find(object_id)
+        return self.files[found.file] if isinstance(found, Stored) else found
+
+    def _fetch(self, fetch: Fetch) -> None:
+        if fetch.fetch not in self._fetches:
+            return
+        self._fetches.remove(fetch.fetch)
+        found = self._found(fetch)
+        if found is None:
+            self._tell(FetchFailed(fetch.fetch, f"{fetch.source} does not have it"))
+        else:
+            self._tell(ObjectFetched(fetch.fetch, found))
+
+    def _found(self, fetch: Fetch) -> bytes | Stored | None:
+        if fetch.source == SERVER:
+            held = self._server.find(fetch.object) if self._server.is_alive else None
+            return held.data if isinstance(held, InMemory) else None
+        other = self._places.governor_at(Source.read(fetch.source), self)
+        found = None if other is None else other.find(fetch.object)
+        if isinstance(found, Stored) and other is not None:
+            return Stored(self._new_file(other.files[found.file]), found.size)
+        return found
+
+
+def _nothing(_: str) -> None:
+    """It notices nothing any more."""
