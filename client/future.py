@@ -15,6 +15,7 @@ from rain.base.ids import ObjectId
 from rain.client.errors import CancelledError
 from rain.client.grace import check_grace
 from rain.client.home import Home
+from rain.client.in_loops import wait_for
 from rain.client.not_a_value import NotAValue
 from rain.client.references import reading, refer
 from rain.client.tracebacks import hide_frames
@@ -175,8 +176,6 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         if not self._is_over:
             self.home.send_or_leave(awaited=True)
         self.want()
-        from rain.client.in_loops import wait_for  # noqa: PLC0415 # needs asyncio and trio
-
         return wait_for(self).__await__()
 
     @property

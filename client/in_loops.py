@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -47,6 +46,8 @@ async def wait_for(future: Awaited[T]) -> T:
 async def in_thread(function: Callable[[], T], *, shielded: bool = False) -> T:
     """Calls what blocks in a thread of the loop; `shielded`, a cancellation waits for its end."""
     if not is_trio():
+        import asyncio  # noqa: PLC0415 # takes long, and most programs have no loop
+
         running = asyncio.ensure_future(asyncio.to_thread(function))
         try:
             return await (asyncio.shield(running) if shielded else running)
@@ -85,6 +86,8 @@ class Arrivals(Generic[T]):
 
 
 def _asyncio_bell() -> tuple[Callable[[], None], Callable[[], Any]]:
+    import asyncio  # noqa: PLC0415 # as above
+
     loop = asyncio.get_running_loop()
     rung = asyncio.Event()
 
