@@ -81,7 +81,7 @@ class Builtins:
             self._programs.stop(run, grace, timed_out=timed_out)
 
     def printed(self, run: int) -> str:
-        """What a program has printed so far; "" for any other run."""
+        """The output of a program so far; "" for any other run."""
         return "" if self._programs is None else self._programs.printed(run)
 
     def look_at(self, run: int) -> Look | None:
@@ -159,7 +159,7 @@ def same(effect: RunBuiltin) -> Outputs:
 
 
 def in_a_folder(work: Callable[[Job], Outputs], job: Job) -> Outputs:
-    """What a task makes that has its folder meanwhile."""
+    """The outputs of a task that has its own folder meanwhile."""
     job.folder.mkdir()
     try:
         return work(job)

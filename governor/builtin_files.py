@@ -20,7 +20,7 @@ from rain.governor.store import MEMORY_LIMIT, Store
 
 @frozen
 class Job:
-    """What a task works with; its folder exists and is removed afterwards."""
+    """The inputs and folder of a task; the folder exists and is removed afterwards."""
 
     effect: RunBuiltin
     store: Store

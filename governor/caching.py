@@ -33,7 +33,7 @@ from rain.governor.tables import TaskMove, TaskRow
 
 @frozen
 class Kept:
-    """What a task has made, while the cache keeps it."""
+    """The outputs of a task, while the cache keeps them."""
 
     task: Task
     start: float

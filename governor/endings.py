@@ -172,7 +172,7 @@ def _is_retryable(task: Task, failure: Failed) -> bool:
 
 
 def _fault(task: Task, outputs: Outputs) -> str:
-    """What is wrong with the reported outputs of a task; "" if they are right."""
+    """The fault of the reported outputs of a task; "" for none."""
     if len(outputs) != len(task.outputs):
         return f"the task made {len(outputs)} outputs instead of {len(task.outputs)}"
     for output in outputs:

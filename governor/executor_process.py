@@ -221,7 +221,7 @@ def _ending(status: int) -> str:
 
 
 def printed_so_far(number: int, places: Places) -> Streams:
-    """What the running task has printed, or the last one: the log contains nothing else."""
+    """The output of the running task, or of the last one: the log contains nothing else."""
     return keep_of(str(places.log(number, "out"))), keep_of(str(places.log(number, "err")))
 
 

@@ -169,7 +169,7 @@ class Executors:
             link.look()
 
     def printed(self, number: int) -> str:
-        """What the call has printed so far that an executor runs."""
+        """The output so far of the call that an executor runs."""
         if number not in self._links:
             return ""
         return logs_of(printed_so_far(number, self._places))

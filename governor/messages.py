@@ -213,7 +213,7 @@ class Tick:
 ExecutorEvent = (
     ExecutorReady | ObjectsCached | CallsTakenBack | CallWaits | ProcessesLeft | ExecutorDied
 )
-"""What an executor does, but for its answers."""
+"""The actions of an executor, except for its answers."""
 
 CacheEvent = LookedUp | OutputsKept
 

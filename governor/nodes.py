@@ -131,7 +131,7 @@ class Group:
 
 @define(eq=False)
 class KnownKind:
-    """What this governor needs to know of a kind of tasks."""
+    """The facts about a kind of tasks that this governor needs."""
 
     kind: TaskKind
     group: Group

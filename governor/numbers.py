@@ -18,7 +18,7 @@ from rain.base.wire import Orders, Update
 
 @define(eq=False)
 class Numbers:
-    """What was heard, told, and confirmed."""
+    """The numbers that were heard, told and confirmed."""
 
     counts: bool = False  # the server comes back; else nothing is kept
     heard: int = 0  # the number of the last orders that were applied

@@ -1,4 +1,4 @@
-"""What one turn has decided so far: effects in order, and the news for the server."""
+"""The decisions of one turn so far: effects in order, and the news for the server."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Outbox:
         )
 
     def ended(self, task: Task) -> None:
-        """Nobody works any more on a run that was stopped or cancelled."""
+        """Work on a run that was stopped or cancelled has ended."""
         if task.cancelled:
             self.update.ended_ids.append(task.id)
             self.update.ended_runs.append(task.number)
@@ -87,7 +87,7 @@ class Outbox:
         self.weight = 0
 
     def note(self, note: TaskNote) -> None:
-        """What a task has said."""
+        """The words of a task about itself."""
         self.update.task_notes.append(note)
         self.weight += len(note.user) + len(note.debug) + len(note.logs)
 

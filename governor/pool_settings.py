@@ -1,4 +1,4 @@
-"""What users can say about the executors of a governor."""
+"""The settings of a governor's executors."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ class Programs:
         run.timer = self._background.later(self._grace if grace is None else grace, run.kill)
 
     def printed(self, number: int) -> str:
-        """What a program has printed so far, without a stdout that is its output."""
+        """The printed text of a program so far, without a stdout that is its output."""
         run = self._runs.get(number)
         if run is None or run.said is None:
             return ""

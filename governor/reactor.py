@@ -130,7 +130,7 @@ class Reactor:
         return self.state.outbox.numbers
 
     def report(self, address: str) -> GovernorReport:
-        """What `get_server_info` shows of this governor."""
+        """The facts about this governor that `get_server_info` shows."""
         return self.state.report(address)
 
     def running(self, task_id: TaskId) -> Task | None:

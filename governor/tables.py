@@ -28,7 +28,7 @@ class TaskRow(enum.IntEnum):
 
 
 class TaskMove(enum.Enum):
-    """What can happen to a run of a task."""
+    """The moves of a run of a task."""
 
     INPUTS_HERE = "inputs here"
     FOLLOW = "follow"  # an executor gets it behind the calls that make its inputs
@@ -61,7 +61,7 @@ class ObjectRow(enum.IntEnum):
 
 
 class ObjectMove(enum.Enum):
-    """What can happen to a data object on this governor."""
+    """The moves of a data object on this governor."""
 
     ASSIGN = "assign"  # a task that makes it was assigned here
     ORDER = "order"  # the server wants a copy here and says from where

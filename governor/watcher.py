@@ -47,7 +47,7 @@ class Watcher:
             self._background.start(self._look_around)
 
     def end_all(self) -> None:
-        """Nobody watches any more."""
+        """The last watch has ended."""
         for number in list(self._watching.watches):
             self._watching.watch(number, None)
 

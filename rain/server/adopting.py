@@ -48,7 +48,7 @@ def hold(state: State, session: Session) -> None:
 
 
 def forget(state: State) -> None:
-    """What is held for tasks that are over, or that have failed by their own doing."""
+    """Objects that are held for tasks that are over, or that have failed by themselves."""
     for parent in list(state.held):
         if not parent.is_known or parent.is_done or has_failed_itself(parent):
             _end_hold(state, state.held.pop(parent).objects)

@@ -23,7 +23,7 @@ from rain.server.messages import AnyAnswer, Asked, Effect, Said
 
 @define(eq=False)
 class ReturningClient:
-    """What one client may ask again."""
+    """The calls that one client may make again."""
 
     token: bytes  # what the client shows when it comes back
     heard: dict[int, RequestId | AnyAnswer] = Factory(dict)  # calls that are open, or answered
@@ -118,7 +118,7 @@ class AskedAgain:
         ]
 
     def contradictions(self) -> Iterator[str]:
-        """What must not be; nothing, unless there is a mistake."""
+        """Contradictions; none, unless there is a mistake."""
         for request, (client, number) in self.open.items():
             calls = self.clients.get(client)
             if calls is None or calls.heard.get(number) != request:

@@ -48,7 +48,7 @@ class Audience:
     _last: int = 0
 
     def watch(self, client: ClientId, watch: Watch | None) -> None:
-        """What a client watches from now on; None for nothing."""
+        """Sets what a client watches from now on; None for nothing."""
         watcher = self._clients.get(client)
         if watcher is None:
             if watch is None:

@@ -16,7 +16,7 @@ DRIFT = 1e-4
 
 
 def difference(governor: Governor, update: Update, now: float) -> float:
-    """What is to be added to the times of this update."""
+    """The difference to be added to the times of this update."""
     seen = now - update.time
     grown = governor.clock + DRIFT * max(now - governor.clock_seen, 0.0)
     governor.clock, governor.clock_seen = min(seen, grown), now

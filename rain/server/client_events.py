@@ -258,7 +258,7 @@ def _wait(
     object_ids: tuple[ObjectId, ...],
     mode: WaitMode,
 ) -> None:
-    """Somebody waits for all this, in a session that lives."""
+    """Adds a wait for all this, in a session that lives."""
     client_id = event.client
     tasks: dict[Task, None] = {}
     objects: dict[DataObject, None] = {}

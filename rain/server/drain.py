@@ -1,4 +1,4 @@
-"""What a governor that drains still has to do before it may leave."""
+"""The work that a governor which drains has left before it may leave."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def _cancel(state: State, tasks: list[Task], why: str, grace: float = OWN_GRACE)
 
 
 def end_cancelled(state: State, governor: Governor, task: Task) -> None:
-    """Nobody works any more on a task that was cancelled, and its governor has its cpus again."""
+    """Work on a cancelled task has ended, and its governor has its cpus again."""
     planning.withdraw(task, Ending(state.now, RunCause.CANCELLED), TaskMove.END)
     state.touched[governor] = None
     if task.handles is NOBODY:
@@ -163,7 +163,7 @@ def _verdict(task: Task, last: Run, message: str) -> SessionFailure:
 
 
 def pass_on(state: State, fallout: failing.Fallout, grace: float = OWN_GRACE) -> None:
-    """What has failed in a session that goes on: stops, drops, and answers to those who wait."""
+    """Failures in a session that goes on: stops, drops, and answers to waits."""
     failure = fallout.failure
     for stopped in fallout.stopped:
         state.stop(*stopped)

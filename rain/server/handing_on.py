@@ -52,7 +52,7 @@ def _pass_on(state: State, task: Task, objects: tuple[DataObject, ...]) -> None:
 def _what_is_there(
     state: State, task: Task, ids: tuple[ObjectId, ...]
 ) -> tuple[tuple[DataObject, ...], str]:
-    """What the task will pass on, or why it cannot."""
+    """The objects that the task will pass on, or why it cannot."""
     if len(ids) != len(task.outputs):
         return (), f"the task has {len(task.outputs)} outputs, and hands on {len(ids)}"
     found: list[DataObject] = []

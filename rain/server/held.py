@@ -1,4 +1,4 @@
-"""What is held for the next run of a task (`rain.server.adopting`)."""
+"""Objects that are held for the next run of a task (`rain.server.adopting`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has arrived since the last turn.
+"""Everything that has arrived since the last turn.
 
 Most of it asks for a turn at once. That a governor lives does not: with a hundred of them that have
 nothing to do, there would be a turn for it fifty times in a second. So it waits a little for others

@@ -136,7 +136,7 @@ class Links:
     def _log(
         self, told: Notice | GovernorRests | GovernorDrains | SchedulerFailed | ClientGivenUp
     ) -> None:
-        """What only people are told."""
+        """Effects that are only written to the log."""
         match told:
             case Notice(session, text):
                 self.log.warning("session held up", session=session, why=text)

@@ -1,4 +1,4 @@
-"""What running tasks have printed so far: their governors are asked when somebody looks.
+"""The output of running tasks so far: their governors are asked on demand.
 
 The reactor only knows what runs have printed that are over. So this is done at the border, beside
 the turns, and costs nothing as long as nobody looks.
@@ -35,7 +35,7 @@ class LiveLogs:
     governors: Mapping[GovernorId, GovernorLink]
 
     async def of(self, task_id: TaskId) -> str:
-        """What a task has printed so far; "" if it does not run, or its governor is silent."""
+        """The output of a task so far; "" if it does not run, or its governor is silent."""
         told: list[str] = []
         heard = trio.Event()
 

@@ -1,4 +1,4 @@
-"""What the loss of a governor or of a copy has led to, passed on to whom it concerns."""
+"""Passes on the consequences of the loss of a governor or of a copy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rain.server.state import State
 
 
 def pass_on(state: State, lost: loss.Losses) -> None:
-    """What a loss has led to: stops, new work for the scheduler, failed sessions."""
+    """Passes on the consequences of a loss: stops, new work for the scheduler, failed sessions."""
     for governor, task, run in lost.stopped:
         if governor.id in state.graph.governors:
             state.stop(governor, task, run)

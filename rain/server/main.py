@@ -159,7 +159,7 @@ def _make_service(
 
 
 def _own_names(more: tuple[str, ...]) -> frozenset[str]:
-    """What browsers may call this machine."""
+    """The names by which browsers may reach this machine."""
     name = socket.gethostname()
     return frozenset(known.lower() for known in (name, name.partition(".")[0], *more))
 

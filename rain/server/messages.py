@@ -227,7 +227,7 @@ class Refuse:
 
 @frozen
 class DiscardConstants:
-    """Nobody needs the files of these constants any more."""
+    """The files of these constants are no longer needed."""
 
     objects: list[ObjectId]
 

@@ -1,4 +1,4 @@
-"""What a client's pictures show of the server: a few numbers, counted when they are asked for."""
+"""The numbers about the server in a client's pictures, counted when they are asked for."""
 
 from __future__ import annotations
 

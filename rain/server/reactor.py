@@ -41,7 +41,7 @@ from rain.server.state import State
 
 @define(eq=False)
 class TurnOutput:
-    """What a turn wants done."""
+    """The results of a turn."""
 
     effects: list[Effect]
     scheduled: bool  # whether the scheduler ran; the border reports how long it took

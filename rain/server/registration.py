@@ -141,7 +141,7 @@ class Registration:
         return self._connected(incarnation, governor.address, link)
 
     def find(self, object_id: ObjectId) -> Held | None:
-        """What the server has, or which governors have it."""
+        """The data that the server has, or which governors have it."""
         data_object = self._state.graph.objects.get(object_id)
         if data_object is None:
             return None

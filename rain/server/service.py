@@ -100,7 +100,7 @@ class Service:
             self.recorder = None
 
     def _settle(self) -> float:
-        """What can wait until the messages of a turn have left."""
+        """Does the work that can wait until the messages of a turn have left."""
         self.reactor.settle()
         state = self.reactor.state
         growing, nodes = bool(state.growing), state.graph.nodes

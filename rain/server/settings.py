@@ -1,4 +1,4 @@
-"""What the server program can be told on its command line."""
+"""The settings of the server program from its command line."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ LOG_COST = 200
 
 @frozen
 class ReactorSettings:
-    """What can be tuned."""
+    """The settings that can be tuned."""
 
     overbooking: int = 2048  # ready tasks that a governor may be told of at once, at most
     overbooking_ahead: int = 512  # and tasks that follow them there
@@ -75,7 +75,7 @@ class ReactorSettings:
 
 @define
 class SchedulerStatus:
-    """What people may want to know of the scheduler."""
+    """Facts about the scheduler for people."""
 
     name: str = ""
     runs: int = 0

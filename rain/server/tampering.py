@@ -29,7 +29,7 @@ def is_ours(scheduler: Scheduler | None) -> bool:
 
 @define(eq=False)
 class Watch:
-    """What held before a run, and the tasks that are still to be planned."""
+    """The state before a run, and the tasks that are still to be planned."""
 
     waiting: deque[Task] = Factory(deque)
     fresh: int = 0  # of those, from the news

@@ -31,7 +31,7 @@ KEY = "_testing"
 
 @frozen
 class Wish:
-    """What a test wants of an object."""
+    """The wishes of a test about an object."""
 
     governors: tuple[str, ...] = ()  # their addresses
     size: int = 0

@@ -110,7 +110,7 @@ def idle(state: State, session: Session) -> None:
 
 
 def abandon(state: State, wait: Wait) -> None:
-    """Nobody wants the answer any more."""
+    """The answer is no longer wanted."""
     _remove(state, wait)
     for those in (wait.session.idle_waits, wait.session.followers):
         if wait in those:

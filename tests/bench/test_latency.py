@@ -6,7 +6,7 @@ from bench.latency import call_often, percentile
 from bench.shapes import WrongAnswer
 
 
-def test_a_percentile_is_not_exceeded_by_so_many_samples() -> None:
+def test_a_percentile_is_not_exceeded_by_that_share_of_samples() -> None:
     samples = [float(i) for i in range(101)]
 
     assert [percentile(samples, which) for which in (50, 90, 99)] == [50, 90, 99]

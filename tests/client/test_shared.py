@@ -63,7 +63,7 @@ def test_a_handle_outlives_a_session_that_was_only_left(here: World) -> None:
     assert here.server.unkept == [[gone]]
 
 
-def test_who_joins_a_session_again_goes_on_with_the_same_numbers(here: World) -> None:
+def test_a_client_that_joins_a_session_again_goes_on_with_the_same_numbers(here: World) -> None:
     used: list[int] = []
     for _ in range(3):
         with here.client.join_session(SessionId(7)):
@@ -73,7 +73,7 @@ def test_who_joins_a_session_again_goes_on_with_the_same_numbers(here: World) ->
     assert max(used) < FIRST_SHARED + SHARED_RANGE
 
 
-def test_of_very_many_joined_sessions_the_latest_are_remembered(here: World) -> None:
+def test_the_latest_of_very_many_joined_sessions_are_remembered(here: World) -> None:
     def number_in(session: int) -> int:
         with here.client.join_session(SessionId(session)):
             return work().id.id

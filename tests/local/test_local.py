@@ -245,7 +245,7 @@ def test_a_callback_comes_although_nobody_waits(client: Client) -> None:
     assert ran == [1]
 
 
-def test_who_asks_again_and_again_gets_an_answer(client: Client) -> None:
+def test_a_client_that_asks_again_and_again_gets_an_answer(client: Client) -> None:
     future = client.submit(note, 1)
     while not future.done():
         pass

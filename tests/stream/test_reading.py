@@ -96,7 +96,7 @@ def test_another_program_at_the_same_address_does_not_answer_for_the_first_one()
             reader.read(f"{there.address}#{ME + 1}", A, Collected())
 
 
-def test_who_shares_the_machine_is_told_the_place_and_may_still_want_the_bytes(
+def test_a_reader_on_the_same_machine_is_told_the_place_and_may_still_want_the_bytes(
     tmp_path: Path,
 ) -> None:
     file = a_file(tmp_path / "file", 1000)
@@ -260,7 +260,7 @@ def test_a_reader_that_takes_nothing_is_closed_within_a_limit(tmp_path: Path) ->
         stalling.close()
 
 
-def test_who_comes_when_all_threads_are_busy_waits_for_a_turn() -> None:
+def test_a_reader_that_comes_when_all_threads_are_busy_waits_for_a_turn() -> None:
     with (
         listening(Having({A: b"fine"}), threads_at_once=1) as there,
         there.connect() as first,

@@ -54,7 +54,9 @@ def test_what_vanishes_meanwhile_is_no_mistake(
     assert not folder.exists()
 
 
-def test_who_may_not_remove_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_may_not_be_removed_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refused(path: Path) -> None:
         raise PermissionError
 

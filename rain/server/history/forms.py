@@ -81,7 +81,7 @@ def task_info(
     error: str = "",
     notes: TaskNotes | None = None,
 ) -> str:
-    """What happened to one task."""
+    """The events of one task."""
     parts = [
         f'"error":{quoted(error)}' if error else "",
         f'"start_time":"{start}"' if start else "",

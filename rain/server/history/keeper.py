@@ -46,7 +46,7 @@ _PACKAGES = str(Path(rain.__file__).resolve().parent.parent)
 
 @frozen
 class HistorySettings:
-    """What the event log keeps, and where."""
+    """The settings of the event log: what it keeps, and where."""
 
     folder: Path
     with_objects: bool = False  # an event for every finished data object too

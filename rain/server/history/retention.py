@@ -36,7 +36,7 @@ class Facts:
 
 
 class Going(enum.Enum):
-    """What to delete next."""
+    """The events to delete next."""
 
     SESSION = "session"
     LOOSE = "loose"

@@ -94,7 +94,7 @@ class JournalFolder:
         return files + [self.snapshot(number) for number in older if number]
 
     def unfinished(self) -> list[Path]:
-        """What is left of snapshots whose making was interrupted."""
+        """The remains of snapshots whose making was interrupted."""
         return list(self.path.glob(f".{_SNAPSHOT}-*"))
 
     def _numbered(self, what: str) -> dict[int, Path]:

@@ -1,4 +1,4 @@
-"""What is in a journal, for people. Nothing in the folder is changed."""
+"""The content of a journal, for people. Nothing in the folder is changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a journal holds: one record for each turn that changed something.
+"""The records of a journal: one for each turn that changed something.
 
 A record has what came into the turn and what was decided in it that does not follow from that: the
 plans of schedulers, and which governors were silent for too long. With these a turn is made again
@@ -57,7 +57,7 @@ class Header:
 
 @define
 class Came:
-    """What came into a turn. Turns are numbered from 1, and without gaps."""
+    """The input of a turn. Turns are numbered from 1, and without gaps."""
 
     number: int
     now: float
@@ -67,7 +67,7 @@ class Came:
 
 @define
 class Decided:
-    """What was decided in a turn and does not follow from the state and what came."""
+    """The decisions of a turn that do not follow from the state and its input."""
 
     silent: list[Silent] = Factory(list)
     plans: list[list[Step]] | None = None  # None if nobody was asked to plan

@@ -29,7 +29,7 @@ from rain.server.state import ReactorSettings, State
 
 @define
 class Recovered:
-    """What a journal tells."""
+    """The facts that a journal tells."""
 
     state: State
     turns: int = 0  # the number of its last turn

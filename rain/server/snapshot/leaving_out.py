@@ -1,4 +1,4 @@
-"""What of the state is not in a snapshot, and why."""
+"""The parts of the state that are not in a snapshot, and why."""
 
 from __future__ import annotations
 

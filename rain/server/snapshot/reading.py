@@ -106,7 +106,7 @@ def _put_all(put: Callable[[Any, Any], None], made: list[Any], values: Any) -> N
 
 
 def _put_default(layout: Layout, one: Slot, made: list[Any]) -> None:
-    """What a snapshot of an earlier version does not say."""
+    """Values that a snapshot of an earlier version lacks."""
     if one.default is None:
         raise SnapshotError(f"the snapshot says nothing of {layout.kind.__name__}.{one.name}")
     _put_all(one.put, made, [one.default() for _ in made])

@@ -32,7 +32,7 @@ MAGIC = b"rain snapshot 1\n"
 
 @frozen
 class Saved:
-    """What is in a snapshot."""
+    """The content of a snapshot."""
 
     state: State
     turns: int  # the number of the last turn before it
