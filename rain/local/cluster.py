@@ -24,6 +24,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
@@ -39,6 +40,7 @@ from rain.local.connection import LocalConnection
 from rain.local.errors import forget_frames
 from rain.local.executor import Executor
 from rain.local.governor import ADDRESS, Governor, Runner
+from rain.local.limits import limited
 from rain.local.server import Server
 from rain.local.shield import Shield
 from rain.stream.holder import Held, InFile
@@ -236,10 +238,12 @@ class HereCluster:
         """Runs a call, if one can run now; in this thread."""
         with self._shield, self._lock:
             runner = self._begin()
-        if runner is None:
-            return False
+            if runner is None:
+                return False
+            limit = self.governor.limit(runner)
         try:
-            event = self._run(runner)
+            with limited(limit, partial(self._end_late, limit)):
+                event = self._run(runner)
             with self._shield, self._lock:
                 self.governor.tell(event)
         finally:
@@ -283,6 +287,16 @@ class HereCluster:
             with self._shield, self._lock:
                 self.governor.tell(event())
             raise
+
+    def _end_late(self, limit: float, runs: Callable[[], bool]) -> None:
+        """A call runs for longer than it may: its seconds have gone by on the clock, too."""
+        with self._lock:
+            if self._closed or not runs():
+                return
+            self.clock.jump(self.clock.now + limit)
+            self.settle()
+            self._note_change()
+        self.tell_answers()
 
     def _ended(self, executor: Executor | None) -> None:
         self._running.pop()

@@ -235,12 +235,21 @@ class Governor:
         ranked += [(tasks[number].rank, run) for number, run in self._runs.items()]
         return min(ranked, key=itemgetter(0))[1] if ranked else None
 
+    def limit(self, runner: Runner) -> float:
+        """How many seconds it may run; 0 for ever."""
+        if isinstance(runner, Executor):
+            kind = self._reactor.state.pool.executors[runner.number].calls[0].kind.kind
+        else:
+            kind = runner.kind
+        return kind.attempts.timeout
+
     def begin(self, run: RunBuiltin) -> None:
         """A built-in task runs now."""
         del self._runs[run.run]
 
     def ended(self, executor: Executor) -> None:
         """The call of an executor has ended, and was answered."""
+        executor.interrupts.end()
         if executor.is_doomed:
             self._bury(executor)
 

@@ -1,19 +1,26 @@
 """How a call is interrupted that nobody wants any more.
 
 The function gets a `KeyboardInterrupt`, at most one: in its wait for other calls if it waits, else
-at its next line of Python. Nothing but the function itself is interrupted (see
-`rain.executor.interrupts`, which does the same in processes).
+at its next line of Python. In the main thread a signal brings it, which also ends a sleep. Nothing
+but the function itself is interrupted (see `rain.executor.interrupts`, which does the same in
+processes).
 """
 
 from __future__ import annotations
 
 import ctypes
+import signal
 import threading
+from types import FrameType
+from typing import Any
 
 from rain.common.errors import RainException
 
 _raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
 _raise_in.argtypes = [ctypes.c_ulong, ctypes.py_object]
+
+_SIGNAL = signal.SIGURG
+"""Hardly any program uses it, and it does nothing where no handler is."""
 
 
 class Interrupts:
@@ -28,13 +35,23 @@ class Interrupts:
         self._stopped = -1  # the newest call that is to be interrupted
         self._refused = ""  # why it may not wait
         self._is_sent = False  # an exception is on its way to the thread
+        self._in_main = False  # it runs in the main thread
+        self._before: Any = None  # the handler of the signal
 
     def begin(self) -> None:
         """The next call begins, in this thread."""
+        self._in_main = threading.current_thread() is threading.main_thread()
+        if self._in_main:
+            self._before = signal.signal(_SIGNAL, self._signalled)
         self.call += 1
         self.thread = threading.get_ident()
         self.waits = 0
         self._refused = ""
+
+    def end(self) -> None:
+        """The call is over; in its thread."""
+        if self._in_main:
+            signal.signal(_SIGNAL, self._before)
 
     @property
     def is_stopped(self) -> bool:
@@ -74,8 +91,17 @@ class Interrupts:
             self._stopped = call
             elsewhere = self.thread != threading.get_ident()
             if call == self.call and self._open and not self.waits and elsewhere:
+                if self._in_main:
+                    signal.pthread_kill(self.thread, _SIGNAL)
+                    return
                 self._is_sent = True
                 _raise_in(self.thread, ctypes.py_object(KeyboardInterrupt))
+
+    def _signalled(self, _: int, frame: FrameType | None) -> None:
+        del frame
+        if self._open and self.is_stopped and not self.waits:
+            self._open = False  # without the lock, which this thread may have
+            raise KeyboardInterrupt
 
     def refuse(self, call: int, why: str) -> None:
         """This call may not wait."""
