@@ -39,6 +39,7 @@ from rain.client.numbers import SharedNumbers
 from rain.client.pictures import asked, client_picture, dashboard
 from rain.client.reaching import (
     check_address,
+    chosen_identity,
     chosen_secret,
     host_and_port,
     limiting,
@@ -88,6 +89,8 @@ class Client(FutureMethods):
         secret: the secret of the cluster.
         secret_file: a file with the secret. Without both, the file that `RAIN_SECRET_FILE` names
             is read. A server of the same user that listens on this machine only needs none.
+        tls: the file of a client's certificate, or the folder of `rain keys`, for a server that
+            encrypts. Without it, what `RAIN_TLS` names is used.
         local: run everything in this process, one call after the other, in the threads that wait:
             for debuggers, tests and notebooks. `cpus` is then only a number.
         server_timeout: seconds without a heartbeat of the server after which calls that wait
@@ -99,6 +102,7 @@ class Client(FutureMethods):
 
     housekeeper: Housekeeper
     connection: Connection
+    _is_encrypted = False
     _is_patient = False  # waits for a server that is not there when it is made
 
     @hides_frames
@@ -113,6 +117,7 @@ class Client(FutureMethods):
         cache_limit: int | str | None = None,
         secret: str | bytes | None = None,
         secret_file: str | PathLike[str] | None = None,
+        tls: str | PathLike[str] | None = None,
         server_timeout: float = SILENCE_LIMIT,
         server_away: float = AWAY_LIMIT,
         insecure: bool = False,
@@ -126,6 +131,7 @@ class Client(FutureMethods):
                 cache_limit=cache_limit is not None,
                 secret=secret is not None,
                 secret_file=secret_file is not None,
+                tls=tls is not None,
                 server_timeout=server_timeout != SILENCE_LIMIT,
                 server_away=server_away != AWAY_LIMIT,
                 insecure=insecure,
@@ -140,19 +146,29 @@ class Client(FutureMethods):
                     " runs already has its own"
                 )
             host, number = host_and_port(address, port)
-            key = chosen_secret(host, secret, secret_file, insecure=insecure)
+            identity = chosen_identity(tls, insecure=insecure)
+            key = chosen_secret(
+                host, secret, secret_file, insecure=insecure, encrypted=identity is not None
+            )
             connection = connect(
                 host,
                 number,
                 key,
                 server_timeout,
                 away_limit=server_away,
+                identity=identity,
                 is_patient=self._is_patient,
             )
             self._take_over(connection, None, spell_address(host, number), key)
+            self._is_encrypted = identity is not None
             return
         if secret is not None or secret_file is not None:
             raise RainException("the embedded cluster makes a secret of its own")
+        if tls is not None:
+            raise RainException(
+                "the embedded cluster is reached by this program only, and encrypts nothing: leave"
+                " tls out"
+            )
         cluster = LocalCluster(cpus, governors, governor_options=limiting(cache_limit))
         try:
             connection = connect(
@@ -310,7 +326,8 @@ class Client(FutureMethods):
     def dashboard_url(self) -> str:
         """The URL of the dashboard, for a browser on this machine.
 
-        The URL has the password in it: others who have it may look, too. The dashboard of a cluster
+        The URL has the password in it: others who have it may look, too. Where links are encrypted
+        the browser asks for the password, which `rain token` prints. The dashboard of a cluster
         that this client has started begins with the first look at this. It shows the sessions that
         are open, with their tasks, and everything that happens from then on.
 
@@ -319,7 +336,8 @@ class Client(FutureMethods):
         """
         with Asking(_nameless_failure):
             self._http = self.connection.ask(OpenDashboard())
-        return http_url(self._secret, seen_from_outside(self._http, self._host()))
+        where = seen_from_outside(self._http, self._host())
+        return f"https://{where}/" if self._is_encrypted else http_url(self._secret, where)
 
     def _host(self) -> str:
         return split_address(self.address)[0]

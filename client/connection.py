@@ -4,10 +4,12 @@ What it asks are values (`rain.base.requests`). `rain.rpc.client_endpoint.Client
 real connection; tests pass one of their own.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from rain.base.admission import Secret
 from rain.base.errors import (
@@ -22,6 +24,9 @@ from rain.base.requests import CloseSession, Request, Statement, Submit, WatchPr
 from rain.base.silence import AWAY_LIMIT, SILENCE_LIMIT, check_limit
 from rain.base.wire import Fetched, Submission, WaitAnswer
 from rain.common.errors import ConnectionException, RainException
+
+if TYPE_CHECKING:
+    from rain.tls.identity import Identity
 
 A = TypeVar("A")
 
@@ -154,6 +159,7 @@ def connect(
     why_lost: Callable[[], str] | None = None,
     away_limit: float = AWAY_LIMIT,
     *,
+    identity: Identity | None = None,
     is_patient: bool = False,
 ) -> Connection:
     """A connection to the server at an address; `why_lost` may know what has become of that.
@@ -175,6 +181,7 @@ def connect(
             silence_limit=limit,
             why_lost=why_lost,
             away_limit=away_limit,
+            identity=identity,
             is_patient=is_patient,
         )
     except (ConnectionLostError, StartError, RefusedError) as error:

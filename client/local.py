@@ -161,8 +161,8 @@ class LocalCluster:
     def _daemons(self) -> list[Daemon]:
         return [*([] if self._server is None else [self._server]), *self._governors]
 
-    def _secret(self) -> tuple[str, str]:
-        return "--secret-file", str(self.secret_file)
+    def _secret(self) -> tuple[str, ...]:
+        return "--secret-file", str(self.secret_file), "--tls", "none"  # whatever RAIN_TLS says
 
     @property
     def pids(self) -> list[int]:

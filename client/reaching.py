@@ -1,10 +1,15 @@
 """Which cluster a client is for: what the arguments of `Client` mean, or why they mean none."""
 
+from __future__ import annotations
+
+import logging
 import os
+import time
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rain.base.admission import Secret
+from rain.base.admission import TLS_FILE, Member, Secret
 from rain.base.errors import StartError
 from rain.base.resources import checked_amount
 from rain.client.connection import Connection
@@ -12,6 +17,11 @@ from rain.client.housekeeper import Closable
 from rain.common.errors import RainException
 from rain.common.secret_file import read_secret, secret_from_environment
 from rain.daemon.exposure import or_user_key
+
+if TYPE_CHECKING:
+    from rain.tls.identity import Identity
+
+log = logging.getLogger("rain.client")
 
 DEFAULT_PORT = 7210
 
@@ -51,6 +61,7 @@ def chosen_secret(
     secret_file: str | PathLike[str] | None,
     *,
     insecure: bool,
+    encrypted: bool = False,
 ) -> Secret | None:
     """The secret that the arguments mean, or the one of this user for a server of this machine."""
     if insecure:
@@ -64,9 +75,31 @@ def chosen_secret(
             return Secret.of(secret)
         if secret_file is not None:
             return read_secret(Path(secret_file))
-        return or_user_key(secret_from_environment(os.environ), address)
+        return or_user_key(secret_from_environment(os.environ), address, insecure=encrypted)
     except (ValueError, StartError) as error:
         raise RainException(str(error)) from None
+
+
+def chosen_identity(tls: str | PathLike[str] | None, *, insecure: bool) -> Identity | None:
+    """The certificate that the arguments mean, or None if nothing is encrypted."""
+    named = os.environ.get(TLS_FILE, "") if tls is None else os.fspath(tls)
+    if insecure:
+        if tls is not None:
+            raise RainException("insecure=True means that nothing is encrypted: leave tls out")
+        return None
+    if not named or named == "none":
+        return None
+    # It brings the ssl module along.
+    from rain.tls.identity import Identity  # noqa: PLC0415
+
+    try:
+        identity = Identity.read(Path(named), Member.CLIENT)
+    except StartError as error:
+        raise RainException(str(error)) from None
+    warning = identity.warning(time.time())
+    if warning:
+        log.warning(warning)
+    return identity
 
 
 def check_address(address: object, port: object) -> None:

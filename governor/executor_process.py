@@ -21,6 +21,7 @@ from attrs import Factory, frozen
 
 import rain
 from rain.base import executor_protocol as protocol
+from rain.base.admission import TLS_FILE
 from rain.common.printed import Kept, Streams, empty, keep, keep_of
 from rain.common.secret_file import VARIABLE as SECRET_FILE
 from rain.common.signals import signal_name
@@ -48,16 +49,20 @@ class Places:
     data: Path
     server: str = ""  # for tasks that extend their session: address of the server, secret
     secret_file: Path | None = None
+    tls_file: Path | None = None  # with which tasks are clients
     origin: Origin = Factory(Origin)
 
     def environment(self, number: int) -> dict[str, str]:
         """Returns the variables that an executor gets in addition to the governor's environment."""
         environment = marked(os.environ, self.origin.executor(number))
         environment.pop(SECRET_FILE, None)
+        environment.pop(TLS_FILE, None)
         if self.server:
             environment[SERVER] = self.server
         if self.secret_file is not None:
             environment[SECRET_FILE] = str(self.secret_file)
+        if self.tls_file is not None:
+            environment[TLS_FILE] = str(self.tls_file)
         return environment
 
     def folder(self, number: int) -> Path:

@@ -6,7 +6,6 @@ source says that it does not have the object: only the server knows other source
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable
 
 import outcome
@@ -22,6 +21,7 @@ from rain.stream.errors import NotHereError, StoppedError, UnreachableError
 from rain.stream.memory import receive_bytes
 from rain.stream.protocol import SharedPlace
 from rain.stream.reading import StreamReader, Transfer
+from rain.stream.sockets import Connected
 
 ATTEMPTS = 2
 
@@ -40,7 +40,7 @@ class _Incoming:
             self.content = shared
         return shared is not None
 
-    def take(self, connected: socket.socket, length: int) -> None:
+    def take(self, connected: Connected, length: int) -> None:
         if length < MEMORY_LIMIT:
             self.content = receive_bytes(connected, length)
         elif self._is_folder:

@@ -120,8 +120,20 @@ async def _govern(
         if settings.secret is not None:
             secret_file = folder.root / "secret"
             keep_secret(secret_file, settings.secret)
+        tasks = None
+        if settings.identity is not None:
+            # Mostly nothing is encrypted.
+            from rain.governor.tasks_file import TasksFile  # noqa: PLC0415 # see above
+
+            tasks = TasksFile(folder.root / "tasks.pem", settings.identity)
         places = Places(
-            folder.executors, executor_logs, folder.data, server, secret_file, warden.origin
+            folder.executors,
+            executor_logs,
+            folder.data,
+            server,
+            secret_file,
+            None if tasks is None else tasks.path,
+            warden.origin,
         )
 
         async with (
@@ -133,7 +145,12 @@ async def _govern(
             builtins = Builtins(
                 store, folder.runs, warden, of_processes, service.tell, settings.cancel_grace
             )
-            reader = StreamReader(server, machine=_machine(settings), secret=settings.secret)
+            reader = StreamReader(
+                server,
+                machine=_machine(settings),
+                secret=settings.secret,
+                identity=settings.identity,
+            )
             fetcher = Fetcher(reader, store, background, service.tell, log)
             try:
                 service.open(executors, builtins, fetcher, uplink)
@@ -141,6 +158,10 @@ async def _govern(
                 processes.start_soon(keep_sampling, seconds, service.tell, log)
                 processes.start_soon(keep_cutting, _printing(executors, builtins), log)
                 processes.start_soon(uplink.keep_up, service, settings.server_away)
+                if settings.identity is not None and tasks is not None:
+                    from rain.daemon.certificates import keep_looking  # noqa: PLC0415 # see above
+
+                    processes.start_soon(keep_looking, settings.identity, log, tasks.write)
                 return await _until_the_end(settings, service, uplink, log)
             finally:
                 await wind_down(service, fetcher, executors, processes)
@@ -189,7 +210,14 @@ async def _registered(
     incarnation = GovernorId(secrets.randbits(63))
     machine = _machine(settings)
     streams = GovernorStreams(
-        nursery, settings.host, settings.port, service, incarnation, machine, settings.secret
+        nursery,
+        settings.host,
+        settings.port,
+        service,
+        incarnation,
+        machine,
+        settings.secret,
+        settings.identity,
     )
 
     async def connect(resumes: Resumes | None) -> Upstream:
@@ -202,6 +230,7 @@ async def _registered(
             data_address=streams.address,
             resources=settings.resources,
             secret=settings.secret,
+            identity=settings.identity,
             silence_limit=settings.server_silence,
             resumes=resumes,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attrs import Factory, frozen
 
@@ -12,6 +13,9 @@ from rain.base.silence import AWAY_LIMIT, SILENCE_LIMIT
 from rain.daemon.readiness import Readiness
 from rain.governor.cancelling import GRACE
 from rain.governor.pool_settings import IDLE_SECONDS
+
+if TYPE_CHECKING:
+    from rain.tls.identity import Identity
 
 DRAIN_SECONDS = 25.0
 """Less than the 30 seconds after which Kubernetes and Slurm kill what they have told to end."""
@@ -30,6 +34,7 @@ class GovernorSettings:
     host: str = "127.0.0.1"  # the address for readers of data
     port: int = 0
     secret: Secret | None = None
+    identity: Identity | None = None  # None: nothing is encrypted
     resources: Resources = Factory(Resources)
     server_silence: float | None = SILENCE_LIMIT  # seconds until the server is lost; None: never
     server_away: float = AWAY_LIMIT  # seconds to wait for a server that comes back

@@ -9,7 +9,6 @@ import errno
 import itertools
 import os
 import shutil
-import socket
 import stat
 import tarfile
 from pathlib import Path
@@ -21,7 +20,7 @@ from rain.stream.archive import Archive, ChangedError, receive_folder
 from rain.stream.copying import copy_bytes
 from rain.stream.protocol import SharedPlace
 from rain.stream.removing import make_folders_writable, remove
-from rain.stream.sockets import receive_file
+from rain.stream.sockets import Connected, receive_file
 from rain.stream.unpacking import extract
 
 MEMORY_LIMIT = 256 * 1024
@@ -142,7 +141,7 @@ class Store:
 
     # From other governors; in threads.
 
-    def receive(self, connected: socket.socket, length: int) -> Stored:
+    def receive(self, connected: Connected, length: int) -> Stored:
         """Receives `length` bytes of a socket into a new file, without passing them through us."""
         number = self.new_number()
         try:
@@ -157,7 +156,7 @@ class Store:
             raise
         return self.settle(number)
 
-    def receive_folder(self, connected: socket.socket, length: int) -> Stored:
+    def receive_folder(self, connected: Connected, length: int) -> Stored:
         """Receives an archive from a socket and unpacks it into a new folder."""
         number = self.new_number()
         try:

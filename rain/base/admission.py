@@ -3,14 +3,15 @@
 Every connection to our ports starts with it, before the first byte of any other protocol:
 
     dialler   hello: its protocol, its role, whether it has a secret, a nonce
-    acceptor  open (neither has a secret), or refused or full with a reason, or ask: a nonce
+    acceptor  open (neither has a secret), or refused or full with a reason, or encrypted (TLS has
+              to come first), or ask: a nonce
     dialler   its proof
     acceptor  refused with a reason, or welcome: its own proof
 
 A proof is the HMAC-SHA256 of both nonces, the role and the side, with the secret of the cluster as
 key. So the secret is never sent, a proof cannot be replayed or reflected, and each side knows that
 the other has the secret before it sends anything else. Later traffic is neither encrypted nor
-signed.
+signed, unless the connection has begun with TLS (rain/tls): then all of this goes through it.
 
 Both sides are generators: they yield a number of bytes to receive, or bytes to send, and return
 when they are satisfied. The owner of the socket drives them (rain/rpc/handshake.py).
@@ -30,6 +31,8 @@ from attrs import field, frozen
 from rain.base.errors import ProtocolError, RainError
 
 MAGIC = b"rain/1\r\n"
+TLS = b"\x16\x03"
+"""The first bytes of a connection that is encrypted."""
 NONCE = 32
 PROOF = 32
 HELLO = 2 + NONCE  # after the magic: the role, whether there is a secret, and the nonce
@@ -38,15 +41,30 @@ SHORTEST_SECRET = 16
 OF_USER = b"this-machine:"
 """The prefix of a user's key (rain/daemon/user_key.py)."""
 
+TLS_FILE = "RAIN_TLS"
+"""The environment variable that names a file with a certificate, or the folder of `rain keys`."""
+
 HTTP_USER = "rain"
 """URLs need a user name; any name is accepted."""
 
 _OPEN, _ASK, _WELCOME, _REFUSED, _FULL = b"o", b"?", b"w", b"x", b"f"
+ENCRYPTED = b"t"
+"""The answer to a dialler that does not encrypt, where everything is encrypted."""
 _DIALLER, _ACCEPTOR = b"dialler", b"acceptor"
 
 
 class NotAdmittedError(RainError):
     """One side rejects the other: no secret, or a wrong one."""
+
+
+class NeedsTlsError(NotAdmittedError):
+    """The acceptor encrypts, and we do not."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "everything is encrypted there: name the file of your certificate with --tls, RAIN_TLS"
+            " or tls=..."
+        )
 
 
 class NoRoomError(RainError):
@@ -59,6 +77,22 @@ class Role(enum.Enum):
     CLIENT = b"c"
     GOVERNOR = b"g"
     READER = b"r"  # of data
+
+
+class Member(enum.Enum):
+    """What a certificate says of its owner (rain/tls)."""
+
+    SERVER = "server"
+    GOVERNOR = "governor"
+    CLIENT = "client"
+
+
+ROLES_OF = {
+    Member.SERVER: frozenset({Role.READER}),  # it passes on what governors have
+    Member.GOVERNOR: frozenset({Role.GOVERNOR, Role.READER}),
+    Member.CLIENT: frozenset({Role.CLIENT, Role.READER}),
+}
+"""The roles that the owners of certificates may ask for."""
 
 
 @frozen
@@ -121,11 +155,24 @@ class Admitted:
     role: Role
 
 
-def accept(secret: Secret | None, nonce: bytes) -> Generator[Step, bytes, Admitted]:
-    """The accepting side. Raises `ProtocolError` or, after it has said why, `NotAdmittedError`."""
-    if (yield len(MAGIC)) != MAGIC:
+def accept(
+    secret: Secret | None, nonce: bytes, member: Member | None = None
+) -> Generator[Step, bytes, Admitted]:
+    """The accepting side. Raises `ProtocolError` or, after it has said why, `NotAdmittedError`.
+
+    `member` is what the other side's certificate says, where there are certificates.
+    """
+    magic = yield len(MAGIC)
+    if magic.startswith(TLS):
+        raise ProtocolError("it encrypts, and this side was started without --tls")
+    if magic != MAGIC:
         raise ProtocolError("it does not begin as one of this version of Rain does")
     role, has_secret, theirs = _read_hello((yield HELLO))
+    if member is not None and role not in ROLES_OF[member]:
+        yield from _refuse(
+            f"this is the certificate of a {member.value}, which does not admit a"
+            f" {role.name.lower()}"
+        )
     if secret is None:
         if has_secret:
             yield from _refuse(
@@ -163,6 +210,8 @@ def dial(secret: Secret | None, role: Role, nonce: bytes) -> Generator[Step, byt
             if hmac.compare_digest(proof, secret.sign(_ACCEPTOR, role.value, nonce, theirs)):
                 return
             raise NotAdmittedError("the listening program does not know the secret of this cluster")
+    if word == ENCRYPTED:
+        raise NeedsTlsError
     if word in {_REFUSED, _FULL}:
         length = yield 2
         reason = (yield int.from_bytes(length, "big")).decode("utf-8", "replace")
@@ -194,12 +243,12 @@ def _read_hello(hello: bytes) -> tuple[Role, bool, bytes]:
     return role, hello[1] == 1, hello[2:]
 
 
-def http_url(secret: Secret | None, address: str) -> str:
+def http_url(secret: Secret | None, address: str, scheme: str = "http") -> str:
     """A URL with which a browser opens this address without asking for a password."""
     if secret is None:
-        return f"http://{address}/"
+        return f"{scheme}://{address}/"
     token = secret.http_token(int(address.rpartition(":")[2]))
-    return f"http://{HTTP_USER}:{token}@{address}/"
+    return f"{scheme}://{HTTP_USER}:{token}@{address}/"
 
 
 def may_read_http(secret: Secret | None, authorization: str, port: int = 0) -> bool:

@@ -17,6 +17,7 @@ from rain.base.errors import RainError
 from rain.cli.cache_command import cache
 from rain.cli.governor_command import governor
 from rain.cli.journal_command import journal
+from rain.cli.keys_command import keys
 from rain.cli.lab_command import lab
 from rain.cli.server_command import server
 from rain.cli.template_command import template
@@ -36,7 +37,7 @@ def cli() -> None:
 
 _DAEMONS = (server, governor)
 _CLUSTERS = (start, stop, drain, status, sessions, token, logs)
-for _command in (*_DAEMONS, *_CLUSTERS, template, lab, cache, journal):
+for _command in (*_DAEMONS, *_CLUSTERS, template, lab, cache, journal, keys):
     cli.add_command(_command)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from rain.base.admission import Member
 from rain.base.errors import StartError
 from rain.cli.options import (
     PATH,
@@ -148,9 +149,10 @@ def governor(
 
     server_host, server_port = parse_address(server, "127.0.0.1", 7210)
     host, port = parse_address(listen_at, "127.0.0.1", 0)
-    secret = daemon.secret()
-    check_exposure(host, secret, insecure=daemon.insecure, risk="read the data of all tasks")
-    secret = or_user_key(secret, host, server_host, insecure=daemon.insecure)
+    secret, identity = daemon.secret(), daemon.identity(Member.GOVERNOR)
+    is_open = daemon.insecure or identity is not None
+    check_exposure(host, secret, insecure=is_open, risk="read the data of all tasks")
+    secret = or_user_key(secret, host, server_host, insecure=is_open)
     offer = read_offer(_cpus(cpus), memory, gpus, named, Machine.this(), Share.read(share))
     settings = GovernorSettings(
         server_host=server_host,
@@ -158,6 +160,7 @@ def governor(
         host=host,
         port=port,
         secret=secret,
+        identity=identity,
         resources=offer.resources,
         gpus=offer.gpus,
         server_silence=server_timeout,

@@ -9,16 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import click
 from attrs import frozen
 
-from rain.base.admission import Secret
+from rain.base.admission import TLS_FILE, Member, Secret
 from rain.base.silence import check_limit
 from rain.base.sizes import parse_size
 from rain.daemon.readiness import Readiness
 
+if TYPE_CHECKING:
+    from rain.tls.identity import Identity
+
+NONE = Path("none")
 F = TypeVar("F", bound=Callable[..., object])
 PATH = click.Path(path_type=Path)
 LEVELS = click.Choice(["debug", "info", "warning", "error"])
@@ -89,6 +93,11 @@ def address(name: str, default: str, text: str) -> Option:
     return click.option(name, default=default, show_default=True, metavar="ADDRESS", help=text)
 
 
+def repeated(name: str, parameter: str, metavar: str, text: str) -> Option:
+    """An option that may be given several times."""
+    return click.option(name, parameter, multiple=True, metavar=metavar, help=text)
+
+
 def listen(default: str, text: str) -> Option:
     """The option for the address where a daemon listens: -l, --listen."""
     return click.option(
@@ -121,12 +130,21 @@ def secret_file(text: str) -> Option:
     )
 
 
+def tls(text: str) -> Option:
+    """The option that names a certificate, or the folder of 'rain keys'."""
+    return click.option(
+        "--tls", type=PATH, metavar="PATH", envvar=TLS_FILE, help=f"{text}  [env: {TLS_FILE}]"
+    )
+
+
 @frozen
 class DaemonOptions:
     """The settings that both daemons have."""
 
     secret_file: Path | None
     secret_fd: int | None
+    tls: Path | None
+    tls_fd: int | None
     insecure: bool
     log_folder: Path | None
     log_level: str
@@ -143,6 +161,17 @@ class DaemonOptions:
             return read_secret_from(self.secret_fd)
         return None if self.secret_file is None else read_secret(self.secret_file)
 
+    def identity(self, member: Member) -> Identity | None:
+        """The certificate of this daemon, or None if it encrypts nothing."""
+        if self.insecure or (self.tls is None and self.tls_fd is None) or self.tls == NONE:
+            return None
+        from rain.tls.identity import Identity
+
+        if self.tls_fd is not None:
+            return Identity.read_from(self.tls_fd, member)
+        assert self.tls is not None
+        return Identity.read(self.tls, member)
+
 
 def daemon_options(run: Callable[..., int]) -> Callable[..., int]:
     """Adds the options of all daemons, which the command gets as `daemon`."""
@@ -151,6 +180,8 @@ def daemon_options(run: Callable[..., int]) -> Callable[..., int]:
     def command(
         secret_file: Path | None,
         secret_fd: int | None,
+        tls: Path | None,
+        tls_fd: int | None,
         insecure: bool,
         logdir: Path | None,
         log_level: str,
@@ -161,7 +192,15 @@ def daemon_options(run: Callable[..., int]) -> Callable[..., int]:
     ) -> int:
         readiness = Readiness(ready_file, ready_fd)
         daemon = DaemonOptions(
-            secret_file, secret_fd, insecure, logdir, log_level, readiness, parent_fd
+            secret_file,
+            secret_fd,
+            tls,
+            tls_fd,
+            insecure,
+            logdir,
+            log_level,
+            readiness,
+            parent_fd,
         )
         return run(daemon=daemon, **own)
 
@@ -179,10 +218,15 @@ def daemon_options(run: Callable[..., int]) -> Callable[..., int]:
         ),
         secret_file("The secret of the cluster, which all its members must have."),
         click.option("--secret-fd", type=int, hidden=True, help="Read it from this descriptor."),
+        tls(
+            "Encrypt all links with this certificate, or with that in a folder of 'rain keys';"
+            " 'none' for no encryption."
+        ),
+        click.option("--tls-fd", type=int, hidden=True, help="Read it from this descriptor."),
         click.option(
             "--insecure",
             is_flag=True,
-            help="Use no secret, even if other machines can reach this one.",
+            help="Use no secret and no encryption, even if other machines can reach this one.",
         ),
     ):
         command = option(command)

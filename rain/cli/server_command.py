@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from rain.base.admission import Member
 from rain.cli.options import (
     PATH,
     DaemonOptions,
@@ -129,8 +130,8 @@ def server(
 ) -> int:
     """Run the server.
 
-    By default it listens on loopback only. To open it to other machines, give it an address and a
-    secret, because every client can run programs here.
+    By default it listens on loopback only. To open it to other machines, give it an address and
+    certificates (--tls) or a secret, because every client can run programs here.
     """
     from rain.daemon import lean
 
@@ -146,20 +147,22 @@ def server(
     if journal == Path("none"):
         journal = None
     host, port = parse_address(listen_at, DEFAULT_HOST, DEFAULT_PORT)
-    secret = daemon.secret()
-    check_exposure(host, secret, insecure=daemon.insecure, risk="run programs here")
+    secret, identity = daemon.secret(), daemon.identity(Member.SERVER)
+    is_open = daemon.insecure or identity is not None
+    check_exposure(host, secret, insecure=is_open, risk="run programs here")
     http = (
         None
         if no_http
-        else HttpSettings(*parse_address(http_listen, "127.0.0.1", 7222), http_hosts)
+        else HttpSettings(*parse_address(http_listen, "127.0.0.1", 7222), http_hosts, identity)
     )
     if http is not None:
-        check_exposure(http.host, secret, insecure=daemon.insecure, risk="read the event log")
-    secret = or_user_key(secret, host, insecure=daemon.insecure)
+        check_exposure(http.host, secret, insecure=is_open, risk="read the event log")
+    secret = or_user_key(secret, host, insecure=is_open)
     settings = ServerSettings(
         host=host,
         port=port,
         secret=secret,
+        identity=identity,
         scheduler=with_options(scheduler, scheduler_options),
         log_folder=daemon.log_folder,
         log_level=daemon.log_level,

@@ -13,8 +13,9 @@ from rain.cli import options
 @click.command()
 @click.argument("which", metavar="[ADDRESS]", default="")
 @options.secret_file("The secret of the cluster.")
+@options.tls("The certificate of the server, or the folder of 'rain keys'.")
 @click.option("--url", is_flag=True, help="Print a URL for a browser.")
-def token(which: str, secret_file: Path | None, url: bool) -> int:
+def token(which: str, secret_file: Path | None, tls: Path | None, url: bool) -> int:
     """Print the password of a server's HTTP side.
 
     Use it with any user name, or as 'Authorization: Bearer TOKEN'. It is derived from the secret,
@@ -22,7 +23,7 @@ def token(which: str, secret_file: Path | None, url: bool) -> int:
     HTTP; default: the cluster that 'rain start' has started here, or the default port.
     """
     from rain.base.address import spell_address
-    from rain.base.admission import http_url
+    from rain.base.admission import Member, http_url
     from rain.common.secret_file import read_secret
     from rain.daemon.addresses import parse_address
     from rain.daemon.exposure import or_user_key
@@ -35,16 +36,27 @@ def token(which: str, secret_file: Path | None, url: bool) -> int:
     host, port = parse_address(
         which if cluster is None else cluster.http, LOOPBACK, DEFAULT_HTTP_PORT
     )
-    if secret is None and cluster is not None:
-        secret = read_secret(Path(cluster.secret_file)) if cluster.secret_file else None
-        if secret is None and not url:
-            raise StartError(f"the cluster at {cluster.address} has no secret: no token is needed")
-    elif secret is None:
+    if cluster is not None:
+        tls = Path(cluster.tls) if cluster.tls else None
+    is_encrypted = tls is not None and tls != options.NONE
+    if secret is None and cluster is not None and cluster.secret_file:
+        secret = read_secret(Path(cluster.secret_file))
+    if secret is None and tls is not None and is_encrypted:
+        from rain.tls.identity import Identity
+
+        secret = Identity.read(tls, Member.SERVER).secret
+    if secret is None and cluster is not None and not url:
+        raise StartError(f"the cluster at {cluster.address} has no secret: no token is needed")
+    if secret is None and cluster is None:
         secret = or_user_key(None, host)
         if secret is None:
-            raise StartError("which secret? give its file with --secret-file or RAIN_SECRET_FILE")
+            raise StartError(
+                "which secret? give its file with --secret-file or RAIN_SECRET_FILE, or the"
+                " certificate of the server with --tls or RAIN_TLS"
+            )
     if url:
-        click.echo(http_url(secret, spell_address(host.strip("[]"), port)))
+        scheme = "https" if is_encrypted else "http"
+        click.echo(http_url(secret, spell_address(host.strip("[]"), port), scheme))
     elif secret is not None:
         click.echo(secret.http_token(port))
     return 0

@@ -22,7 +22,7 @@ def check_exposure(host: str, secret: Secret | None, *, insecure: bool, risk: st
     """Refuses an address that other machines reach without a secret, unless the user insists."""
     if secret is None and not insecure and not is_loopback(host):
         raise StartError(
-            f"anyone who reaches {host} could {risk}: use --secret-file, or --insecure to"
+            f"anyone who reaches {host} could {risk}: use --tls or --secret-file, or --insecure to"
             " allow this"
         )
 

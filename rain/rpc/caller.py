@@ -9,6 +9,8 @@ and gives signs of life.
   thread that sends. So what it does to the stream are single steps: one call into C sends of a
   piece and notes how much. A signal handler may take the lock of its thread again, and then only
   says what is to be sent.
+* A pump of TLS belongs to one thread, and no step of it can be undone. So the thread of the
+  connection encrypts all that others say.
 * A server with a journal comes back when it has died. Then the thread of the connection looks for
   it and goes on over another socket: all calls that have not returned are made again, with the
   numbers that they had, and the server does none of them twice. Nobody who waits notices.
@@ -36,6 +38,8 @@ from rain.base.silence import BEAT, Silence
 from rain.rpc.framing import MESSAGE_LIMIT
 from rain.rpc.peer import Peer
 from rain.stream.errors import UnreachableError
+from rain.stream.sockets import Connected
+from rain.tls.encrypted import Encrypted
 
 _log = logging.getLogger("rain.client")
 
@@ -63,7 +67,7 @@ class _Piece:
     def left(self) -> int:
         return len(self._content) - sum(self._taken)
 
-    def push(self, connected: socket.socket) -> None:
+    def push(self, connected: Connected) -> None:
         """Sends what the socket takes at once."""
         taken = sum(self._taken)
         rest = memoryview(self._content)[taken:] if taken else self._content
@@ -76,7 +80,7 @@ class _Piece:
             self._taken.append(len(self._content) - taken)
 
 
-Redial = Callable[[], "socket.socket | None"]
+Redial = Callable[[], "Connected | None"]
 """Tries once to reach a server that is away: a socket on which the client is registered again.
 
 None if there is none yet; `ConnectionLostError` if there will be none.
@@ -86,7 +90,7 @@ None if there is none yet; `ConnectionLostError` if there will be none.
 class Caller:
     """One connection, for any thread. It ends with `close`, or when the other side ends it."""
 
-    def __init__(self, connected: socket.socket, silence_limit: float | None = None) -> None:
+    def __init__(self, connected: Connected, silence_limit: float | None = None) -> None:
         self._said: deque[bytes] = deque()
         self.peer = Peer(self._said.append, None, MESSAGE_LIMIT, flush=self._flush)
         self.cause: str | None = None  # why it ended, or is about to
@@ -101,6 +105,7 @@ class Caller:
         self._cut = ""  # why the connection was lost, until there is another one
         self._silence_limit = silence_limit
         self._socket = connected
+        self._is_encrypted = isinstance(connected, Encrypted)
         self._lock = threading.RLock()  # around sending
         self._busy = False  # somebody sends; in the same thread only a signal handler sees that
         self._sender = 0  # the thread that sends, or has sent last
@@ -143,6 +148,9 @@ class Caller:
     # Sending: in any thread.
 
     def _flush(self) -> None:
+        if self._is_encrypted:  # by the thread of the connection alone
+            self._wake()
+            return
         left = True
         try:
             left = self._send()
@@ -313,7 +321,7 @@ class Caller:
             pause = min(2 * pause, LONGEST_PAUSE)
         return False
 
-    def _has_sent_ahead(self, connected: socket.socket) -> bool:
+    def _has_sent_ahead(self, connected: Connected) -> bool:
         """Sends what goes ahead of the calls that are open, over connections of its own."""
         try:
             self.peer.send_ahead()
@@ -333,7 +341,7 @@ class Caller:
             if select.select([self._wake_reading], [], [], left)[0]:
                 self._wake_reading.recv(4096)
 
-    def _go_on(self, connected: socket.socket) -> None:
+    def _go_on(self, connected: Connected) -> None:
         """Makes all open calls again, in their order, and then what was made meanwhile."""
         with self._lock:
             self._socket.close()

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from rain.base.address import spell_address
 from rain.base.admission import Secret
@@ -44,6 +44,9 @@ from rain.rpc.client_fetch import Downloads
 from rain.rpc.client_registration import Way, connect_client
 from rain.rpc.client_submit import Sending
 from rain.rpc.codec.client_methods import A, method_of
+
+if TYPE_CHECKING:
+    from rain.tls.identity import Identity
 
 __all__ = [
     "ClientConnection",
@@ -87,13 +90,14 @@ class ClientConnection:
         why_lost: Callable[[], str] | None = None,
         away_limit: float = AWAY_LIMIT,
         *,
+        identity: Identity | None = None,
         is_patient: bool = False,
     ) -> None:
         self.address = spell_address(host, port)
-        way = Way(host, port, secret, version, connect_timeout, away_limit, is_patient)
+        way = Way(host, port, secret, version, connect_timeout, away_limit, identity, is_patient)
         # The cluster: which start of which server this is.
         self._calls, self.cluster, self.returns = connect_client(way, silence_limit, why_lost)
-        self._downloads = Downloads(self.address, secret)
+        self._downloads = Downloads(self.address, secret, identity)
         self._sending = Sending(self._calls, self._downloads.reader)
         self._latest: dict[SessionId, tuple[Submission, Asked[Any]]] = {}  # see `has_left`
         # At exit all callers are closed by themselves.

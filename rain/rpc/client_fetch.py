@@ -6,11 +6,11 @@ Everything here runs in the thread of the user who waits for it.
 from __future__ import annotations
 
 import os
-import socket
 import stat
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rain.base.address import Source
 from rain.base.admission import Secret
@@ -25,7 +25,10 @@ from rain.stream.memory import receive_bytes
 from rain.stream.protocol import SharedPlace
 from rain.stream.reading import StreamReader, Taker
 from rain.stream.room import memory_left
-from rain.stream.sockets import receive_file
+from rain.stream.sockets import Connected, receive_file
+
+if TYPE_CHECKING:
+    from rain.tls.identity import Identity
 
 FILE_FROM = 64 * 1024 * 1024
 MEMORY_SHARE = 4
@@ -55,7 +58,7 @@ class IntoMemory:
             os.close(descriptor)
         return True
 
-    def take(self, connected: socket.socket, length: int) -> None:
+    def take(self, connected: Connected, length: int) -> None:
         if length < FILE_FROM or length <= memory_left() // MEMORY_SHARE:
             self.data = receive_bytes(connected, length)
             return
@@ -81,7 +84,7 @@ class IntoFile:
             os.close(descriptor)
         return True
 
-    def take(self, connected: socket.socket, length: int) -> None:
+    def take(self, connected: Connected, length: int) -> None:
         with self._path.open("wb") as file:
             _fill(file.fileno(), connected, length)
 
@@ -89,12 +92,15 @@ class IntoFile:
 class Downloads:
     """Reads what a fetch has found, from the nearest place that gives it."""
 
-    def __init__(self, server_address: str, secret: Secret | None = None) -> None:
+    def __init__(
+        self, server_address: str, secret: Secret | None = None, identity: Identity | None = None
+    ) -> None:
         self.reader = StreamReader(
             server_address,
             machine=machine_id(),
             connect_timeout=CONNECT_TIMEOUT,
             secret=secret,
+            identity=identity,
         )
         self._out_of_reach: set[str] = set()
 
@@ -157,7 +163,7 @@ def _open_same(place: SharedPlace) -> int | None:
     return None
 
 
-def _fill(descriptor: int, connected: socket.socket, length: int) -> None:
+def _fill(descriptor: int, connected: Connected, length: int) -> None:
     if length:
         os.posix_fallocate(descriptor, 0, length)
     receive_file(connected, descriptor, length)

@@ -5,11 +5,11 @@ It comes here again when a server that comes back was away.
 
 from __future__ import annotations
 
-import socket
 import threading
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
@@ -23,6 +23,10 @@ from rain.rpc.dialing import NotLetInError, dial_in_thread, reaching
 from rain.rpc.interface import Fields, Interface
 from rain.rpc.peer import CallError, Peer, Remote
 from rain.stream.errors import UnreachableError
+from rain.stream.sockets import Connected
+
+if TYPE_CHECKING:
+    from rain.tls.identity import Identity
 
 _REGISTER = Interface.of(schema.server.ServerBootstrap).methods["registerClient"]
 
@@ -37,17 +41,20 @@ class Way:
     version: int  # of the protocol
     timeout: float  # seconds for one try
     away_limit: float  # seconds for a server that comes back
+    identity: Identity | None = None
     is_patient: bool = False  # the server is known to be there, or to come back
 
     @property
     def where(self) -> str:
         return spell_address(self.host, self.port)
 
-    def dial(self) -> socket.socket:
+    def dial(self) -> Connected:
         """A socket that is let in; it does not block."""
-        return dial_in_thread(self.host, self.port, self.timeout, Role.CLIENT, self.secret)
+        return dial_in_thread(
+            self.host, self.port, self.timeout, Role.CLIENT, self.secret, self.identity
+        )
 
-    def dial_first(self) -> socket.socket:
+    def dial_first(self) -> Connected:
         """The same, after several tries if it is patient."""
         due = time.monotonic() + self.away_limit
         pause = FIRST_PAUSE
@@ -127,9 +134,7 @@ def _read(outcome: Fields) -> Registered:
     return Registered(outcome["service"], outcome["key"], outcome["cluster"], outcome["token"])
 
 
-def _redial(
-    way: Way, before: Registered, take_key: Callable[[bytes], object]
-) -> socket.socket | None:
+def _redial(way: Way, before: Registered, take_key: Callable[[bytes], object]) -> Connected | None:
     """Tries once to go on with a server that was away (`rain.rpc.caller.Redial`)."""
     try:
         connected = way.dial()
@@ -168,7 +173,7 @@ def _why_not(outcome: Fields | CallError, before: Registered) -> str:
     return ""
 
 
-def _register_again(connected: socket.socket, way: Way, token: bytes) -> Fields | CallError:
+def _register_again(connected: Connected, way: Way, token: bytes) -> Fields | CallError:
     """Registers over a new socket, before the calls that were open are made again over it."""
     said: list[bytes] = []
     returned: list[Fields | CallError] = []

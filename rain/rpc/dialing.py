@@ -11,18 +11,27 @@ import socket
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from rain.base.address import spell_address
-from rain.base.admission import NoRoomError, NotAdmittedError, Role, Secret
+from rain.base.admission import Member, NeedsTlsError, NoRoomError, NotAdmittedError, Role, Secret
 from rain.base.errors import ProtocolError, StartError
 from rain.rpc.sockets import prepare
-from rain.stream.admission import introduce
+from rain.stream.admission import dial_tls, introduce
 from rain.stream.errors import UnreachableError
-from rain.stream.sockets import BrokenError, StalledError, limit_waiting
+from rain.stream.sockets import BrokenError, Connected, StalledError, limit_waiting
+from rain.tls.errors import NotTlsError, TlsError
+
+if TYPE_CHECKING:
+    from rain.tls.identity import Identity
 
 
 class NotLetInError(UnreachableError):
     """The other side does not let us in, or we do not trust it; the reason."""
+
+
+class NotTrustedError(NotLetInError):
+    """The same because of certificates."""
 
 
 @contextmanager
@@ -30,6 +39,10 @@ def reaching(where: str, who: str) -> Generator[None]:
     """Around the dialling of a server: `StartError` says in one line why it does not work."""
     try:
         yield
+    except NotTrustedError as error:
+        raise StartError(
+            f"the server at {where} and this {who} do not trust each other: {error}"
+        ) from None
     except NotLetInError as error:
         raise StartError(
             f"the server at {where} and this {who} do not trust each other: {error}; a cluster"
@@ -42,23 +55,30 @@ def reaching(where: str, who: str) -> Generator[None]:
 
 
 def dial_in_thread(
-    host: str, port: int, timeout: float, role: Role, secret: Secret | None = None
-) -> socket.socket:
-    """A socket that is let in at an address; it does not block afterwards.
+    host: str,
+    port: int,
+    timeout: float,
+    role: Role,
+    secret: Secret | None = None,
+    identity: Identity | None = None,
+) -> Connected:
+    """A connection that is let in at an address; it does not block afterwards.
 
     `UnreachableError` says where and why that did not work, `ProtocolError` that something else
     than one of us listens there.
     """
     with spelled(spell_address(host, port), timeout, secret):
         due = time.monotonic() + timeout
-        connected = _connect(host, port, timeout)
+        bare = _connect(host, port, timeout)
         try:
-            connected.setblocking(True)
-            limit_waiting(connected, max(due - time.monotonic(), 0.001))
+            bare.setblocking(True)
+            left = max(due - time.monotonic(), 0.001)
+            limit_waiting(bare, left)
+            connected = dial_tls(bare, identity, Member.SERVER, left)
             introduce(connected, secret, role)
-            prepare(connected)
+            prepare(bare)
         except BaseException:
-            connected.close()
+            bare.close()
             raise
         return connected
 
@@ -75,10 +95,16 @@ def spelled(where: str, timeout: float, secret: Secret | None) -> Generator[None
         raise UnreachableError(
             f"{where}: no answer within {timeout:g} seconds{_ANOTHER_PORT}"
         ) from None
+    except NeedsTlsError as error:
+        raise UnreachableError(f"{where}: {error}") from None
     except NotAdmittedError as error:
         raise NotLetInError(f"{error}{_advice(secret)}") from None
     except NoRoomError as error:
         raise UnreachableError(f"{where}: {error}") from None
+    except NotTlsError as error:  # or it has died in the middle
+        raise UnreachableError(f"{where}: {error.strerror}") from None
+    except TlsError as error:
+        raise NotTrustedError(f"{error.strerror}") from None
     except BrokenError as error:
         raise UnreachableError(f"{where}: {error}{_ANOTHER_PORT}") from None
     except ConnectionResetError as error:

@@ -31,6 +31,7 @@ from rain.rpc.trio_dialing import dial
 
 if TYPE_CHECKING:
     from rain.rpc.codec.printed import Watched
+    from rain.tls.identity import Identity
 
 CONNECT_TIMEOUT = 10.0
 
@@ -172,6 +173,7 @@ async def connect_governor(
     data_address: str,
     resources: Resources,
     secret: Secret | None = None,
+    identity: Identity | None = None,
     version: int = GOVERNOR_VERSION,
     timeout: float = CONNECT_TIMEOUT,
     silence_limit: float | None = SILENCE_LIMIT,
@@ -185,7 +187,7 @@ async def connect_governor(
     """
     where = spell_address(host, port)
     with reaching(where, "governor"):
-        connected = await dial(host, port, timeout, Role.GOVERNOR, secret)
+        connected = await dial(host, port, timeout, Role.GOVERNOR, secret, identity)
     link = Link(connected, None, MESSAGE_LIMIT)
     link.bear(Patience())
     nursery.start_soon(link.run)

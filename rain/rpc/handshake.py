@@ -1,4 +1,4 @@
-"""Driving the words of admission (rain/base/admission.py) over a socket, before anything else.
+"""Driving what comes before anything else over a socket: TLS, and the words of admission.
 
 The sockets do not block, and trio waits for them. `rain.stream.admission` does the same with
 sockets that block.
@@ -9,25 +9,78 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Generator
-from typing import TypeVar
+from contextlib import suppress
+from typing import TYPE_CHECKING, TypeVar
 
 import trio
 
 from rain.base import admission
-from rain.base.admission import NONCE, Admitted, Role, Secret, Step
+from rain.base.admission import NONCE, Admitted, Member, Role, Secret, Step
+from rain.base.errors import ProtocolError
+from rain.stream.sockets import Connected
+from rain.tls import handshake
+from rain.tls.encrypted import READ_SIZE, Encrypted
+from rain.tls.handshake import Shaking
+
+if TYPE_CHECKING:
+    from rain.tls.identity import Identity
+    from rain.tls.pump import Pump
 
 T = TypeVar("T")
 
 LIMIT = 10.0
 """Seconds that a peer has to be let in."""
 
+LINGER = 1.0
+"""Seconds that a peer is given to read why TLS fails: a reset would overtake it."""
 
-async def admit(accepted: socket.socket, secret: Secret | None, limit: float = LIMIT) -> Admitted:
+
+async def accept_tls(accepted: socket.socket, identity: Identity | None) -> Connected:
+    """The accepted connection, encrypted where there are certificates; `TlsError` if that fails.
+
+    The time is the caller's affair, as it is for `dial_tls`.
+    """
+    if identity is None:
+        return accepted
+    pump = identity.accepting()
+    return await _shake(accepted, pump, handshake.accept(pump))
+
+
+async def dial_tls(connected: socket.socket, identity: Identity | None) -> Connected:
+    """The same for a connection to a server."""
+    if identity is None:
+        return connected
+    pump = identity.dialling(Member.SERVER)
+    return await _shake(connected, pump, handshake.dial(pump))
+
+
+async def linger(connected: socket.socket) -> None:
+    """Lets a peer read why TLS fails."""
+    with suppress(OSError), trio.move_on_after(LINGER):
+        connected.shutdown(socket.SHUT_WR)
+        while await _receive_some(connected):
+            pass
+
+
+async def admit(accepted: Connected, secret: Secret | None, limit: float = LIMIT) -> Admitted:
     """Lets a peer in; `NotAdmittedError`, `ProtocolError`, OSError or trio.TooSlowError if not."""
+    member = accepted.member if isinstance(accepted, Encrypted) else None
     with trio.fail_after(limit):
-        return await _play(
-            admission.accept(_at(secret, accepted.getsockname()), os.urandom(NONCE)), accepted
+        admitted = await _play(
+            admission.accept(_at(secret, accepted.getsockname()), os.urandom(NONCE), member),
+            accepted,
         )
+    check_quiet(accepted)
+    return admitted
+
+
+def check_quiet(connected: Connected) -> None:
+    """Who was just let in, or lets in, says nothing more until it is told so.
+
+    What it said would wait in a pump, of which the socket does not tell.
+    """
+    if isinstance(connected, Encrypted) and connected.has_rest:
+        raise ProtocolError("it says more than it was asked before it was let in")
 
 
 async def turn_away(accepted: socket.socket, reason: str, limit: float) -> None:
@@ -37,18 +90,32 @@ async def turn_away(accepted: socket.socket, reason: str, limit: float) -> None:
         await _play(admission.turn_away(reason), accepted)
 
 
-async def introduce(connected: socket.socket, secret: Secret | None, role: Role) -> None:
+async def introduce(connected: Connected, secret: Secret | None, role: Role) -> None:
     """Asks to be let in; the same errors, and the time is the caller's affair."""
     await _play(
         admission.dial(_at(secret, connected.getpeername()), role, os.urandom(NONCE)), connected
     )
+    check_quiet(connected)
 
 
 def _at(secret: Secret | None, address: tuple[str, int]) -> Secret | None:
     return None if secret is None else secret.at(*address[:2])
 
 
-async def _play(side: Generator[Step, bytes, T], connected: socket.socket) -> T:
+async def _shake(connected: socket.socket, pump: Pump, shaking: Shaking) -> Encrypted:
+    try:
+        step = next(shaking)
+        while True:
+            if step is None:
+                step = shaking.send(await _receive_some(connected))
+            else:
+                await _send(connected, step)
+                step = shaking.send(b"")
+    except StopIteration:
+        return Encrypted(connected, pump)
+
+
+async def _play(side: Generator[Step, bytes, T], connected: Connected) -> T:
     try:
         step = next(side)
         while True:
@@ -62,7 +129,7 @@ async def _play(side: Generator[Step, bytes, T], connected: socket.socket) -> T:
         return result
 
 
-async def _send(connected: socket.socket, data: bytes) -> None:
+async def _send(connected: Connected, data: bytes) -> None:
     while data:
         try:
             data = data[connected.send(data) :]
@@ -70,16 +137,28 @@ async def _send(connected: socket.socket, data: bytes) -> None:
             await trio.lowlevel.wait_writable(connected)
 
 
-async def _receive(connected: socket.socket, count: int) -> bytes:
+async def _receive(connected: Connected, count: int) -> bytes:
     """Exactly this number of bytes, and none of those that follow."""
+    take = connected.take if isinstance(connected, Encrypted) else connected.recv
     received = b""
     while len(received) < count:
-        await trio.lowlevel.wait_readable(connected)
         try:
-            piece = connected.recv(count - len(received))
+            piece = take(count - len(received))
         except BlockingIOError:
+            await trio.lowlevel.wait_readable(connected)
             continue
         if not piece:
             raise ConnectionResetError(None, "it closed the connection before it was let in")
         received += piece
     return received
+
+
+async def _receive_some(connected: socket.socket) -> bytes:
+    while True:
+        await trio.lowlevel.wait_readable(connected)
+        try:
+            return connected.recv(READ_SIZE)
+        except BlockingIOError:
+            continue
+        except ConnectionResetError:  # it has closed, and not read all that we said
+            return b""

@@ -18,6 +18,7 @@ from rain.base.silence import BEAT, Silence
 from rain.base.sizes import spell_size
 from rain.rpc.offered import Offered
 from rain.rpc.peer import Peer
+from rain.stream.sockets import Connected
 
 READ_SIZE = 64 * 1024
 """More than that comes from the system page by page, each time anew."""
@@ -52,7 +53,7 @@ UNREGISTERED = Patience(makes_wait=True)
 class Link:
     """One connection. All of it belongs to the thread of trio."""
 
-    def __init__(self, connected: socket.socket, bootstrap: Offered | None, longest: int) -> None:
+    def __init__(self, connected: Connected, bootstrap: Offered | None, longest: int) -> None:
         self.peer = Peer(self._say, bootstrap, longest, self._say_later)
         self.cause: str | None = None  # why it ended, or is about to
         self.fault = ""  # what was wrong with what the other side said
@@ -234,7 +235,7 @@ class Link:
                 if not self._push():
                     self._full = trio.Event()
 
-    async def _writable(self, connected: socket.socket) -> bool:
+    async def _writable(self, connected: Connected) -> bool:
         """Waits for room in the socket; False when the other side has taken nothing for long."""
         while True:
             with trio.move_on_after(self._patience.seconds):

@@ -5,21 +5,30 @@ from __future__ import annotations
 import logging
 import socket
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import trio
 
 from rain.base.admission import NotAdmittedError, Role, Secret
 from rain.base.errors import ProtocolError
-from rain.rpc.handshake import admit
+from rain.rpc.handshake import accept_tls, admit, linger
 from rain.rpc.link import Link
 from rain.rpc.port import Port
 from rain.rpc.sockets import peer_host, prepare
 from rain.rpc.streams import end_streams
 from rain.stream.serving import StreamServer
+from rain.stream.sockets import Connected
+from rain.tls.errors import TlsError
+
+if TYPE_CHECKING:
+    from rain.tls.identity import Identity
 
 log = logging.getLogger(__name__)
 
-Greet = Callable[[socket.socket, str, Role, trio.Nursery], Link]
+MOST_NEW = 1024
+"""Connections that have not said who they are, at most: then the oldest of them is closed."""
+
+Greet = Callable[[Connected, str, Role, trio.Nursery], Link]
 """Makes the link of a peer that was let in from this host, in this role."""
 
 
@@ -35,6 +44,7 @@ class Listener:
         streams: StreamServer,
         first_word: float,
         secret: Secret | None = None,
+        identity: Identity | None = None,
     ) -> None:
         self._port = Port(host, port, self._welcome_soon)
         self.host = self._port.host
@@ -45,6 +55,7 @@ class Listener:
         self._streams = streams
         self._first_word = first_word
         self._secret = secret
+        self._identity = identity
         self._links: dict[Link, None] = {}
         self._quiet = trio.Event()  # no connection is left
         self._new: dict[trio.CancelScope, None] = {}  # of those that have not been let in yet
@@ -83,21 +94,22 @@ class Listener:
         try:
             accepted.setblocking(False)
             came_from = peer_host(accepted)
-            role = await self._let_in(accepted, came_from)
-            if role is None:
+            prepare(accepted)
+            let_in = await self._let_in(accepted, came_from)
+            if let_in is None:
                 accepted.close()
                 return
+            connected, role = let_in
             if role is Role.READER:
-                self._streams.take(accepted, admitted=True)
+                self._streams.take(connected, admitted=True)
                 return
-            prepare(accepted)
         except OSError:
             accepted.close()  # it has gone before it was greeted
             return
         except BaseException:
             accepted.close()
             raise
-        link = self._greet(accepted, came_from, role, self._nursery)
+        link = self._greet(connected, came_from, role, self._nursery)
         self._links[link] = None
         self.accepted += 1
         try:
@@ -106,17 +118,36 @@ class Listener:
             del self._links[link]
             self._quiet.set()
 
-    async def _let_in(self, accepted: socket.socket, came_from: str) -> Role | None:
-        """The role of a peer that may come in; None for one that may not."""
+    async def _let_in(
+        self, accepted: socket.socket, came_from: str
+    ) -> tuple[Connected, Role] | None:
+        """The connection and the role of a peer that may come in; None for one that may not."""
+        if len(self._new) >= MOST_NEW:
+            oldest = next(iter(self._new))
+            del self._new[oldest]
+            oldest.cancel()
         scope = trio.CancelScope()
         self._new[scope] = None
         try:
             with scope:
-                return (await admit(accepted, self._secret, self._first_word)).role
+                return await self._judge(accepted, came_from)
+        finally:
+            self._new.pop(scope, None)
+        return None
+
+    async def _judge(
+        self, accepted: socket.socket, came_from: str
+    ) -> tuple[Connected, Role] | None:
+        try:
+            with trio.fail_after(self._first_word):
+                connected = await accept_tls(accepted, self._identity)
+                admitted = await admit(connected, self._secret, self._first_word)
+                return connected, admitted.role
+        except TlsError as error:
+            log.warning("a peer from %s was not let in: %s", came_from, error.strerror)
+            await linger(accepted)
         except (NotAdmittedError, ProtocolError) as error:
             log.warning("a peer from %s was not let in: %s", came_from, error)
         except trio.TooSlowError:
             log.warning("a peer from %s did not say who it is in time", came_from)
-        finally:
-            del self._new[scope]
         return None

@@ -7,7 +7,7 @@ closed. Streams of data come to the same port and go their own way.
 from __future__ import annotations
 
 import logging
-import socket
+from typing import TYPE_CHECKING
 
 import trio
 from attrs import evolve
@@ -31,6 +31,10 @@ from rain.rpc.server_client import ServedClient
 from rain.rpc.server_governor import ServedGovernor
 from rain.rpc.streams import server_streams
 from rain.stream.protocol import NOBODY
+from rain.stream.sockets import Connected
+
+if TYPE_CHECKING:
+    from rain.tls.identity import Identity
 
 __all__ = ["Listener", "listen"]
 
@@ -50,6 +54,7 @@ def listen(
     handler: ServerHandler,
     *,
     secret: Secret | None = None,
+    identity: Identity | None = None,
     handshake_limit: float = HANDSHAKE_LIMIT,
     pending_limit: int = PENDING_LIMIT,
     machine: bytes = NOBODY,
@@ -62,12 +67,12 @@ def listen(
     for longer than `client_silence` is closed.
     """
 
-    def greet(connected: socket.socket, peer_host: str, role: Role, nursery: trio.Nursery) -> Link:
+    def greet(connected: Connected, peer_host: str, role: Role, nursery: trio.Nursery) -> Link:
         guest = Guest(peer_host, role, handler, pending_limit, client_silence, patience, nursery)
         return guest.greet(connected, handshake_limit)
 
-    streams = server_streams(nursery, handler, machine, secret)
-    return Listener(nursery, host, port, greet, streams, handshake_limit, secret)
+    streams = server_streams(nursery, handler, machine, secret, identity)
+    return Listener(nursery, host, port, greet, streams, handshake_limit, secret, identity)
 
 
 class Guest:
@@ -93,7 +98,7 @@ class Guest:
         self._role = ""
         self._link: Link
 
-    def greet(self, connected: socket.socket, limit: float) -> Link:
+    def greet(self, connected: Connected, limit: float) -> Link:
         """The link of this connection, which is closed unless it registers within the limit."""
         offered = offer(
             schema.server.ServerBootstrap,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import trio
 
 from rain.base.admission import Secret
@@ -14,6 +16,9 @@ from rain.stream.holder import Held, UnfinishedUpload
 from rain.stream.protocol import NOBODY
 from rain.stream.reading import StreamReader
 from rain.stream.serving import StreamServer
+
+if TYPE_CHECKING:
+    from rain.tls.identity import Identity
 
 
 class GovernorHolder:
@@ -61,9 +66,10 @@ class GovernorStreams:
         incarnation: GovernorId,
         machine: bytes = NOBODY,
         secret: Secret | None = None,
+        identity: Identity | None = None,
     ) -> None:
         holder = GovernorHolder(Background(nursery), source, incarnation)
-        self._streams = StreamServer(holder, machine=machine, secret=secret)
+        self._streams = StreamServer(holder, machine=machine, secret=secret, identity=identity)
         self._port = Port(host, port, self._streams.take)
         self.address = self._port.address
         nursery.start_soon(self._port.run)
@@ -79,10 +85,11 @@ def server_streams(
     handler: ServerHandler,
     machine: bytes = NOBODY,
     secret: Secret | None = None,
+    identity: Identity | None = None,
 ) -> StreamServer:
     """The streams of the server; what governors hold is passed on."""
     holder = ServerHolder(Background(nursery), handler)
-    return StreamServer(holder, StreamReader(secret=secret), machine=machine)
+    return StreamServer(holder, StreamReader(secret=secret, identity=identity), machine=machine)
 
 
 async def end_streams(streams: StreamServer) -> None:

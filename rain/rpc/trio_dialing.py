@@ -5,30 +5,40 @@ from __future__ import annotations
 import errno
 import os
 import socket
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import trio
 
 from rain.base.address import spell_address
 from rain.base.admission import Role, Secret
 from rain.rpc.dialing import refused, spelled
-from rain.rpc.handshake import introduce
+from rain.rpc.handshake import dial_tls, introduce
 from rain.rpc.sockets import prepare
 from rain.stream.errors import UnreachableError
+from rain.stream.sockets import Connected
+
+if TYPE_CHECKING:
+    from rain.tls.identity import Identity
 
 
 async def dial(
-    host: str, port: int, timeout: float, role: Role, secret: Secret | None = None
-) -> socket.socket:
+    host: str,
+    port: int,
+    timeout: float,
+    role: Role,
+    secret: Secret | None = None,
+    identity: Identity | None = None,
+) -> Connected:
     """A socket that is let in at an address, as `rain.rpc.dialing.dial_in_thread` gives one."""
     with spelled(spell_address(host, port), timeout, secret):
         with trio.move_on_after(timeout):
-            connected = await _connect(host, port)
+            bare = await _connect(host, port)
             try:
+                prepare(bare)
+                connected = await dial_tls(bare, identity)
                 await introduce(connected, secret, role)
-                prepare(connected)
             except BaseException:
-                connected.close()
+                bare.close()
                 raise
             return connected
         raise TimeoutError

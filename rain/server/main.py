@@ -12,9 +12,10 @@ from pathlib import Path
 import trio
 from structlog.typing import FilteringBoundLogger
 
-from rain.base.admission import http_url
+from rain.base.admission import Secret, http_url
 from rain.base.errors import StartError
 from rain.daemon import garbage, lifetime, logs, memory, program, sampling
+from rain.daemon.certificates import keep_looking
 from rain.daemon.folders import default_log_folder, make_folder
 from rain.daemon.work_folder import WorkFolder, remove_abandoned
 from rain.rpc.background import in_a_thread
@@ -86,17 +87,19 @@ async def _serve(
             settings.port,
             service.registration,
             secret=settings.secret,
+            identity=settings.identity,
             machine=machine_id(),
             client_silence=settings.client_silence,
         )
         stack.callback(listener.close)
         nursery.start_soon(service.turns.run)
-        if settings.work_folder is None and journal is None:
-            nursery.start_soon(in_a_thread, partial(remove_abandoned, log))
+        _keep_house(nursery, settings, log)
         http = None
         if settings.http is not None and history is not None and settings.on_demand:
             service.links.on_demand = DashboardOnDemand(
-                Place(settings.http, history, settings.secret, _own_names(settings.http.names)),
+                Place(
+                    settings.http, history, _http_secret(settings), _own_names(settings.http.names)
+                ),
                 nursery,
                 state,
                 service.links.live,
@@ -109,14 +112,20 @@ async def _serve(
             from rain.server.http.listener import serve_http  # noqa: PLC0415
             from rain.server.http.site import Site  # noqa: PLC0415
 
-            site = Site.of(state, reader, clock.now, log, settings.secret, service.links.live)
+            site = Site.of(
+                state, reader, clock.now, log, _http_secret(settings), service.links.live
+            )
             site.names = _own_names(settings.http.names)
             http = await stack.enter_async_context(serve_http(settings.http, site.answer, log))
             service.links.serves_http(http)
         settings.readiness.announce(f"{listener.address} {http}" if http else listener.address)
         log.info("server ready", address=listener.address, scheduler=settings.scheduler)
         if http is not None:
-            log.info("the dashboard can be opened", url=http_url(settings.secret, http))
+            if settings.identity is None:
+                url = http_url(settings.secret, http)
+            else:
+                url = f"https://{http}/"  # 'rain token' tells the password
+            log.info("the dashboard can be opened", url=url)
         cause = await lifetime.end(settings.parent_fd, _asked_by_a_client(service))
         log.info("server stops", cause=cause)
         reason = f"the server stops: {cause}"
@@ -126,6 +135,14 @@ async def _serve(
         await listener.drain(reason)
         nursery.cancel_scope.cancel()
     return 0
+
+
+def _keep_house(nursery: trio.Nursery, settings: ServerSettings, log: FilteringBoundLogger) -> None:
+    """Starts what has nothing to do with tasks."""
+    if settings.work_folder is None and settings.journal is None:
+        nursery.start_soon(in_a_thread, partial(remove_abandoned, log))
+    if settings.identity is not None:
+        nursery.start_soon(keep_looking, settings.identity, log)
 
 
 def _make_service(
@@ -156,6 +173,13 @@ def _make_service(
         stack.callback(writer.close)
     stack.callback(uploads.close)
     return Service(make_scheduler, state, clock, log, uploads, recorder, writer)
+
+
+def _http_secret(settings: ServerSettings) -> Secret | None:
+    """The secret from which the password of HTTP is made."""
+    if settings.secret is None and settings.identity is not None:
+        return settings.identity.secret
+    return settings.secret
 
 
 def _own_names(more: tuple[str, ...]) -> frozenset[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attrs import Factory, frozen
 
@@ -11,6 +12,9 @@ from rain.daemon.readiness import Readiness
 from rain.scheduler import DEFAULT
 from rain.server.history.retention import Keep
 from rain.server.state import ReactorSettings
+
+if TYPE_CHECKING:
+    from rain.tls.identity import Identity
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 7210
@@ -24,6 +28,7 @@ class HttpSettings:
     host: str = DEFAULT_HOST
     port: int = DEFAULT_HTTP_PORT
     names: tuple[str, ...] = ()  # of this machine, besides its own
+    identity: Identity | None = None  # for HTTPS
 
 
 @frozen
@@ -33,6 +38,7 @@ class ServerSettings:
     host: str = DEFAULT_HOST
     port: int = DEFAULT_PORT
     secret: Secret | None = None
+    identity: Identity | None = None  # None: nothing is encrypted
     scheduler: str = DEFAULT
     log_folder: Path | None = None
     log_level: str = "info"

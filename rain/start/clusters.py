@@ -45,6 +45,7 @@ class Cluster:
     members: tuple[Member, ...]  # the server first
     access: RemoteAccess
     secret_file: str = ""  # "" for a cluster without a secret
+    tls: str = ""  # the folder of its certificates; "" for one that encrypts nothing
 
     def here(self) -> list[Member]:
         """The members on this machine."""
@@ -78,6 +79,7 @@ def spell_cluster(cluster: Cluster) -> str:
         "address": cluster.address,
         "http": cluster.http,
         "secret_file": cluster.secret_file,
+        "tls": cluster.tls,
         "members": [
             {
                 "name": member.name,
@@ -117,6 +119,7 @@ def parse_cluster(text: str, where: Path) -> Cluster:
                 tuple(remote["ssh"]), Path(remote["folder"]), remote["init"], tuple(remote["rain"])
             ),
             content["secret_file"],
+            content.get("tls", ""),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise StartError(f"{where} does not describe a cluster: {error}") from error

@@ -14,6 +14,14 @@ import click
 
 from rain.base.errors import StartError
 
+TLS = click.option(
+    "--tls",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    envvar="RAIN_TLS",
+    help="The certificate of a client, or a folder of 'rain keys', if the server encrypts and 'rain"
+    " start' has not started it here.  [env: RAIN_TLS]",
+)
 GRACE = click.option(
     "--grace",
     type=click.FloatRange(min=0.0),
@@ -81,7 +89,19 @@ GRACE = click.option(
     help="The secret of the cluster.  [env: RAIN_SECRET_FILE; default: a new one in the log folder"
     " if other machines reach the cluster, or else the key of this user]",
 )
-@click.option("--insecure", is_flag=True, help="Use no secret, even if others reach the cluster.")
+@click.option(
+    "--tls",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    envvar="RAIN_TLS",
+    help="Encrypt all links with the certificates in this folder of 'rain keys'; governors on other"
+    " hosts are handed theirs.  [env: RAIN_TLS]",
+)
+@click.option(
+    "--insecure",
+    is_flag=True,
+    help="Use no secret and no encryption, even if others reach the cluster.",
+)
 @click.option(
     "--runprefix", default="", metavar="COMMAND", help="Put this before the command of each daemon."
 )
@@ -134,6 +154,7 @@ def start(
     governor_config: Path | None,
     cache_limit: str | None,
     secret_file: Path | None,
+    tls: Path | None,
     insecure: bool,
     runprefix: str,
     logdir: Path | None,
@@ -157,7 +178,7 @@ def start(
     from rain.start.asked import asked_governors
     from rain.start.clusters import user_index
     from rain.start.interrupts import InterruptedStartError
-    from rain.start.plan import DEFAULT_PORT, Settings, run_rain
+    from rain.start.plan import DEFAULT_PORT, NONE, Settings, run_rain
     from rain.start.remote import RemoteAccess
     from rain.start.start import start_cluster
 
@@ -193,6 +214,7 @@ def start(
         run_prefix=_words(runprefix, "--runprefix"),
         reserve_cpu=reserve_cpu,
         secret_file=secret_file,
+        tls=tls if tls is None or tls == NONE else tls.absolute(),
         insecure=insecure,
     )
     way = _words(ssh, "--ssh")
@@ -212,10 +234,13 @@ def start(
     click.echo(f"  server  {cluster.address}")
     secret = read_secret(Path(cluster.secret_file)) if cluster.secret_file else None
     if cluster.http:
-        click.echo(f"  http    {http_url(secret, cluster.http)}")
+        url = f"https://{cluster.http}/" if cluster.tls else http_url(secret, cluster.http)
+        click.echo(f"  http    {url}")
     click.echo(f"  logs    {cluster.log_folder}")
     if secret is not None and not secret.of_user:
         click.echo(f"  secret  export RAIN_SECRET_FILE={shlex.quote(cluster.secret_file)}")
+    if cluster.tls:
+        click.echo(f"  tls     export RAIN_TLS={shlex.quote(cluster.tls)}")
     click.echo(f"  stop    rain stop {shlex.quote(str(cluster.log_folder))}")
     if started.unlisted:
         click.echo(f"'rain stop' does not list it, because {started.unlisted}", err=True)
@@ -312,9 +337,17 @@ def _words(text: str, option: str) -> tuple[str, ...]:
     help="The secret of the cluster, if 'rain start' has not started it here."
     "  [env: RAIN_SECRET_FILE]",
 )
+@TLS
 @click.option("--insecure", is_flag=True, help="The server was started with --insecure.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def status(which: str, http: str, secret_file: Path | None, insecure: bool, as_json: bool) -> int:
+def status(
+    which: str,
+    http: str,
+    secret_file: Path | None,
+    tls: Path | None,
+    insecure: bool,
+    as_json: bool,
+) -> int:
     """Show the governors and sessions of a server.
 
     Without an address, of the cluster that 'rain start' has started here, or of the usual port.
@@ -323,8 +356,8 @@ def status(which: str, http: str, secret_file: Path | None, insecure: bool, as_j
     from rain.start.reaching import reach
     from rain.start.status import ask
 
-    reached = reach(user_index(), which, http, secret_file, insecure=insecure)
-    found = ask(reached.address, reached.http, reached.secret)
+    reached = reach(user_index(), which, http, secret_file, tls, insecure=insecure)
+    found = ask(reached.address, reached.http, reached.secret, reached.identity)
     if as_json:
         click.echo(found.as_json())
         return 0
@@ -357,9 +390,16 @@ def status(which: str, http: str, secret_file: Path | None, insecure: bool, as_j
     help="The secret of the cluster, if 'rain start' has not started it here."
     "  [env: RAIN_SECRET_FILE]",
 )
+@TLS
 @click.option("--insecure", is_flag=True, help="The server was started with --insecure.")
 def logs(
-    task: str, which: str, follow: bool, http: str, secret_file: Path | None, insecure: bool
+    task: str,
+    which: str,
+    follow: bool,
+    http: str,
+    secret_file: Path | None,
+    tls: Path | None,
+    insecure: bool,
 ) -> int:
     """Print what a task has printed, or has printed so far.
 
@@ -375,7 +415,7 @@ def logs(
         click.echo(text, nl=False, err=errors)
 
     task_id = parse_task(task)
-    reached = reach(user_index(), which, http, secret_file, insecure=insecure)
+    reached = reach(user_index(), which, http, secret_file, tls, insecure=insecure)
     show_logs(reached, task_id, write, follow=follow)
     return 0
 
@@ -391,10 +431,16 @@ def logs(
     help="The secret of the cluster, if 'rain start' has not started it here."
     "  [env: RAIN_SECRET_FILE]",
 )
+@TLS
 @click.option("--insecure", is_flag=True, help="The server was started with --insecure.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def sessions(
-    which: str, remove: str, secret_file: Path | None, insecure: bool, as_json: bool
+    which: str,
+    remove: str,
+    secret_file: Path | None,
+    tls: Path | None,
+    insecure: bool,
+    as_json: bool,
 ) -> int:
     """List the durable sessions of a server, or remove one.
 
@@ -405,7 +451,7 @@ def sessions(
     from rain.start.clusters import user_index
     from rain.start.reaching import reach
 
-    reached = reach(user_index(), which, "", secret_file, insecure=insecure)
-    found = durable.ask_sessions(reached.address, reached.secret, remove)
+    reached = reach(user_index(), which, "", secret_file, tls, insecure=insecure)
+    found = durable.ask_sessions(reached, remove)
     click.echo(durable.as_json(found) if as_json else durable.as_text(found))
     return 0

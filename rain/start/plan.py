@@ -15,6 +15,7 @@ from rain.start.governors import Governors, LocalGovernors
 DEFAULT_PORT = 7210
 DEFAULT_HTTP_PORT = 7222
 LOOPBACK = "127.0.0.1"
+NONE = Path("none")
 ALL_BUT_ONE = "--cpus=-1"
 TEMPLATE = "governors"
 
@@ -37,6 +38,7 @@ class Settings:
     run_prefix: tuple[str, ...] = ()
     reserve_cpu: bool = False
     secret_file: Path | None = None
+    tls: Path | None = None  # the folder of `rain keys`, or "none"
     insecure: bool = False
 
 
@@ -170,6 +172,8 @@ def _daemon(
         arguments += ["--insecure"]
     elif settings.secret_file is not None and not host:  # else it goes through the ssh session
         arguments += ["--secret-file", str(settings.secret_file)]
+    if settings.tls is not None and (not host or settings.tls == NONE):
+        arguments += ["--tls", str(settings.tls)]
     return Daemon(
         name,
         (*settings.run_prefix, *settings.rain),
@@ -187,8 +191,15 @@ def seen_from_governors(listening: str, own_host: str) -> str:
     return spell_address(own_host, port) if is_unspecified(host) else listening
 
 
+def is_encrypted(settings: Settings) -> bool:
+    """Whether the links of the cluster are encrypted."""
+    return not settings.insecure and settings.tls is not None and settings.tls != NONE
+
+
 def needs_secret(settings: Settings) -> bool:
-    """Whether other machines can reach any port of the cluster."""
+    """Whether other machines can reach any port of the cluster, and nothing is encrypted."""
+    if is_encrypted(settings):
+        return False
     if not isinstance(settings.governors, LocalGovernors):
         return True
     hosts = [settings.listen_host or LOOPBACK]

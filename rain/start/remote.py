@@ -21,6 +21,7 @@ from rain.start.processes import ProcessMark, parse_mark, spell_mark
 
 READY_FD = 3
 SECRET_FD = 5
+TLS_FD = 6
 KEEP = b"keep\n"
 _END = "RAIN_SECRET_END"
 TAIL_LINES = 15
@@ -35,6 +36,7 @@ class RemoteAccess:
     init: str = ""  # shell commands to run first
     rain: tuple[str, ...] = ()
     secret: str = field(default="", repr=False)  # of the cluster, for governors that start there
+    certificate: str = field(default="", repr=False)  # the same, with its key
 
     def command(self, host: str) -> tuple[str, ...]:
         """The command of a shell on that host that reads its standard input."""
@@ -122,6 +124,9 @@ def start_script(daemon: Daemon, access: RemoteAccess, server_boot: str, grace: 
         # Part of this script and not of a command line, which all users could read.
         secret = f"--secret-fd {SECRET_FD} {SECRET_FD}<<'{_END}'"
         handed = f"{access.secret}\n{_END}\n"
+    if access.certificate:
+        secret += f" --tls-fd {TLS_FD} {TLS_FD}<<'{_END}'"
+        handed += f"{access.certificate}\n{_END}\n"
     steps = "\n".join(
         (*_arrive(access), *(_make_folder(path) for path in folders), _make_log(daemon))
     )

@@ -9,18 +9,20 @@ from datetime import datetime
 from attrs import asdict
 
 from rain.base.address import split_address
-from rain.base.admission import Secret
 from rain.base.errors import ConnectionLostError, RefusedError, StartError
 from rain.base.requests import DurableSessions, RemoveDurable
 from rain.base.wire import DurableReport
 from rain.rpc.client_endpoint import ClientConnection
+from rain.start.reaching import Reached
 
 
-def ask_sessions(address: str, secret: Secret | None, remove: str = "") -> Sequence[DurableReport]:
+def ask_sessions(reached: Reached, remove: str = "") -> Sequence[DurableReport]:
     """Removes a durable session, if one is named; then those that are there."""
-    host, port = split_address(address)
+    host, port = split_address(reached.address)
     try:
-        connection = ClientConnection(host, port, secret=secret, away_limit=0)
+        connection = ClientConnection(
+            host, port, secret=reached.secret, away_limit=0, identity=reached.identity
+        )
         try:
             if remove:
                 connection.ask(RemoveDurable(remove))
@@ -28,7 +30,7 @@ def ask_sessions(address: str, secret: Secret | None, remove: str = "") -> Seque
         finally:
             connection.close()
     except (ConnectionLostError, RefusedError) as error:
-        raise StartError(f"the server at {address}: {error}") from error
+        raise StartError(f"the server at {reached.address}: {error}") from error
 
 
 def as_json(reports: Sequence[DurableReport]) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from attrs import evolve, frozen
 
+from rain.base import admission
 from rain.base.errors import StartError
 from rain.common.secret_file import make_secret_file, read_secret
 from rain.daemon.folders import make_folder
@@ -21,6 +22,7 @@ from rain.start.launch import Launch
 from rain.start.plan import (
     LOOPBACK,
     Settings,
+    is_encrypted,
     needs_secret,
     plan_governors,
     plan_server,
@@ -28,6 +30,7 @@ from rain.start.plan import (
     seen_from_governors,
 )
 from rain.start.remote import RemoteAccess
+from rain.tls.identity import Identity
 
 
 @frozen
@@ -44,7 +47,7 @@ def start_cluster(
     """Starts all daemons, or ends all of them and raises StartError."""
     settings = evolve(settings, log_folder=_prepare_log_folder(settings.log_folder))
     settings, secret = _with_secret(settings)
-    handing = evolve(access, secret=secret)
+    handing = evolve(access, secret=secret, certificate=_for_governors(settings))
     with interrupts() as signals, Launch(signals, timeout) as launch:
         server = launch.local(plan_server(settings))
         planned = plan_template(settings)
@@ -70,6 +73,7 @@ def start_cluster(
             tuple(_member(child) for child in (server, *governors)),
             access,
             "" if settings.secret_file is None else str(settings.secret_file),
+            str(settings.tls) if is_encrypted(settings) else "",
         )
         write_cluster(cluster)
         launch.settle()
@@ -86,11 +90,22 @@ def _with_secret(settings: Settings) -> tuple[Settings, str]:
         return evolve(settings, secret_file=None), ""
     if settings.secret_file is not None:
         return settings, read_secret(settings.secret_file).key.decode("utf-8")
+    if is_encrypted(settings):
+        return settings, ""
     if not needs_secret(settings):
         key, path = user_key()
         return evolve(settings, secret_file=path), key.key.decode("utf-8")
     path = settings.log_folder / "secret"
     return evolve(settings, secret_file=path), make_secret_file(path).key.decode("utf-8")
+
+
+def _for_governors(settings: Settings) -> str:
+    """What governors on other hosts are given to be let in."""
+    if settings.tls is None or not is_encrypted(settings):
+        return ""
+    Identity.read(settings.tls, admission.Member.SERVER)
+    ours = Identity.read(settings.tls, admission.Member.GOVERNOR)
+    return ours.path.read_text()
 
 
 def _prepare_log_folder(folder: Path) -> Path:

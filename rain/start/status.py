@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any, cast
 
 from attrs import asdict, evolve, frozen
@@ -16,6 +16,7 @@ from rain.base.requests import ServerInfo
 from rain.base.resources import CPUS
 from rain.base.wire import GovernorReport
 from rain.rpc.client_endpoint import ClientConnection
+from rain.tls.identity import Identity
 
 _HTTP_SECONDS = 10.0
 
@@ -65,20 +66,23 @@ class ClusterStatus:
         return json.dumps(shown, indent=2)
 
 
-def ask(address: str, http: str, secret: Secret | None = None) -> ClusterStatus:
+def ask(
+    address: str, http: str, secret: Secret | None = None, identity: Identity | None = None
+) -> ClusterStatus:
     """Asks a server, and its HTTP side if it is known."""
-    governors = read_governors(_server_info(address, secret))
+    governors = read_governors(_server_info(address, secret, identity))
     if not http:
         return ClusterStatus(
             address, governors, None, "the HTTP address of the server is not known: use --http"
         )
     try:
-        status = ask_http(http, secret)
+        status = ask_http(http, secret, identity=identity)
         sessions = read_sessions(status)
         governors = with_troubles(governors, status)
     except StartError as error:
         return ClusterStatus(address, governors, None, str(error))
-    return ClusterStatus(address, governors, sessions, dashboard=http_url(secret, http))
+    dashboard = http_url(secret, http) if identity is None else f"https://{http}/"
+    return ClusterStatus(address, governors, sessions, dashboard=dashboard)
 
 
 def read_governors(reports: Sequence[GovernorReport]) -> tuple[GovernorLine, ...]:
@@ -149,9 +153,17 @@ def read_sessions(status: Mapping[str, Any]) -> tuple[SessionLine, ...]:
         raise StartError(f"the server's /status is not understood: {error!r}") from error
 
 
-def _server_info(address: str, secret: Secret | None) -> Sequence[GovernorReport]:
+def _connection(host: str, port: int, identity: Identity | None) -> HTTPConnection:
+    if identity is None:
+        return HTTPConnection(host, port, timeout=_HTTP_SECONDS)
+    return HTTPSConnection(host, port, timeout=_HTTP_SECONDS, context=identity.for_asking_http)
+
+
+def _server_info(
+    address: str, secret: Secret | None, identity: Identity | None
+) -> Sequence[GovernorReport]:
     host, port = split_address(address)
-    connection = ClientConnection(host, port, secret=secret)
+    connection = ClientConnection(host, port, secret=secret, identity=identity)
     try:
         return connection.ask(ServerInfo())
     except (ConnectionLostError, RefusedError) as error:
@@ -161,27 +173,31 @@ def _server_info(address: str, secret: Secret | None) -> Sequence[GovernorReport
 
 
 def ask_http(
-    address: str, secret: Secret | None = None, path: str = "/status"
+    address: str,
+    secret: Secret | None = None,
+    path: str = "/status",
+    identity: Identity | None = None,
 ) -> Mapping[str, Any]:
     """Returns what the HTTP side of a server answers at a path."""
     host, port = split_address(address)
-    connection = HTTPConnection(host, port, timeout=_HTTP_SECONDS)
+    connection = _connection(host, port, identity)
+    url = f"{'http' if identity is None else 'https'}://{address}{path}"
+    headers: dict[str, str] = {}
+    if identity is None and secret is not None:  # else our certificate is enough
+        headers["authorization"] = f"Bearer {secret.http_token(port)}"
     try:
-        headers = {} if secret is None else {"authorization": f"Bearer {secret.http_token(port)}"}
         connection.request("GET", path, headers=headers)
         answer = connection.getresponse()
         body = answer.read()
         if answer.status != 200:
-            raise StartError(f"http://{address}{path} answers {answer.status} {answer.reason}")
+            raise StartError(f"{url} answers {answer.status} {answer.reason}")
         content: object = json.loads(body)
     except OSError as error:
-        raise StartError(
-            f"http://{address}{path} cannot be reached: {error.strerror or error}"
-        ) from error
+        raise StartError(f"{url} cannot be reached: {error.strerror or error}") from error
     except (HTTPException, ValueError) as error:
-        raise StartError(f"http://{address}{path} is not understood: {error!r}") from error
+        raise StartError(f"{url} is not understood: {error!r}") from error
     finally:
         connection.close()
     if not isinstance(content, dict):
-        raise StartError(f"http://{address}{path} is not understood: it is not an object")
+        raise StartError(f"{url} is not understood: it is not an object")
     return cast("dict[str, Any]", content)

@@ -54,7 +54,7 @@ def parse_task(text: str) -> TaskId:
 def show_logs(reached: Reached, task: TaskId, write: Write, *, follow: bool) -> None:
     """Writes what a task has printed; `follow` goes on until it has ended."""
     host, port = split_address(reached.address)
-    connection = ClientConnection(host, port, secret=reached.secret)
+    connection = ClientConnection(host, port, secret=reached.secret, identity=reached.identity)
     try:
         try:
             connection.ask(JoinSession(session_of(task), "", numbers=False))
@@ -103,7 +103,12 @@ def logs_in_event_log(reached: Reached, task: TaskId, error: RainError) -> str:
         raise StartError(f"{_said(error)}; with --http ADDRESS its event log is asked")
     session, number = unpack(task)
     try:
-        told = ask_http(reached.http, reached.secret, f"/api/task?session={session}&task={number}")
+        told = ask_http(
+            reached.http,
+            reached.secret,
+            f"/api/task?session={session}&task={number}",
+            reached.identity,
+        )
     except StartError as unknown:
         raise StartError(f"{_said(error)}, and its event log does not help: {unknown}") from None
     return read_logs(told, task)

@@ -1,26 +1,65 @@
-"""The admission handshake (rain/base/admission.py) over a blocking socket."""
+"""What comes before anything else over a blocking socket: TLS, and the words of admission."""
 
 from __future__ import annotations
 
 import os
 import socket
+import time
 from collections.abc import Generator
-from typing import TypeVar
+from contextlib import suppress
+from typing import TYPE_CHECKING, TypeVar
 
 from rain.base import admission
-from rain.base.admission import NONCE, Role, Secret, Step
+from rain.base.admission import NONCE, Member, Role, Secret, Step
 from rain.stream import sockets
-from rain.stream.sockets import BrokenError
+from rain.stream.sockets import BrokenError, Connected, StalledError
+from rain.tls import handshake
+from rain.tls.encrypted import READ_SIZE, Encrypted
+from rain.tls.errors import TlsError
+from rain.tls.handshake import Shaking
+
+if TYPE_CHECKING:
+    from rain.tls.identity import Identity
+    from rain.tls.pump import Pump
 
 T = TypeVar("T")
 
 
-def admit(accepted: socket.socket, secret: Secret | None) -> None:
+LINGER = 1.0
+"""Seconds that a peer is given to read why TLS fails: a reset would overtake it."""
+
+
+def accept_tls(
+    accepted: socket.socket, identity: Identity | None, seconds: float = sockets.STALL_LIMIT
+) -> Connected:
+    """The accepted connection, encrypted where there are certificates; `TlsError` if that fails.
+
+    All of it has to be done within so many seconds.
+    """
+    if identity is None:
+        return accepted
+    pump = identity.accepting()
+    return _shake(accepted, pump, handshake.accept(pump), seconds)
+
+
+def dial_tls(
+    connected: socket.socket, identity: Identity | None, member: Member, seconds: float
+) -> Connected:
+    """The same for a connection to this member."""
+    if identity is None:
+        return connected
+    pump = identity.dialling(member)
+    return _shake(connected, pump, handshake.dial(pump), seconds)
+
+
+def admit(accepted: Connected, secret: Secret | None) -> None:
     """Admits a reader, or raises `NotAdmittedError`, `ProtocolError` or `BrokenError`."""
-    _play(admission.accept(_at(secret, accepted.getsockname()), os.urandom(NONCE)), accepted)
+    member = accepted.member if isinstance(accepted, Encrypted) else None
+    side = admission.accept(_at(secret, accepted.getsockname()), os.urandom(NONCE), member)
+    _play(side, accepted)
 
 
-def introduce(connected: socket.socket, secret: Secret | None, role: Role = Role.READER) -> None:
+def introduce(connected: Connected, secret: Secret | None, role: Role = Role.READER) -> None:
     """Asks for admission; raises the same errors."""
     _play(admission.dial(_at(secret, connected.getpeername()), role, os.urandom(NONCE)), connected)
 
@@ -29,7 +68,46 @@ def _at(secret: Secret | None, address: tuple[str, int]) -> Secret | None:
     return None if secret is None else secret.at(*address[:2])
 
 
-def _play(side: Generator[Step, bytes, T], connected: socket.socket) -> None:
+def _shake(connected: socket.socket, pump: Pump, shaking: Shaking, seconds: float) -> Encrypted:
+    due = time.monotonic() + seconds
+    try:
+        step = next(shaking)
+        while True:
+            if step is None:
+                step = shaking.send(_receive_some(connected))
+            else:
+                sockets.send(connected, step)
+                step = shaking.send(b"")
+            if time.monotonic() > due:
+                raise StalledError("the other side takes too long for the TLS handshake")
+    except StopIteration:
+        encrypted = Encrypted(connected, pump)
+        encrypted.limit = seconds
+        return encrypted
+    except TlsError:
+        _linger(connected)
+        raise
+
+
+def _receive_some(connected: socket.socket) -> bytes:
+    try:
+        return connected.recv(READ_SIZE)
+    except ConnectionResetError:  # it has closed, and not read all that we said
+        return b""
+    except OSError as error:
+        raise sockets.broken(error) from None
+
+
+def _linger(connected: socket.socket) -> None:
+    due = time.monotonic() + LINGER
+    with suppress(OSError):
+        sockets.limit_waiting(connected, LINGER)
+        connected.shutdown(socket.SHUT_WR)
+        while time.monotonic() < due and connected.recv(READ_SIZE):
+            pass
+
+
+def _play(side: Generator[Step, bytes, T], connected: Connected) -> None:
     try:
         step = next(side)
         while True:

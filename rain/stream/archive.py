@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import os
 import shutil
-import socket
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Any, BinaryIO
 from attrs import define, frozen
 
 from rain.base.errors import RainError
-from rain.stream.sockets import BUFFER, BrokenError, receive_into, send, send_file
+from rain.stream.sockets import BUFFER, BrokenError, Connected, receive_into, send, send_file
 from rain.stream.unpacking import extract
 
 _FOLDER_MODE = 0o755
@@ -66,7 +65,7 @@ class Archive:
         length = -(-end // tarfile.RECORDSIZE) * tarfile.RECORDSIZE
         return Archive(length, parts)
 
-    def send(self, connected: socket.socket) -> None:
+    def send(self, connected: Connected) -> None:
         """Sends the archive; raises `ChangedError` if the folder has changed."""
         sent = 0
         for part in self._parts:
@@ -121,7 +120,7 @@ def _entry(name: str, path: Path) -> tarfile.TarInfo:
     return info
 
 
-def _send_part(connected: socket.socket, path: Path, size: int) -> None:
+def _send_part(connected: Connected, path: Path, size: int) -> None:
     with path.open("rb") as file:
         if os.fstat(file.fileno()).st_size < size:
             raise ChangedError(f"{path} has become shorter")
@@ -138,7 +137,7 @@ def _write_part(file: BinaryIO, path: Path, size: int) -> None:
 class _Arriving(io.RawIOBase):
     """The next `length` bytes of a socket as a file that can be read once."""
 
-    def __init__(self, connected: socket.socket, length: int) -> None:
+    def __init__(self, connected: Connected, length: int) -> None:
         super().__init__()
         self._socket = connected
         self.left = length
@@ -156,7 +155,7 @@ class _Arriving(io.RawIOBase):
         return count
 
 
-def receive_folder(connected: socket.socket, target: Path, length: int) -> None:
+def receive_folder(connected: Connected, target: Path, length: int) -> None:
     """Unpacks an archive of this length while it arrives; tarfile.TarError if it is not valid."""
     arriving = _Arriving(connected, length)
     with io.BufferedReader(arriving, BUFFER) as buffered:

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-import socket
 import threading
 from typing import Final, Self
 
-from rain.stream.sockets import BrokenError, receive_into
+from rain.stream.sockets import BrokenError, Connected, receive_into
 
 AHEAD_FROM = 32 * 1024 * 1024
 """From this length on, bytes are a separate mapping and worth a second thread."""
@@ -41,7 +40,7 @@ _madvise = ctypes.CDLL(None).madvise
 _madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
 
-def receive_bytes(connected: socket.socket, length: int) -> bytes:
+def receive_bytes(connected: Connected, length: int) -> bytes:
     """Receives `length` bytes; raises `BrokenError` if the stream ends before."""
     if not length:
         return b""  # a shared singleton, which must not be filled

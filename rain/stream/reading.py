@@ -10,15 +10,15 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from rain.base.address import Source, split_address
-from rain.base.admission import NoRoomError, NotAdmittedError, Secret
+from rain.base.admission import Member, NoRoomError, NotAdmittedError, Secret
 from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import ObjectId, spell
 from rain.base.wire import SERVER
 from rain.stream import sockets
-from rain.stream.admission import introduce
+from rain.stream.admission import dial_tls, introduce
 from rain.stream.errors import NotHereError, StoppedError, UnreachableError
 from rain.stream.protocol import (
     ANSWER_SIZE,
@@ -30,7 +30,11 @@ from rain.stream.protocol import (
     Say,
     SharedPlace,
 )
-from rain.stream.sockets import BrokenError
+from rain.stream.sockets import BrokenError, Connected
+from rain.tls.errors import TlsError
+
+if TYPE_CHECKING:
+    from rain.tls.identity import Identity
 
 CONNECT_TIMEOUT = 10.0
 KEPT = 5.0
@@ -44,7 +48,7 @@ class Taker(Protocol):
         """Takes the object from a place on this machine; False if that does not work."""
         ...
 
-    def take(self, connected: socket.socket, length: int) -> None:
+    def take(self, connected: Connected, length: int) -> None:
         """Takes exactly `length` bytes from the socket."""
         ...
 
@@ -54,7 +58,7 @@ class Transfer:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._socket: socket.socket | None = None
+        self._socket: Connected | None = None
         self.stopped = False
 
     def stop(self) -> None:
@@ -64,7 +68,7 @@ class Transfer:
             if self._socket is not None:
                 sockets.hang_up(self._socket)
 
-    def use(self, connected: socket.socket) -> None:
+    def use(self, connected: Connected) -> None:
         with self._lock:
             self._socket = connected
             if self.stopped:
@@ -86,14 +90,16 @@ class StreamReader:
         connect_timeout: float = CONNECT_TIMEOUT,
         stall_limit: float = sockets.STALL_LIMIT,
         secret: Secret | None = None,
+        identity: Identity | None = None,
     ) -> None:
         self._secret = secret
+        self._identity = identity
         self._server_address = server_address
         self._machine = machine  # a holder on the same machine may answer with a path
         self._connect_timeout = connect_timeout
         self._stall_limit = stall_limit
         self._lock = threading.Lock()
-        self._kept: dict[str, list[tuple[float, socket.socket]]] = {}
+        self._kept: dict[str, list[tuple[float, Connected]]] = {}
         self._closed = False
         self.received = 0  # bytes received through sockets
 
@@ -106,7 +112,7 @@ class StreamReader:
         """
         transfer = transfer or Transfer()
 
-        def exchange(connected: socket.socket, holder: int) -> None:
+        def exchange(connected: Connected, holder: int) -> None:
             self._read(connected, holder, object_id, taker)
 
         try:
@@ -116,10 +122,10 @@ class StreamReader:
                 raise StoppedError("nobody wants it any more") from None
             raise UnreachableError(f"{source}: {error}") from None
 
-    def relay(self, source: str, request: Request, target: socket.socket) -> None:
+    def relay(self, source: str, request: Request, target: Connected) -> None:
         """Relays the answer to another reader's request while it arrives."""
 
-        def exchange(connected: socket.socket, holder: int) -> None:
+        def exchange(connected: Connected, holder: int) -> None:
             answer = self._ask(connected, Request(Ask.READ, request.object, holder))
             sockets.send(target, answer.encode())
             sockets.pass_on(connected, target, answer.length)
@@ -132,7 +138,7 @@ class StreamReader:
     def upload(self, key: bytes, object_id: ObjectId, data: bytes | memoryview) -> None:
         """Uploads a constant to the server; `RefusedError` if it does not accept it."""
 
-        def exchange(connected: socket.socket, holder: int) -> None:
+        def exchange(connected: Connected, holder: int) -> None:
             request = Request(Ask.WRITE, object_id, holder, len(data), key)
             _expect(self._ask(connected, request), Say.READY)
             sockets.send(connected, data)
@@ -152,9 +158,7 @@ class StreamReader:
             for _, connected in connections:
                 connected.close()
 
-    def _read(
-        self, connected: socket.socket, holder: int, object_id: ObjectId, taker: Taker
-    ) -> None:
+    def _read(self, connected: Connected, holder: int, object_id: ObjectId, taker: Taker) -> None:
         answer = self._ask(connected, Request(Ask.READ, object_id, holder, key=self._machine))
         if answer.say is Say.SHARED:
             if taker.take_shared(SharedPlace.read(answer.text), answer.length):
@@ -165,7 +169,7 @@ class StreamReader:
         with self._lock:
             self.received += answer.length
 
-    def _ask(self, connected: socket.socket, request: Request) -> Answer:
+    def _ask(self, connected: Connected, request: Request) -> Answer:
         sockets.send(connected, request.encode())
         answer = _receive_answer(connected)
         if answer.say is Say.NOT_HERE:
@@ -177,7 +181,7 @@ class StreamReader:
     def _with_connection(
         self,
         source: str,
-        exchange: Callable[[socket.socket, int], None],
+        exchange: Callable[[Connected, int], None],
         transfer: Transfer,
     ) -> None:
         """Makes one exchange over a connection, which is kept if there was no error."""
@@ -205,27 +209,32 @@ class StreamReader:
             else:
                 connected.close()
 
-    def _connect(self, address: str, where: tuple[str, int]) -> socket.socket:
+    def _connect(self, address: str, where: tuple[str, int]) -> Connected:
         try:
-            connected = socket.create_connection(where, self._connect_timeout)
+            bare = socket.create_connection(where, self._connect_timeout)
         except TimeoutError:
             limit = f"no answer within {self._connect_timeout:g} seconds"
             raise UnreachableError(f"{address}: {limit}") from None
         except OSError as error:
             raise UnreachableError(f"{address}: {error.strerror}") from None
+        member = Member.SERVER if address == self._server_address else Member.GOVERNOR
         try:
-            sockets.prepare(connected, self._stall_limit)
+            sockets.prepare(bare, self._stall_limit)
+            connected = dial_tls(bare, self._identity, member, self._stall_limit)
             introduce(connected, self._secret)
             sockets.send(connected, HELLO)
+        except TlsError as error:
+            bare.close()
+            raise UnreachableError(f"{address}: {error.strerror}") from None
         except (OSError, BrokenError, NotAdmittedError, NoRoomError, ProtocolError) as error:
-            connected.close()
+            bare.close()
             raise UnreachableError(f"{address}: {error}") from None
         return connected
 
-    def _kept_one(self, address: str) -> socket.socket | None:
+    def _kept_one(self, address: str) -> Connected | None:
         """Takes a usable connection from the pool; closes those that were kept for too long."""
         oldest = time.monotonic() - KEPT
-        found: socket.socket | None = None
+        found: Connected | None = None
         with self._lock:
             for kept in self._kept.values():
                 while kept and kept[0][0] < oldest:
@@ -239,7 +248,7 @@ class StreamReader:
                     candidate.close()
         return found
 
-    def _keep(self, address: str, connected: socket.socket) -> None:
+    def _keep(self, address: str, connected: Connected) -> None:
         with self._lock:
             if self._closed:
                 connected.close()
@@ -247,7 +256,7 @@ class StreamReader:
                 self._kept.setdefault(address, []).append((time.monotonic(), connected))
 
 
-def _receive_answer(connected: socket.socket) -> Answer:
+def _receive_answer(connected: Connected) -> Answer:
     head = sockets.receive(connected, ANSWER_SIZE)
     if not head:
         raise BrokenError("the other side closed the connection")

@@ -7,21 +7,25 @@ A thread that waits for a slow reader costs almost nothing and delays no one. Th
 from __future__ import annotations
 
 import logging
-import socket
 import threading
 from collections import deque
+from typing import TYPE_CHECKING
 
 from rain.base.admission import NotAdmittedError, Secret
 from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import spell
 from rain.stream import sockets
-from rain.stream.admission import admit
+from rain.stream.admission import accept_tls, admit
 from rain.stream.archive import Archive, ChangedError
 from rain.stream.errors import NotHereError, UnreachableError
 from rain.stream.holder import Elsewhere, Holder, InFile, InFolder, InMemory
 from rain.stream.protocol import HELLO, NOBODY, REQUEST_SIZE, Answer, Ask, Request, Say
 from rain.stream.reading import StreamReader
-from rain.stream.sockets import BrokenError
+from rain.stream.sockets import BrokenError, Connected
+from rain.tls.encrypted import Encrypted
+
+if TYPE_CHECKING:
+    from rain.tls.identity import Identity
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +47,7 @@ class StreamServer:
         first_word: float = FIRST_WORD,
         threads_at_once: int = THREADS_AT_ONCE,
         secret: Secret | None = None,
+        identity: Identity | None = None,
     ) -> None:
         self._holder = holder
         self._relay = relay  # reads objects of others; closed with this server
@@ -50,17 +55,19 @@ class StreamServer:
         self._stall_limit = stall_limit
         self._first_word = first_word
         self._threads_at_once = threads_at_once
-        self._secret = secret  # for peers that were not admitted before
+        # For peers that were not admitted before:
+        self._secret = secret
+        self._identity = identity
         self._lock = threading.Lock()
-        self._open: dict[socket.socket, threading.Thread] = {}
-        self._queue: deque[tuple[socket.socket, bool]] = deque()
+        self._open: dict[Connected, threading.Thread] = {}
+        self._queue: deque[tuple[Connected, bool]] = deque()
         self._closed = False
 
     @property
     def open_streams(self) -> int:
         return len(self._open)
 
-    def take(self, connected: socket.socket, *, admitted: bool = False) -> None:
+    def take(self, connected: Connected, *, admitted: bool = False) -> None:
         """Takes over a new connection; `admitted` if its handshake is already done."""
         with self._lock:
             if self._closed:
@@ -89,14 +96,14 @@ class StreamServer:
         for thread in threads:
             thread.join()
 
-    def _start(self, connected: socket.socket, admitted: bool) -> None:
+    def _start(self, connected: Connected, admitted: bool) -> None:
         thread = threading.Thread(
             target=self._live, args=(connected, admitted), name="rain-stream", daemon=True
         )
         self._open[connected] = thread
         thread.start()
 
-    def _live(self, connected: socket.socket, admitted: bool) -> None:
+    def _live(self, connected: Connected, admitted: bool) -> None:
         try:
             self._serve(connected, admitted)
         except NotAdmittedError as error:
@@ -112,10 +119,12 @@ class StreamServer:
                 if self._queue and not self._closed:
                     self._start(*self._queue.popleft())
 
-    def _serve(self, connected: socket.socket, admitted: bool) -> None:
+    def _serve(self, connected: Connected, admitted: bool) -> None:
         sockets.prepare(connected, self._stall_limit)
         sockets.limit_waiting(connected, self._first_word)
         if not admitted:
+            assert not isinstance(connected, Encrypted)
+            connected = accept_tls(connected, self._identity, self._first_word)
             admit(connected, self._secret)
         if sockets.receive(connected, len(HELLO)) != HELLO:
             raise ProtocolError("it does not begin like a stream")
@@ -127,7 +136,7 @@ class StreamServer:
             if self._queue or sockets.is_idle(connected):
                 return
 
-    def _answer(self, connected: socket.socket, request: Request) -> None:
+    def _answer(self, connected: Connected, request: Request) -> None:
         if request.ask is Ask.WRITE:
             self._take_upload(connected, request)
             return
@@ -151,7 +160,7 @@ class StreamServer:
     def _shares_with(self, request: Request) -> bool:
         return request.key == self._machine != NOBODY
 
-    def _give_file(self, connected: socket.socket, request: Request, held: InFile) -> None:
+    def _give_file(self, connected: Connected, request: Request, held: InFile) -> None:
         length, place = held.place()
         if self._shares_with(request):
             sockets.send(connected, Answer(Say.SHARED, length, place.spell()).encode())
@@ -159,7 +168,7 @@ class StreamServer:
         sockets.send(connected, Answer(Say.BYTES, length).encode())
         sockets.send_file(connected, held.descriptor, 0, length)
 
-    def _give_folder(self, connected: socket.socket, request: Request, held: InFolder) -> None:
+    def _give_folder(self, connected: Connected, request: Request, held: InFolder) -> None:
         try:
             archive = Archive.of(held.path)
             place = held.place()
@@ -175,9 +184,7 @@ class StreamServer:
         except ChangedError as error:
             raise BrokenError(str(error)) from None
 
-    def _pass_on(
-        self, connected: socket.socket, request: Request, sources: tuple[str, ...]
-    ) -> None:
+    def _pass_on(self, connected: Connected, request: Request, sources: tuple[str, ...]) -> None:
         for source in sources:
             if self._relay is None:
                 break
@@ -189,7 +196,7 @@ class StreamServer:
                 return
         sockets.send(connected, Answer(Say.NOT_HERE).encode())
 
-    def _take_upload(self, connected: socket.socket, request: Request) -> None:
+    def _take_upload(self, connected: Connected, request: Request) -> None:
         try:
             draft = self._holder.begin_upload(request.key, request.object, request.length)
         except RefusedError as error:

@@ -2,6 +2,8 @@
 
 A kernel timeout costs nothing and also applies to `sendfile` and `splice`. The connection to a peer
 that neither sends nor receives anything for that time is given up.
+
+What is encrypted passes through our memory, in pieces that stay in the caches of a processor.
 """
 
 from __future__ import annotations
@@ -10,15 +12,23 @@ import fcntl
 import os
 import socket
 import struct
-from typing import Final, Self
+from collections.abc import Iterator
+from typing import Final, Self, TypeAlias
 
 from rain.base.errors import RainError
+from rain.tls.encrypted import Encrypted
+
+Connected: TypeAlias = "socket.socket | Encrypted"
+"""A connection, plain or encrypted: nothing but what is here tells them apart."""
 
 STALL_LIMIT = 30.0
 """Seconds without a single byte after which a transfer is given up."""
 
 BUFFER = 1024 * 1024
 """Bytes that are moved at once if they pass through our memory."""
+
+PIECE = 256 * 1024
+"""The same for what is encrypted or decrypted on its way."""
 
 STRIDE = 16 * 1024 * 1024
 """Bytes that one system call moves at most; a transfer can be stopped between two calls."""
@@ -32,28 +42,33 @@ class StalledError(BrokenError):
     """The other side has neither sent nor received anything within the limit."""
 
 
-def prepare(connected: socket.socket, stall_limit: float = STALL_LIMIT) -> None:
+def prepare(connected: Connected, stall_limit: float = STALL_LIMIT) -> None:
     """Prepares a connected socket; raises OSError if it is already closed."""
     connected.setblocking(True)
     connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     limit_waiting(connected, stall_limit)
 
 
-def limit_waiting(connected: socket.socket, seconds: float) -> None:
+def limit_waiting(connected: Connected, seconds: float) -> None:
     """Limits how long one call may wait for the other side."""
     whole = int(seconds)
     limit = struct.pack("ll", whole, int((seconds - whole) * 1_000_000))
+    if isinstance(connected, Encrypted):
+        connected.limit = seconds
     connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
     connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
 
 
-def receive(connected: socket.socket, size: int) -> bytes:
+def receive(connected: Connected, size: int) -> bytes:
     """Receives a header of `size` bytes; b"" if the stream has ended before it.
 
     The time limit is for the whole header, so that a peer cannot send it byte by byte.
     """
     try:
-        data = connected.recv(size, socket.MSG_WAITALL)
+        if isinstance(connected, Encrypted):
+            data = connected.take_all(size)
+        else:
+            data = connected.recv(size, socket.MSG_WAITALL)
     except OSError as error:
         raise broken(error) from None
     if data and len(data) < size:
@@ -61,10 +76,12 @@ def receive(connected: socket.socket, size: int) -> bytes:
     return data
 
 
-def is_idle(connected: socket.socket) -> bool:
+def is_idle(connected: Connected) -> bool:
     """Whether nothing has arrived within the limit."""
+    if isinstance(connected, Encrypted) and connected.has_rest:
+        return False
     try:
-        connected.recv(1, socket.MSG_PEEK)
+        _bare(connected).recv(1, socket.MSG_PEEK)
     except BlockingIOError:
         return True
     except OSError as error:
@@ -72,7 +89,7 @@ def is_idle(connected: socket.socket) -> bool:
     return False
 
 
-def receive_into(connected: socket.socket, target: memoryview) -> int:
+def receive_into(connected: Connected, target: memoryview) -> int:
     """Fills the memory; returns fewer bytes only if the stream ends before."""
     got = 0
     while got < len(target):
@@ -86,25 +103,37 @@ def receive_into(connected: socket.socket, target: memoryview) -> int:
     return got
 
 
-def receive_file(connected: socket.socket, target: int, length: int) -> None:
-    """Moves `length` bytes from a socket to a file with splice."""
+def receive_file(connected: Connected, target: int, length: int) -> None:
+    """Moves `length` bytes from a socket to a file: with splice, if they are not encrypted."""
+    if isinstance(connected, Encrypted):
+        for piece in _pieces(connected, length):
+            left = piece
+            while left:
+                left = left[os.write(target, left) :]
+        return
     with _Pipe() as pipe:
         done = 0
         while done < length:
             done += pipe.move(connected.fileno(), target, length - done, done)
 
 
-def pass_on(source: socket.socket, target: socket.socket, length: int) -> None:
-    """Moves `length` bytes from one socket to another with splice."""
+def pass_on(source: Connected, target: Connected, length: int) -> None:
+    """Moves `length` bytes from one socket to another: with splice, if none is encrypted."""
+    if isinstance(source, Encrypted) or isinstance(target, Encrypted):
+        for piece in _pieces(source, length):
+            send(target, piece)
+        return
     with _Pipe() as pipe:
         while length:
             length -= pipe.move(source.fileno(), target.fileno(), length, None)
 
 
-def is_silent(connected: socket.socket) -> bool:
+def is_silent(connected: Connected) -> bool:
     """Whether an unused connection is still usable: nothing has arrived, not even its end."""
+    if isinstance(connected, Encrypted) and connected.has_rest:
+        return False
     try:
-        connected.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        _bare(connected).recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
     except BlockingIOError:
         return True
     except OSError:
@@ -112,7 +141,7 @@ def is_silent(connected: socket.socket) -> bool:
     return False
 
 
-def hang_up(connected: socket.socket) -> None:
+def hang_up(connected: Connected) -> None:
     """Shuts the socket down; the thread that waits for it wakes up and closes it."""
     try:
         connected.shutdown(socket.SHUT_RDWR)
@@ -120,7 +149,7 @@ def hang_up(connected: socket.socket) -> None:
         return  # it has ended already
 
 
-def send(connected: socket.socket, data: bytes | memoryview) -> None:
+def send(connected: Connected, data: bytes | memoryview) -> None:
     """Sends all of the data."""
     try:
         connected.sendall(data)
@@ -128,8 +157,11 @@ def send(connected: socket.socket, data: bytes | memoryview) -> None:
         raise broken(error) from None
 
 
-def send_file(connected: socket.socket, source: int, start: int, length: int) -> None:
+def send_file(connected: Connected, source: int, start: int, length: int) -> None:
     """Sends a part of a file, directly from the page cache; the part must exist."""
+    if isinstance(connected, Encrypted):
+        _send_file_encrypted(connected, source, start, length)
+        return
     done = 0
     while done < length:
         try:
@@ -141,6 +173,33 @@ def send_file(connected: socket.socket, source: int, start: int, length: int) ->
         if not count:
             raise BrokenError("a file became shorter while it was sent")
         done += count
+
+
+def _send_file_encrypted(connected: Encrypted, source: int, start: int, length: int) -> None:
+    buffer = memoryview(bytearray(min(PIECE, length)))
+    done = 0
+    while done < length:
+        count = os.preadv(source, [buffer[: length - done]], start + done)
+        if not count:
+            raise BrokenError("a file became shorter while it was sent")
+        send(connected, buffer[:count])
+        done += count
+
+
+def _pieces(source: Connected, length: int) -> Iterator[memoryview]:
+    """The next bytes of a connection, through memory that is used again for each piece."""
+    buffer = memoryview(bytearray(min(PIECE, length)))
+    while length:
+        piece = buffer[:length]
+        count = receive_into(source, piece)
+        if count < len(piece):
+            raise BrokenError("the stream was cut off")
+        yield piece
+        length -= count
+
+
+def _bare(connected: Connected) -> socket.socket:
+    return connected.socket if isinstance(connected, Encrypted) else connected
 
 
 def broken(error: OSError) -> BrokenError:

@@ -19,7 +19,7 @@ def test_this_machine_alone_reaches_these(host: str) -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", "node", ""])
 def test_others_reach_these_and_need_a_secret(host: str) -> None:
-    with pytest.raises(StartError, match="could run programs here: use --secret-file"):
+    with pytest.raises(StartError, match="could run programs here: use --tls or --secret-file"):
         check_exposure(host, None, insecure=False, risk="run programs here")
     check_exposure(host, SECRET, insecure=False, risk="run programs here")
     check_exposure(host, None, insecure=True, risk="run programs here")

@@ -1,4 +1,4 @@
-"""A program that is interrupted again and again while it calls; its argument says how."""
+"""A program that is interrupted again and again while it calls; its arguments say how."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def interruption(connected: Connected) -> None:
 
 
 if __name__ == "__main__":
-    one = Connected()
+    one = Connected(encrypted=sys.argv[2] == "encrypted")
     try:
         {"signal_handler": signal_handler, "interruption": interruption}[sys.argv[1]](one)
     finally:

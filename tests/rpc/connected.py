@@ -12,14 +12,14 @@ from rain.rpc.interface import Fields
 from rain.rpc.link import Link
 from rain.rpc.peer import CallError, Remote
 from tests.rpc.peers import COUNTER, Counter
-from tests.rpc.test_link import LONGEST, sockets
+from tests.rpc.test_link import LONGEST, wired
 
 
 class Connected:
     """A caller, and a server of trio in another thread."""
 
-    def __init__(self) -> None:
-        one, other = sockets()
+    def __init__(self, *, encrypted: bool = False) -> None:
+        one, other = wired(encrypted=encrypted)
         self.counter = Counter()
         self.server = Link(other, self.counter.offered, LONGEST)
         self.thread = threading.Thread(target=lambda: trio.run(self._serve))

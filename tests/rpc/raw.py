@@ -154,7 +154,9 @@ async def connect(
 
 async def connect_by_hand(port: int, role: Role = Role.CLIENT) -> ByHand:
     """The same for one that reads only when it is told to."""
-    return ByHand(await dial("127.0.0.1", port, 5, role))
+    dialled = await dial("127.0.0.1", port, 5, role)
+    assert isinstance(dialled, socket.socket)
+    return ByHand(dialled)
 
 
 def play(

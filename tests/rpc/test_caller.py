@@ -16,9 +16,9 @@ from tests.rpc.connected import Connected
 from tests.rpc.peers import COUNTER
 
 
-@pytest.fixture
-def connected() -> Iterator[Connected]:
-    one = Connected()
+@pytest.fixture(params=[False, True], ids=["plain", "encrypted"])
+def connected(request: pytest.FixtureRequest) -> Iterator[Connected]:
+    one = Connected(encrypted=request.param)
     yield one
     one.close()
 
@@ -45,12 +45,13 @@ def test_many_threads_call_at_once_and_each_gets_its_own_answer(connected: Conne
     assert sorted(sums) == list(range(1, 1601))
 
 
+@pytest.mark.parametrize("way", ["plain", "encrypted"])
 @pytest.mark.parametrize("scene", ["signal_handler", "interruption"])
-def test_signals_between_any_two_steps_leave_the_stream_in_order(scene: str) -> None:
+def test_signals_between_any_two_steps_leave_the_stream_in_order(scene: str, way: str) -> None:
     """In a process of its own: what measures coverage takes locks of its own around each step."""
     environment = {key: text for key, text in os.environ.items() if not key.startswith("COV")}
     done = subprocess.run(
-        [sys.executable, "-m", "tests.rpc.caller_under_signals", scene],
+        [sys.executable, "-m", "tests.rpc.caller_under_signals", scene, way],
         env=environment,
         capture_output=True,
         text=True,

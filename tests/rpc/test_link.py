@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
 import trio
 import trio.testing
 from attrs import define
@@ -18,7 +19,9 @@ from rain.rpc.offered import IncomingCall, Offered
 from rain.rpc.peer import CallError, Peer, Remote
 from rain.rpc.serving import TOGETHER
 from rain.rpc.sockets import prepare
+from rain.stream.sockets import Connected
 from tests.rpc.peers import COUNTER, Counter
+from tests.support.tls import encrypted_pair
 
 LONGEST = 1 << 20
 
@@ -56,10 +59,33 @@ def sockets() -> tuple[socket.socket, socket.socket]:
     return one, other
 
 
+def wired(*, encrypted: bool) -> tuple[Connected, Connected]:
+    """A connection whose links may be encrypted."""
+    one, other = sockets()
+    if not encrypted:
+        return one, other
+    accepted, connected = encrypted_pair(other, one)
+    return connected, accepted
+
+
+@pytest.fixture(params=[False, True], ids=["plain", "encrypted"], autouse=True)
+def is_encrypted(request: pytest.FixtureRequest) -> Iterator[None]:
+    """All that is tested here holds for both."""
+    _way["encrypted"] = request.param
+    yield
+    _way["encrypted"] = False
+
+
+_way = {"encrypted": False}
+
+ONLY_PLAIN = pytest.mark.parametrize("is_encrypted", [False], ids=["plain"], indirect=True)
+"""For what looks at sockets without a link."""
+
+
 @asynccontextmanager
 async def ends(counter: Counter | None = None) -> AsyncGenerator[Ends]:
     counter = counter or Counter()
-    one, other = sockets()
+    one, other = wired(encrypted=_way["encrypted"])
     caller, server = Link(one, None, LONGEST), Link(other, counter.offered, LONGEST)
     causes: dict[str, str] = {}
     caller.on_end = lambda cause: causes.__setitem__("caller", cause)
@@ -178,6 +204,7 @@ def test_a_peer_that_says_too_much_before_its_admission_is_closed() -> None:
     run(main)
 
 
+@ONLY_PLAIN
 def test_a_peer_that_does_not_read_has_to_wait_and_is_heard_again_when_it_reads() -> None:
     async def main() -> None:
         one, other = sockets()
@@ -265,6 +292,7 @@ class Sipping(socket.socket):
         return super().send(data[:50_000], flags)
 
 
+@ONLY_PLAIN
 def test_what_waits_is_put_together_once_and_not_for_each_part_that_the_socket_takes() -> None:
     async def main() -> None:
         one, other = sockets()

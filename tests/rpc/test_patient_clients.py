@@ -13,7 +13,7 @@ from rain.stream.errors import UnreachableError
 
 
 def way(*, is_patient: bool, away_limit: float = 60.0) -> Way:
-    return Way("127.0.0.1", 1, None, 1, 1.0, away_limit, is_patient)
+    return Way("127.0.0.1", 1, None, 1, 1.0, away_limit, is_patient=is_patient)
 
 
 def fail(monkeypatch: pytest.MonkeyPatch, *errors: Exception) -> list[Exception]:

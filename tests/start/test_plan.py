@@ -10,6 +10,7 @@ from rain.start.governors import LocalGovernors, RemoteGovernors
 from rain.start.plan import (
     Settings,
     check_reach,
+    is_encrypted,
     needs_secret,
     plan_governors,
     plan_server,
@@ -180,3 +181,17 @@ def test_daemons_without_a_secret_are_told_that_this_is_meant() -> None:
     for settings in (evolve(SIMPLE, insecure=True), evolve(REMOTE, insecure=True)):
         for daemon in (plan_server(settings), *plan_governors(settings, SERVER)):
             assert "--insecure" in daemon.command
+
+
+def test_daemons_here_are_told_the_folder_of_certificates_and_others_are_handed_theirs() -> None:
+    folder = Path("/keys")
+    assert "--tls /keys" in " ".join(plan_server(evolve(SIMPLE, tls=folder)).command)
+    assert "--tls /keys" in commands(evolve(SIMPLE, tls=folder))[0]
+    assert "--tls" not in commands(evolve(REMOTE, tls=folder))[0]
+    assert "--tls none" in commands(evolve(REMOTE, tls=Path("none")))[0]
+
+
+def test_a_cluster_that_encrypts_needs_no_secret() -> None:
+    assert not needs_secret(evolve(REMOTE, tls=Path("/keys")))
+    assert needs_secret(evolve(REMOTE, tls=Path("none")))
+    assert not is_encrypted(evolve(REMOTE, tls=Path("/keys"), insecure=True))

@@ -189,3 +189,19 @@ def test_a_secret_reaches_the_governor_through_a_descriptor_and_no_command_line(
     assert first == word
     assert second == "--ready-fd 3 --secret-fd 5"
     assert "Sec" not in repr(evolve(HERE, secret=word))
+
+
+def test_a_certificate_and_a_secret_reach_the_governor_through_descriptors(
+    tmp_path: Path,
+) -> None:
+    content = "-----BEGIN PRIVATE KEY-----\n$(key)\n-----END PRIVATE KEY-----\n"
+    program = 'cat <&6 >"$0"; cat <&5 >>"$0"; echo "$@" >>"$0"; echo ready there:1 >&3'
+    told = tmp_path / "told"
+    daemon = Daemon("governor-0", ("sh", "-c", program, str(told)), tmp_path, "alpha")
+    handing = evolve(HERE, secret="a-secret", certificate=content)
+
+    assert Ready("there:1") in run(start_script(daemon, handing, "another", 5.0))
+
+    said = told.read_text(encoding="ascii")
+    assert said == f"{content}\na-secret\n--ready-fd 3 --secret-fd 5 --tls-fd 6\n"
+    assert "PRIVATE" not in repr(handing)

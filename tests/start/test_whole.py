@@ -15,6 +15,7 @@ from rain.start import processes
 from rain.start.clusters import Cluster, read_cluster
 from rain.start.ending import end_processes
 from tests.start.world import LOCAL_SSH, ROOT
+from tests.support.tls import keep, keys_of
 
 pytestmark = pytest.mark.whole
 
@@ -64,10 +65,10 @@ def place(tmp_path: Path) -> Generator[Place]:
         end_processes([member.mark for member in cluster.members], 0.0)
 
 
-def joined(address: str, secret_file: str | None = None) -> bytes:
+def joined(address: str, secret_file: str | None = None, tls: Path | None = None) -> bytes:
     """What a task of a session at a server makes of two words."""
     with (
-        Client(*address.rsplit(":", 1), secret_file=secret_file) as client,
+        Client(*address.rsplit(":", 1), secret_file=secret_file, tls=tls) as client,
         client.new_session("words", default=True) as words,
     ):
         task = tasks.Concat((blob("rain "), blob("falls")))
@@ -102,6 +103,46 @@ def test_a_cluster_is_started_used_looked_at_and_stopped(place: Place) -> None:
     gone = place.rain("status", cluster.address)
     assert (gone.returncode, gone.stdout) == (1, "")
     assert gone.stderr.count("\n") == 1
+
+
+def test_a_cluster_on_several_hosts_is_encrypted(place: Place) -> None:
+    hosts = place.folder / "hosts"
+    hosts.write_text("localhost\n")
+    keys = keys_of()
+
+    cluster = place.start(
+        *("--governor-host-file", str(hosts), "--ssh", str(LOCAL_SSH), "--tls", str(keys)),
+        *("--remote-init", f"export PYTHONPATH={ROOT}"),
+    )
+
+    assert (cluster.tls, cluster.secret_file) == (str(keys), "")
+    with pytest.raises(ConnectionException, match="everything is encrypted there"):
+        joined(cluster.address)
+    assert joined(cluster.address, tls=keys) == b"rain falls"
+    looked = place.rain("status", "--json")
+    assert (looked.returncode, looked.stderr) == (0, "")
+    assert len(json.loads(looked.stdout)["governors"]) == 1
+    assert json.loads(looked.stdout)["sessions"] == []
+    token = place.rain("token").stdout.strip()
+    assert len(token) == 64
+    assert place.rain("token", "--url").stdout == f"https://rain:{token}@{cluster.http}/\n"
+    for member in cluster.members:
+        shown = Path(f"/proc/{member.mark.pid}/cmdline").read_bytes()
+        assert b"PRIVATE" not in shown
+    assert place.rain("stop").returncode == 0
+
+
+def test_a_start_with_certificates_that_are_not_whole_starts_nothing(place: Place) -> None:
+    keys = place.folder / "keys"
+    keys.mkdir()
+    keep(keys / "server.pem", (keys_of() / "server.pem").read_bytes())
+    hosts = place.folder / "hosts"
+    hosts.write_text("localhost\n")
+    way = ("--governor-host-file", str(hosts), "--ssh", str(LOCAL_SSH), "--tls", str(keys))
+    started = place.rain("start", *way, "--logdir", str(place.logs))
+    assert started.returncode == 1
+    assert started.stderr.count("\n") == 1
+    assert "governor.pem cannot be read" in started.stderr
 
 
 def test_a_cluster_on_several_hosts_is_started_used_and_stopped(place: Place) -> None:

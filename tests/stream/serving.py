@@ -10,19 +10,40 @@ from pathlib import Path
 
 from attrs import Factory, define
 
-from rain.base.admission import Secret
+from rain.base.admission import Member, Secret
 from rain.base.errors import RefusedError
 from rain.base.ids import ObjectId
-from rain.stream.admission import introduce
+from rain.stream.admission import dial_tls, introduce
 from rain.stream.holder import Elsewhere, Held, UnfinishedUpload
 from rain.stream.protocol import NOBODY
 from rain.stream.reading import StreamReader
 from rain.stream.serving import StreamServer
+from rain.stream.sockets import Connected
+from rain.tls.identity import Identity
+from rain.tls.pump import Pump
 from tests.support.streams import Holding
+from tests.support.tls import keys_of
 
 ME = 77
 MACHINE = bytes(range(16))
 A, B = ObjectId(1), ObjectId(2)
+
+
+way = {"encrypted": False}
+"""What the tests of this folder set before they begin."""
+
+
+class Undemanding(Identity):
+    """One that dials whatever has a certificate: here one program plays all members."""
+
+    def dialling(self, *expects: Member) -> Pump:
+        return super().dialling(*Member)
+
+
+def certificate(member: Member) -> Identity | None:
+    if not way["encrypted"]:
+        return None
+    return Undemanding.read(keys_of(), member)
 
 
 @define(eq=False)
@@ -56,10 +77,11 @@ class Listening:
         host, port = self.port.getsockname()
         return f"{host}:{port}"
 
-    def connect(self) -> socket.socket:
+    def connect(self) -> Connected:
         """A connection that was let in, and says nothing more by itself."""
-        connected = socket.create_connection(self.port.getsockname())
-        connected.settimeout(20)
+        bare = socket.create_connection(self.port.getsockname())
+        bare.settimeout(20)
+        connected = dial_tls(bare, certificate(Member.CLIENT), Member.GOVERNOR, 20)
         introduce(connected, None)
         return connected
 
@@ -86,12 +108,13 @@ def listening(
     """A stream server; at the end all of its threads have ended."""
     server = StreamServer(
         having,
-        StreamReader(),
+        StreamReader(identity=certificate(Member.SERVER)),
         machine=machine,
         first_word=first_word,
         stall_limit=stall_limit,
         threads_at_once=threads_at_once,
         secret=secret,
+        identity=certificate(Member.GOVERNOR),
     )
     port = Listening(server, socket.create_server(("127.0.0.1", 0)))
     thread = threading.Thread(target=port.accept)
@@ -116,7 +139,12 @@ def reading(
 ) -> Generator[StreamReader]:
     """A reader whose connections are closed at the end."""
     reader = StreamReader(
-        server, machine=machine, connect_timeout=5, stall_limit=stall, secret=secret
+        server,
+        machine=machine,
+        connect_timeout=5,
+        stall_limit=stall,
+        secret=secret,
+        identity=certificate(Member.CLIENT),
     )
     try:
         yield reader

@@ -3,21 +3,23 @@
 import os
 import socket
 import threading
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from rain.base.admission import Secret
+from rain.base.admission import Member, Secret
 from rain.base.errors import RefusedError
 from rain.base.wire import SERVER
 from rain.common.fs import pack_directory
-from rain.stream.admission import admit
+from rain.stream.admission import accept_tls, admit
 from rain.stream.archive import receive_folder
 from rain.stream.errors import NotHereError, StoppedError, UnreachableError
 from rain.stream.protocol import HELLO, Answer, Ask, Request, Say, SharedPlace
 from rain.stream.reading import StreamReader, Transfer
-from rain.stream.sockets import receive_file
-from tests.stream.serving import MACHINE, ME, A, B, Having, listening, reading
+from rain.stream.sockets import Connected, receive, receive_file
+from tests.stream.serving import MACHINE, ME, A, B, Having, certificate, listening, reading, way
 from tests.support.streams import Collected
 
 SECRET = Secret.of("correct-horse-battery-staple")
@@ -33,7 +35,7 @@ class IntoFile:
     def take_shared(self, place: SharedPlace, length: int) -> bool:
         return False
 
-    def take(self, connected: socket.socket, length: int) -> None:
+    def take(self, connected: Connected, length: int) -> None:
         with self.path.open("wb") as file:
             receive_file(connected, file.fileno(), length)
 
@@ -41,7 +43,7 @@ class IntoFile:
 class IntoFolder(IntoFile):
     """Unpacks a directory while it arrives."""
 
-    def take(self, connected: socket.socket, length: int) -> None:
+    def take(self, connected: Connected, length: int) -> None:
         receive_folder(connected, self.path, length)
 
 
@@ -122,7 +124,7 @@ def test_a_file_that_is_removed_while_it_is_sent_arrives_all_the_same(tmp_path: 
     data = file.read_bytes()
 
     class Removing(Collected):
-        def take(self, connected: socket.socket, length: int) -> None:
+        def take(self, connected: Connected, length: int) -> None:
             file.unlink()
             super().take(connected, length)
 
@@ -138,7 +140,7 @@ def test_a_source_that_ends_in_the_middle_breaks_the_transfer_by_name(tmp_path: 
     with listening(Having({A: file})) as there, reading() as reader:
 
         class Ending(Collected):
-            def take(self, connected: socket.socket, length: int) -> None:
+            def take(self, connected: Connected, length: int) -> None:
                 there.server.close()
                 super().take(connected, length)
 
@@ -161,7 +163,7 @@ def test_a_transfer_that_is_stopped_ends_at_once_and_the_next_one_is_in_order(
     transfer = Transfer()
 
     class Stopping(Collected):
-        def take(self, connected: socket.socket, length: int) -> None:
+        def take(self, connected: Connected, length: int) -> None:
             transfer.stop()
             super().take(connected, length)
 
@@ -198,20 +200,33 @@ def test_an_upload_that_is_refused_says_why_and_the_connection_goes_on() -> None
 # What strangers do.
 
 
-def drained(connected: socket.socket) -> bytes:
+@pytest.fixture(params=[False, True], ids=["plain", "encrypted"], autouse=True)
+def is_encrypted(request: pytest.FixtureRequest) -> Iterator[None]:
+    """All that is tested here holds for both."""
+    way["encrypted"] = request.param
+    yield
+    way["encrypted"] = False
+
+
+def drained(connected: Connected) -> bytes:
     """All that comes until the other side closes."""
     got = b""
-    with connected:
+    with closing(connected):
         while piece := _received(connected):
             got += piece
     return got
 
 
-def _received(connected: socket.socket) -> bytes:
+def _received(connected: Connected) -> bytes:
     try:
         return connected.recv(1 << 16)
     except ConnectionResetError:
         return b""
+
+
+def first_word() -> float:
+    """Over soon, and long enough for a reader on a busy machine to be let in."""
+    return 0.5 if way["encrypted"] else 0.05
 
 
 ASKED = Request(Ask.READ, A).encode()
@@ -233,7 +248,7 @@ def test_silence_cut_headers_and_garbage_are_closed_within_a_limit_and_harm_nobo
     said: bytes,
 ) -> None:
     with (
-        listening(Having({A: b"fine"}), first_word=0.05, stall_limit=0.05) as there,
+        listening(Having({A: b"fine"}), first_word=first_word(), stall_limit=0.05) as there,
         reading() as reader,
     ):
         stranger = there.connect()
@@ -263,7 +278,7 @@ def test_a_reader_that_takes_nothing_is_closed_within_a_limit(tmp_path: Path) ->
 def test_a_reader_that_comes_when_all_threads_are_busy_waits_for_a_turn() -> None:
     with (
         listening(Having({A: b"fine"}), threads_at_once=1) as there,
-        there.connect() as first,
+        closing(there.connect()) as first,
         reading() as reader,
     ):
         first.sendall(HELLO)
@@ -288,10 +303,11 @@ def talking(answer: bytes) -> tuple[socket.socket, threading.Thread]:
     port = socket.create_server(("127.0.0.1", 0))
 
     def talk() -> None:
-        connected, _ = port.accept()
-        with connected:
+        accepted, _ = port.accept()
+        with accepted:
+            connected = accept_tls(accepted, certificate(Member.GOVERNOR))
             admit(connected, None)
-            connected.recv(len(HELLO) + len(ASKED), socket.MSG_WAITALL)
+            receive(connected, len(HELLO) + len(ASKED))
             connected.sendall(answer)
 
     thread = threading.Thread(target=talk)
@@ -331,7 +347,7 @@ def test_a_source_that_stalls_is_given_up() -> None:
 
 def test_what_a_taker_raises_reaches_the_reader_and_only_that_connection_is_lost() -> None:
     class Full(Collected):
-        def take(self, connected: socket.socket, length: int) -> None:
+        def take(self, connected: Connected, length: int) -> None:
             raise OSError("no space left")
 
     with listening(Having({A: b"x" * 100})) as there, reading() as reader:
@@ -342,7 +358,7 @@ def test_what_a_taker_raises_reaches_the_reader_and_only_that_connection_is_lost
 
 
 def test_a_closed_reader_keeps_no_connection() -> None:
-    reader = StreamReader()
+    reader = StreamReader(identity=certificate(Member.CLIENT))
     reader.close()
     with listening(Having({A: b"x"})) as there:
         for _ in range(2):

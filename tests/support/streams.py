@@ -18,7 +18,7 @@ from rain.stream.admission import admit
 from rain.stream.archive import Archive
 from rain.stream.holder import Held, InFile, InFolder, InMemory
 from rain.stream.protocol import HELLO, NOBODY, REQUEST_SIZE, Answer, Say, SharedPlace
-from rain.stream.sockets import BrokenError, hang_up, receive_into
+from rain.stream.sockets import BrokenError, Connected, hang_up, receive_into
 
 
 @define(eq=False)
@@ -102,7 +102,7 @@ class Collected:
         self.places.append(place)
         return self.shares
 
-    def take(self, connected: socket.socket, length: int) -> None:
+    def take(self, connected: Connected, length: int) -> None:
         data = bytearray(length)
         if receive_into(connected, memoryview(data)) < length:
             raise BrokenError("the stream was cut off")

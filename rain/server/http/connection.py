@@ -6,7 +6,7 @@ connection to a peer that neither sends nor receives for a while is closed.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import closing
 from http import HTTPStatus
 
@@ -14,7 +14,11 @@ import h11
 import trio
 from attrs import define, field
 
+from rain.base.admission import Member
 from rain.server.http.messages import Headers, Request, Response, text
+from rain.tls.errors import TlsError
+from rain.tls.identity import Identity
+from rain.tls.pump import read_who
 
 LARGEST_HEAD = 16 * 1024
 LARGEST_BODY = 64 * 1024
@@ -26,6 +30,13 @@ first byte."""
 
 Answer = Callable[[Request], Awaitable[Response]]
 
+_READERS = frozenset({Member.CLIENT, Member.SERVER})
+
+_NOT_ENCRYPTED = (
+    b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: text/plain\r\n\r\n"
+    b"everything is encrypted here: write https:// instead of http://\n"
+)
+
 _EVERYWHERE: Headers = (("cache-control", "no-store"),)
 _PIECE = 4 * 1024  # a head may exceed the limit by at most this
 
@@ -35,7 +46,10 @@ class _TooLargeError(Exception):
 
 
 async def serve_connection(
-    stream: trio.SocketStream, answer: Answer, waits: Callable[[bool], object] = bool
+    stream: trio.SocketStream,
+    answer: Answer,
+    waits: Callable[[bool], object] = bool,
+    identity: Identity | None = None,
 ) -> None:
     """Answers the requests of one connection, one after the other, until it ends.
 
@@ -43,6 +57,9 @@ async def serve_connection(
     """
     connection = _Connection(stream, stream.socket.getsockname()[1], waits)
     try:
+        if identity is not None:
+            connection.stream = await _encrypted(stream, identity)
+            connection.certified = _is_certified(connection.stream)
         while await connection.serve_one(answer):
             pass
         await connection.close()
@@ -52,11 +69,36 @@ async def serve_connection(
         await trio.aclose_forcefully(stream)
 
 
+async def _encrypted(
+    stream: trio.SocketStream, identity: Identity
+) -> trio.SSLStream[trio.SocketStream]:
+    encrypted = trio.SSLStream(stream, identity.for_http, server_side=True, https_compatible=True)
+    try:
+        with trio.fail_after(HEAD_PATIENCE):
+            await encrypted.do_handshake()
+    except trio.BrokenResourceError as error:
+        if "HTTP_REQUEST" in str(error.__cause__):
+            with trio.move_on_after(HEAD_PATIENCE):
+                await stream.send_all(_NOT_ENCRYPTED)
+        raise
+    return encrypted
+
+
+def _is_certified(stream: trio.SSLStream[trio.SocketStream]) -> bool:
+    """Whether the other side is a member of the cluster; browsers have no certificate."""
+    found: Mapping[str, object] | None = stream.getpeercert()
+    try:
+        return bool(found) and read_who(found or {}).member in _READERS
+    except TlsError:
+        return False
+
+
 @define(eq=False)
 class _Connection:
-    stream: trio.SocketStream
+    stream: trio.SocketStream | trio.SSLStream[trio.SocketStream]
     port: int
     waits: Callable[[bool], object]
+    certified: bool = False
     http: h11.Connection = field(
         init=False,
         factory=lambda: h11.Connection(h11.SERVER, max_incomplete_event_size=LARGEST_HEAD),
@@ -83,6 +125,7 @@ class _Connection:
                     self.port,
                     _header(head, b"host"),
                     _header(head, b"origin"),
+                    self.certified,
                 )
         except h11.RemoteProtocolError as error:
             if self.http.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
@@ -106,13 +149,16 @@ class _Connection:
     async def close(self) -> None:
         """Closes the connection so that the peer still gets all data."""
         with trio.move_on_after(PATIENCE):
+            if isinstance(self.stream, trio.SSLStream):
+                await self.stream.aclose()
+                return
             await self.stream.send_eof()
             while await self.stream.receive_some():
                 pass
 
     async def _head(self) -> h11.Event:
         if not self.begun:
-            self.http.receive_data(await self.stream.receive_some(_PIECE))
+            self.http.receive_data(bytes(await self.stream.receive_some(_PIECE)))
         with trio.fail_after(HEAD_PATIENCE):
             return await self._event()
 
@@ -124,7 +170,7 @@ class _Connection:
             if self.http.they_are_waiting_for_100_continue:
                 go_on = h11.InformationalResponse(status_code=100, headers=[])
                 await self._send(go_on)
-            self.http.receive_data(await self.stream.receive_some(_PIECE))
+            self.http.receive_data(bytes(await self.stream.receive_some(_PIECE)))
 
     async def _body(self) -> bytes:
         body = bytearray()

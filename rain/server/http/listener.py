@@ -17,6 +17,7 @@ from rain.server.beside import beside
 from rain.server.http.connection import Answer, serve_connection
 from rain.server.settings import HttpSettings
 from rain.stream.reserve import OUT_OF_DESCRIPTORS, Reserve, why_full
+from rain.tls.identity import Identity
 
 MOST_CONNECTIONS = 64
 MOST_WAITING = 16
@@ -42,7 +43,7 @@ async def serve_http(
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     log.info("http ready", address=address)
     doors = [_Door(listener, log) for listener in listeners]
-    doorman = _Doorman(answer, doors)
+    doorman = _Doorman(answer, doors, settings.identity)
     async with beside(doorman.run, doorman.scope.cancel):
         yield address
 
@@ -104,6 +105,7 @@ class _Doorman:
 
     answer: Answer
     listeners: list[_Door]
+    identity: Identity | None = None
     scope: trio.CancelScope = Factory(trio.CancelScope)
     inside: int = 0
     waiting: dict[trio.CancelScope, str] = Factory(dict)  # their addresses, oldest first
@@ -135,7 +137,7 @@ class _Doorman:
         self.inside += 1
         try:
             with scope:
-                await serve_connection(stream, self.answer, note)
+                await serve_connection(stream, self.answer, note, self.identity)
         finally:
             self.waiting.pop(scope, None)
             self.inside -= 1

@@ -23,6 +23,7 @@ class Request:
     port: int = 0  # where it arrived
     host: str = ""  # the header of this name
     origin: str = ""  # the header of this name, which browsers send
+    certified: bool = False  # it came from a member of the cluster, as its certificate says
 
 
 class Pieces(Protocol):

@@ -88,7 +88,9 @@ class Site:
                 HTTPStatus.NOT_FOUND,
                 f"there is nothing at this path; there are {self._known_paths()}",
             )
-        if not may_read_http(self.secret, request.authorization, request.port):
+        if not request.certified and not may_read_http(
+            self.secret, request.authorization, request.port
+        ):
             return messages.text(
                 HTTPStatus.UNAUTHORIZED,
                 "a password is needed here: 'rain token' prints it, and 'rain token --url' what to"

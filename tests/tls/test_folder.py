@@ -1,0 +1,125 @@
+"""`rain keys`: the folder of a cluster's keys."""
+
+from __future__ import annotations
+
+import ssl
+import stat
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rain.base.admission import Member
+from rain.base.errors import StartError
+from rain.cli import cli
+from rain.tls import folder
+from rain.tls.identity import Identity
+from rain.tls.pem import read_papers
+from tests.support.tls import meet
+
+
+def rain(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, ["keys", *map(str, arguments)])
+
+
+def test_create_makes_files_that_only_their_owner_can_read(tmp_path: Path) -> None:
+    made = rain("create", tmp_path / "keys", "--host", "head", "--host", "10.0.0.1")
+    assert made.exit_code == 0, made.output
+    names = {path.name for path in (tmp_path / "keys").iterdir()}
+    assert names == {"authority.pem", "server.pem", "governor.pem", "client.pem"}
+    for path in (tmp_path / "keys").iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    shown = rain("show", tmp_path / "keys").output
+    assert "server 'server', until" in shown
+    assert "for head, 10.0.0.1" in shown
+
+
+def test_create_keeps_what_is_there(tmp_path: Path) -> None:
+    folder.create(tmp_path, (), 1)
+    before = (tmp_path / "authority.pem").read_bytes()
+    with pytest.raises(StartError, match="is there already"):
+        folder.create(tmp_path, (), 1)
+    assert (tmp_path / "authority.pem").read_bytes() == before
+
+
+def test_the_key_of_the_authority_is_in_no_other_file(tmp_path: Path) -> None:
+    made = folder.create(tmp_path, (), 1)
+    content = (tmp_path / "authority.pem").read_bytes()
+    key = content[: content.index(b"-----BEGIN CERT")]
+    assert [path.name for path in made if key in path.read_bytes()] == ["authority.pem"]
+
+
+def test_another_client_has_its_own_key_and_its_name(tmp_path: Path) -> None:
+    folder.create(tmp_path, (), 1)
+    made = rain("client", "ada", "--folder", tmp_path, "--days", 2)
+    assert made.output.strip() == str(tmp_path / "client-ada.pem")
+    ada = Identity.read(tmp_path / "client-ada.pem", Member.CLIENT)
+    server = Identity.read(tmp_path, Member.SERVER)
+    accepting = server.accepting()
+    meet(accepting, ada.dialling(Member.SERVER))
+    assert accepting.who.name == "ada"
+    with pytest.raises(StartError, match="is there already"):
+        folder.add_client(tmp_path, "ada", 1)
+
+
+@pytest.mark.parametrize("name", ["", "../ada", ".ada", "a b", "a/b", "ada\n"])
+def test_the_name_of_a_client_leads_to_no_other_folder(tmp_path: Path, name: str) -> None:
+    folder.create(tmp_path, (), 1)
+    with pytest.raises(StartError, match="may have letters"):
+        folder.add_client(tmp_path, name, 1)
+
+
+def test_a_client_needs_the_authority(tmp_path: Path) -> None:
+    with pytest.raises(StartError, match=r"authority\.pem cannot be read"):
+        folder.add_client(tmp_path, "ada", 1)
+    (tmp_path / "authority.pem").write_bytes(b"nothing")
+    with pytest.raises(StartError, match="is not an authority"):
+        folder.add_client(tmp_path, "ada", 1)
+
+
+def test_renewing_keeps_keys_names_and_hosts_and_moves_the_end(tmp_path: Path) -> None:
+    folder.create(tmp_path, ("head",), 1)
+    folder.add_client(tmp_path, "ada", 1)
+    server = Identity.read(tmp_path, Member.SERVER)
+    before, secret = server.who, server.secret
+    renewed = rain("renew", tmp_path, "--host", "tail")
+    assert renewed.output.count(".pem") == 4
+    said = folder.look(tmp_path / "server.pem")
+    assert said.hosts == ("head", "tail")
+    assert folder.look(tmp_path / "client-ada.pem").name == "ada"
+    assert server.who.expires > before.expires
+    assert server.secret == secret
+    there, here = meet(
+        server.accepting(), Identity.read(tmp_path, Member.CLIENT).dialling(Member.SERVER)
+    )
+    assert (there.error, here.error) == (None, None)
+
+
+def test_browsers_find_the_hosts_in_the_certificate_of_the_server(tmp_path: Path) -> None:
+    folder.create(tmp_path, ("head", "10.0.0.1"), 1)
+    papers, _ = read_papers((tmp_path / "client.pem").read_bytes())
+    context = ssl.create_default_context(cadata=papers.authorities.decode())
+    server = Identity.read(tmp_path, Member.SERVER)
+    for host, is_good in (("head", True), ("10.0.0.1", True), ("other", False)):
+        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        browser = context.wrap_bio(incoming, outgoing, server_hostname=host)
+        other_in, other_out = ssl.MemoryBIO(), ssl.MemoryBIO()
+        there = server.for_http.wrap_bio(other_in, other_out, server_side=True)
+        with pytest.raises(ssl.SSLWantReadError):
+            browser.do_handshake()
+        other_in.write(outgoing.read())
+        with pytest.raises(ssl.SSLWantReadError):
+            there.do_handshake()
+        incoming.write(other_out.read())
+        if is_good:
+            browser.do_handshake()
+        else:
+            with pytest.raises(ssl.SSLCertVerificationError):
+                browser.do_handshake()
+
+
+def test_show_names_a_file_that_is_none_of_ours(tmp_path: Path) -> None:
+    assert isinstance(rain("show", tmp_path).exception, StartError)
+    (tmp_path / "x.pem").write_text("x")
+    with pytest.raises(StartError, match=r"x\.pem is not a file of 'rain keys'"):
+        folder.look(tmp_path / "x.pem")

@@ -1,0 +1,151 @@
+"""A cluster whose links are all encrypted, with real processes."""
+
+from __future__ import annotations
+
+import os
+import socket
+import ssl
+from collections.abc import Generator
+from contextlib import contextmanager
+from http.client import HTTPConnection, HTTPSConnection
+from pathlib import Path
+
+import pytest
+
+from rain.base.admission import Member
+from rain.client import Client, RainException, get_client
+from rain.common.errors import ConnectionException
+from rain.tls.identity import Identity
+from tests.support.tls import keys_of
+from tests.whole.daemons import Daemon, governor, server
+
+pytestmark = pytest.mark.whole
+
+LARGE = 3_000_000
+
+
+def square(number: int) -> int:
+    return number * number
+
+
+def sum_of_squares(count: int) -> int:
+    """A task that is a client of the server, too."""
+    return sum(get_client().gather(get_client().map(square, range(count))))
+
+
+def large(number: int) -> bytes:
+    return bytes([number]) * LARGE
+
+
+def together(*data: bytes) -> int:
+    return sum(map(sum, data))
+
+
+def secrets_of_this_process() -> list[str]:
+    """What stands in the environment and on the command line of a task, and of its governor."""
+    said = [*os.environ.values()]
+    for pid in ("self", str(os.getppid())):
+        said.append(Path(f"/proc/{pid}/cmdline").read_text())
+        said.append(Path(f"/proc/{pid}/environ").read_text())
+    return said
+
+
+@contextmanager
+def cluster(folder: Path, *more: str) -> Generator[tuple[Daemon, Daemon, Daemon]]:
+    """A server and two governors that share no files."""
+    tls = ("--tls", str(keys_of()))
+    alone = (*tls, "--no-share-store")
+    with (
+        server(folder, *tls, *more) as serving,
+        governor(folder, "one", serving.address, 1, *alone) as one,
+        governor(folder, "two", serving.address, 1, *alone) as two,
+    ):
+        yield serving, one, two
+
+
+def test_calls_data_and_tasks_of_tasks_go_over_encrypted_links(tmp_path: Path) -> None:
+    with (
+        cluster(tmp_path) as (serving, _, _),
+        Client("127.0.0.1", serving.port, tls=keys_of()) as client,
+    ):
+        assert client.gather(client.map(square, range(100))) == [n * n for n in range(100)]
+        assert client.submit(sum_of_squares, 10).result() == 285
+        parts = client.map(large, range(4))
+        # The parts are made by both governors, and read by one: from the other one.
+        assert client.submit(together, *parts).result() == LARGE * 6
+        assert client.submit(len, bytes(LARGE)).result() == LARGE  # uploaded to the server
+        assert parts[3].result() == large(3)  # read from a governor
+        said = "\n".join(client.submit(secrets_of_this_process).result())
+        assert "PRIVATE KEY" not in said
+    for path in tmp_path.rglob("*"):
+        if path.is_file() and "work" not in str(path):
+            assert b"PRIVATE KEY" not in path.read_bytes(), path
+
+
+def test_programs_without_the_right_certificate_are_told_why(tmp_path: Path) -> None:
+    tls = ("--tls", str(keys_of()))
+    with server(tmp_path, *tls, "--no-http") as serving:
+        for wrong, words in (
+            (keys_of("two"), "another authority than ours"),
+            (None, "everything is encrypted there"),
+        ):
+            with pytest.raises(ConnectionException, match=words):
+                Client("127.0.0.1", serving.port, tls=wrong)
+        with pytest.raises(RainException, match="is for a governor, and this is a client"):
+            Client("127.0.0.1", serving.port, tls=keys_of() / "governor.pem")
+
+
+def test_clients_and_governors_come_back_to_a_server_that_died(tmp_path: Path) -> None:
+    tls = ("--tls", str(keys_of()))
+    journal = ("--journal", str(tmp_path / "journal"), "--client-grace", "600", "--no-http")
+    with server(tmp_path, *tls, *journal) as first:
+        port, address = first.port, first.address
+        one = governor(tmp_path, "one", address, 1, *tls)
+        with one, Client("127.0.0.1", port, tls=keys_of()) as client:
+            before = client.map(square, range(50))
+            assert client.gather(before)[-1] == 49 * 49
+            first.kill()
+            with server(tmp_path, *tls, *journal, "--listen", f"127.0.0.1:{port}"):
+                assert client.gather(client.map(square, range(50, 100)))[-1] == 99 * 99
+                assert before[7].result() == 49
+
+
+def asked(serving: Daemon, ours: ssl.SSLContext, **headers: str) -> int:
+    """The status with which the server answers a request of a program."""
+    host, port = serving.http.split(":")
+    connection = HTTPSConnection(host, int(port), context=ours, timeout=30)
+    try:
+        connection.request("GET", "/status", headers=headers)
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+def test_http_is_encrypted_and_takes_certificates_or_the_password(tmp_path: Path) -> None:
+    client = Identity.read(keys_of(), Member.CLIENT)
+    token = Identity.read(keys_of(), Member.SERVER).secret.http_token()
+    browser = ssl.create_default_context(cafile=keys_of() / "client.pem")
+    with server(tmp_path, "--tls", str(keys_of())) as serving:
+        assert asked(serving, client.for_asking_http) == 200
+        assert asked(serving, browser) == 401
+        assert asked(serving, browser, authorization=f"Bearer {token}") == 200
+        with pytest.raises(ssl.SSLCertVerificationError):
+            asked(serving, ssl.create_default_context())
+        plain = HTTPConnection(serving.http, timeout=30)
+        plain.request("GET", "/status")
+        assert b"write https:// instead of http://" in plain.getresponse().read()
+        plain.close()
+        # One that says nothing is closed, and does not keep others out.
+        with socket.create_connection(("127.0.0.1", int(serving.http.split(":")[1]))) as silent:
+            assert asked(serving, client.for_asking_http) == 200
+            silent.settimeout(30)
+            assert silent.recv(1) == b""
+        assert token not in serving.errors.read_text()
+
+
+def test_a_program_whose_environment_names_certificates_may_start_a_cluster_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("RAIN_TLS", str(keys_of()))
+    with Client(cpus=1) as client:
+        assert client.submit(sum_of_squares, 3).result() == 5
