@@ -128,6 +128,7 @@ struct Submission {
 
   contents @9 :Contents;
   keys @10 :Keys;
+  digests @11 :Digests;
 }
 
 # Of new tasks and constants of a durable session: two with the same key are the same. Who has none
@@ -160,6 +161,13 @@ struct Contents {
   holders @0 :List(Int64);      # tasks and constants
   counts @1 :List(UInt32);
   objects @2 :List(Int64);      # flat: `counts`; the server claims them for the holder
+}
+
+# Of constants that were uploaded: what they have in common with the same ones of another run. The
+# server does not look into files. Only tasks say it, which may have to be run again.
+struct Digests {
+  ids @0 :List(Int64);
+  digests @1 :List(Data);
 }
 
 struct NewTasks {

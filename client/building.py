@@ -20,6 +20,7 @@ from rain.client.told import ToldFunction
 from rain.client.tracebacks import hides_frames
 from rain.common.errors import RainException
 from rain.common.references import Reference
+from rain.common.running import in_a_task
 
 if TYPE_CHECKING:
     from rain.client.client import Client
@@ -50,7 +51,9 @@ class Building:
         self.functions: dict[Any, ToldFunction] = {}  # by the remote function
         self._owned = numbers is None  # else another client has opened it
         self._lent: set[int] = set()  # objects that are kept here in a session of another client
-        self._outgoing = Outgoing(session_id, numbers)
+        is_compared = client is not None and self._owned and in_a_task()
+        compared_in = client.connection.cluster if client is not None and is_compared else b""
+        self._outgoing = Outgoing(session_id, numbers, compared_in)
         self._asking = Asking(self._explain)
 
     # Called by tasks and data objects.

@@ -23,6 +23,7 @@ from rain.common.content_type import decode_value
 from rain.common.errors import RainException
 from rain.common.references import note_reference
 from rain.common.running import in_a_task, waiting_for_tasks
+from rain.common.sameness import place_of
 
 if TYPE_CHECKING:
     from rain.client.data import DataObject
@@ -349,11 +350,11 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         finally:
             reading.taker = before
 
-    def reference(self) -> tuple[Callable[..., Any], tuple[int, str, bytes]]:
+    def reference(self) -> tuple[Callable[..., Any], tuple[bytes, str]]:
         """How it is pickled: as a call that makes it again."""
-        return refer, (self.object_id, self.name, self.home.cluster)
+        return refer, (place_of(self.home.cluster, self.object_id), self.name)
 
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[int, str, bytes]]:
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[bytes, str]]:
         note_reference(self)
         if not self._is_over:
             self.home.send()  # so that others can ask for it

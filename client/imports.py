@@ -9,11 +9,12 @@ import os
 import secrets
 import sys
 import sysconfig
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rain.common.imports import Imports
+from rain.common.imports import Imports, running_program
 from rain.common.log_settings import log_settings
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 _PROGRAM = secrets.token_hex(8)
 """Another one each time that the program is started: meanwhile a module may have been changed."""
+
+_BEGAN = time.time()
 
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 _LIBRARY = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")})
@@ -30,17 +33,24 @@ def own_imports(uploads: Iterable[Upload], names: Iterable[str]) -> Imports:
     """The folders of this moment, and what was uploaded.
 
     The key changes when a file was changed since of a loaded module or of one of these names, which
-    perhaps only executors load.
+    perhaps only executors load. A task tells what its program has uploaded.
     """
-    folders = tuple(dict.fromkeys(_own_folders()))
-    seen = hashlib.blake2b(digest_size=8)
+    program = running_program()
+    began, archives, places = program or (_BEGAN, (), ())
+    folders = tuple([one for one in dict.fromkeys(_own_folders()) if one not in places])
+    seen, changed = hashlib.blake2b(digest_size=8), hashlib.blake2b(digest_size=8)
     files = {*_loaded_files(folders), *_files_of(names, folders)}
-    for state in sorted(_states(files)):
+    for state, since in sorted(_states(files)):
         seen.update(f"{state}\n".encode())
+        if since > began:
+            changed.update(f"{state}\n".encode())
     for upload in uploads:
         seen.update(f"{upload.digest}\n".encode())
-    archives = tuple(upload.archive for upload in uploads)
-    return Imports(f"{_PROGRAM}-{seen.hexdigest()}", folders, archives, log_settings())
+    for place in places:
+        seen.update(f"{Path(place).name}\n".encode())
+    archives = (*[upload.archive for upload in uploads], *archives)
+    key = f"{_PROGRAM}-{seen.hexdigest()}"
+    return Imports(key, folders, archives, log_settings(), began, changed.hexdigest())
 
 
 def _own_folders() -> Iterator[str]:
@@ -72,13 +82,14 @@ def _files_of(names: Iterable[str], folders: tuple[str, ...]) -> Iterator[str]:
                 yield from map(str, package.rglob("*.py"))
 
 
-def _states(files: Iterable[str]) -> Iterator[str]:
+def _states(files: Iterable[str]) -> Iterator[tuple[str, float]]:
+    """What tells a file from what it was before, and since when it is so."""
     for file in files:
         try:
             status = os.stat(file)  # noqa: PTH116 # of many files, for each function
         except OSError:  # it was removed since
             continue
-        yield f"{file} {status.st_mtime_ns} {status.st_size}"
+        yield f"{file} {status.st_mtime_ns} {status.st_size}", status.st_mtime
 
 
 def is_installed(path: str) -> bool:

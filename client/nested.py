@@ -58,6 +58,11 @@ class TaskClient(Client):
         self.housekeeper.open_sessions.discard(former.session.session_id)
         self.housekeeper.flush()
 
+    @property
+    def compared_in(self) -> bytes:
+        """The cluster: what this run submits may be what the next one submits."""
+        return self.connection.cluster
+
     def _parent(self) -> TaskId:
         """The running task, to which new sessions belong."""
         return TaskId(_running()[0])

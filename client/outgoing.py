@@ -92,12 +92,15 @@ class Pending:
 class Outgoing:
     """The submits of one session, one after the other whatever thread they come from."""
 
-    def __init__(self, session_id: int, numbers: SharedNumbers | None) -> None:
+    def __init__(
+        self, session_id: int, numbers: SharedNumbers | None, compared_in: bytes = b""
+    ) -> None:
         self.pending = Pending()
         self.history = History()
         self.submits = 0  # the number that was accepted
         self.has_units = False  # some of what was submitted is inside of units
         self._session_id = session_id
+        self._compared_in = compared_in  # the cluster, if a task submits, which may run again
         self.refusals = 0  # of submissions whose answers nobody waited for
         # Counted down from the last number, so that tasks and objects have numbers without gaps.
         self._next_kind = numbers or count(pack(session_id, NUMBER_MASK), -1).__next__
@@ -153,7 +156,7 @@ class Outgoing:
             told = batch
             if fuse:
                 told, units = fused(batch, check=_CHECKING)
-            built = message = build(self._session_id, told, self._kinds)
+            built = message = build(self._session_id, told, self._kinds, self._compared_in)
             sent = send(message)
             accepted = True
         finally:

@@ -1,8 +1,8 @@
 """Futures that are pickled, and which client takes them in where they are unpickled.
 
-A pickle of a future is a call of `refer` with the object that it stands for, so it may be read in a
-task, in another program, or in the same one. There the client in use takes a handle of the object.
-The pickles of clients name `refer`, so its place is part of the interface.
+A pickle of a future is a call of `refer` with the place of its result, so it may be read in a task,
+in another program, or in the same one. There the client in use takes a handle of the object. The
+pickles of clients name `refer`, so its place is part of the interface.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from attrs import frozen
 from rain.base.ids import ObjectId
 from rain.common.errors import RainException
 from rain.common.running import running_call
+from rain.common.sameness import at_place
 
 
 class Taker(Protocol):
@@ -62,9 +63,10 @@ def note_tasks(futures: Callable[[], Taker]) -> None:
     _of_tasks[:] = [futures]
 
 
-def refer(object_id: int, name: str, cluster: bytes) -> Any:
+def refer(place: bytes, name: str) -> Any:
     """The future that was pickled."""
-    return _taker(name, cluster).borrow(ObjectId(object_id), name)
+    cluster, object_id = at_place(place)
+    return _taker(name, cluster).borrow(object_id, name)
 
 
 def _taker(name: str, cluster: bytes) -> Taker:

@@ -6,11 +6,12 @@ from attrs import Factory, frozen
 
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId
 from rain.base.kinds import DataType, ObjectKind, TaskKind
-from rain.base.wire import ConstantColumns, Submission, TaskColumns
+from rain.base.wire import INLINE_LIMIT, ConstantColumns, Submission, TaskColumns
 from rain.client.data import DataObject
 from rain.client.shapes import ObjectShape, TaskShape, resources_of
 from rain.client.task import Task
 from rain.common.errors import RainException
+from rain.common.sameness import alike, digest
 
 
 class KindTable:
@@ -98,8 +99,11 @@ class Batch:
     keys: Mapping[int, Same] = Factory(dict)  # in a durable session
 
 
-def build(session_id: int, batch: Batch, kinds: KindTable) -> Submission:
-    """The message of a batch; RainException when the batch contradicts itself."""
+def build(session_id: int, batch: Batch, kinds: KindTable, compared_in: bytes = b"") -> Submission:
+    """The message of a batch; RainException when the batch contradicts itself.
+
+    With the name of the cluster, if what a task submits is compared with what it has submitted.
+    """
     kept: list[ObjectId] = []
     columns = _task_columns(session_id, batch.tasks, kinds, kept)
     constants = _constant_columns(batch, kinds, kept) if batch.objects else ConstantColumns()
@@ -118,7 +122,21 @@ def build(session_id: int, batch: Batch, kinds: KindTable) -> Submission:
         keys.keys.append(key)
         keys.counts.append(len(objects))
         keys.objects.extend(objects)
+    if compared_in:
+        _add_digests(submission, batch, compared_in)
     return submission
+
+
+def _add_digests(submission: Submission, batch: Batch, cluster: bytes) -> None:
+    """Digests of what goes ahead, which the server does not look at."""
+    for obj in batch.objects:
+        if obj.constant is None or len(obj.constant) <= INLINE_LIMIT:
+            continue
+        inside = [one.packed_id for one in batch.contents.get(obj.packed_id, ())]
+        content = alike(obj.constant, obj.wire_shape.content_type or "", cluster, inside)
+        if content is not None:
+            submission.digests.ids.append(obj.packed_id)
+            submission.digests.digests.append(digest([content]))
 
 
 def _task_columns(

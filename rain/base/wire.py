@@ -123,6 +123,18 @@ class KeyColumns:
 
 
 @define
+class DigestColumns:
+    """What is compared of new constants whose bytes go ahead, where a task has submitted them."""
+
+    ids: MutableSequence[ObjectId] = field(factory=list, eq=list)
+    digests: list[bytes] = Factory(list)
+
+    def check(self) -> None:
+        if len(self.ids) != len(self.digests):
+            raise _uneven("digests", self.ids, self.digests)
+
+
+@define
 class Submission:
     """What one `submit` of a client adds to its session, whole or not at all."""
 
@@ -135,12 +147,14 @@ class Submission:
     fails_alone: bool = False  # what fails of it does not end its session, whatever that's rule is
     contents: ContentColumns = Factory(ContentColumns)
     keys: KeyColumns = Factory(KeyColumns)
+    digests: DigestColumns = Factory(DigestColumns)
 
     def check(self) -> None:
         self.tasks.check()
         self.constants.check()
         self.contents.check()
         self.keys.check()
+        self.digests.check()
 
 
 @define

@@ -4,7 +4,9 @@ sent with each function.
 They are appended after the end of the function's pickle, where no unpickler reads:
 
 
-    pickle | key, folders, uploads, log settings | length of the last | "rainpath"
+    pickle | key, folders, uploads, log settings, began, changed | length of the last | "rainpath"
+
+A task tells functions, too: as a part of its program (`Program`).
 """
 
 from __future__ import annotations
@@ -28,6 +30,30 @@ class Imports(NamedTuple):
     folders: tuple[str, ...]
     uploads: tuple[bytes, ...] = ()  # zip archives, which come before the folders
     logging: tuple[Any, ...] | None = None  # the fields of `LogSettings`
+    began: float = 0.0  # when the program has started
+    changed: str = ""  # the states of its loaded files that were changed since then
+
+
+class Program(NamedTuple):
+    """The program that has told the function which this process runs."""
+
+    began: float
+    uploads: tuple[bytes, ...]
+    places: tuple[str, ...]  # the folders with what was uploaded, each named by its digest
+
+
+_running: Program | None = None
+
+
+def note_program(program: Program | None) -> None:
+    """From now on this process runs a function of this program."""
+    global _running  # noqa: PLW0603 # one for the process
+    _running = program
+
+
+def running_program() -> Program | None:
+    """The program of the task that this process runs; None outside of tasks."""
+    return _running
 
 
 def with_imports(pickled: bytes, imports: Imports) -> bytes:
@@ -44,23 +70,23 @@ def imports_of(data: bytes | mmap) -> Imports | None:
     length, magic = _FOOTER.unpack(data[end:])
     if magic != _MAGIC or length > end:
         return None
-    key, folders, uploads, logging = msgpack.unpackb(data[end - length : end])
+    key, folders, uploads, logging, began, changed = msgpack.unpackb(data[end - length : end])
     told = None if logging is None else tuple(logging)
-    return Imports(key, tuple(folders), tuple(uploads), told)
+    return Imports(key, tuple(folders), tuple(uploads), told, began, changed)
 
 
 def code_of(data: bytes) -> bytes | None:
     """What two processes that run the same code tell of a function alike; None if nobody can say.
 
-    That is its pickle, the states of the files that it may have come from, and what was uploaded;
-    not which process it was, from which folders that one imports, and how it logs.
+    That is its pickle, which files it may have come from were changed since the program has
+    started, and what was uploaded; not which process it was, from which folders that one imports,
+    what else it has loaded, and how it logs.
     """
     try:
         imports = imports_of(data)
         if imports is None:
             return data
-        _, _, states = imports.key.partition("-")
-        told: bytes = msgpack.packb([states, list(imports.uploads)])
+        told: bytes = msgpack.packb([imports.changed, list(imports.uploads)])
     except (ValueError, TypeError, AttributeError, msgpack.UnpackException):
         return None  # somebody else has written it
     end = len(data) - _FOOTER.size

@@ -17,12 +17,21 @@ if TYPE_CHECKING:
     from mmap import mmap
     from types import ModuleType
 
+    from rain.common.imports import Imports
+
 
 class Space:
     """The modules of one program, which are put aside while functions of another one run."""
 
-    def __init__(self, folders: tuple[str, ...], uploads: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        folders: tuple[str, ...],
+        uploads: tuple[str, ...] = (),
+        told: Imports | None = None,
+    ) -> None:
+        self.told = told  # by the program; None of the process's own modules
         self.folders = folders
+        self.uploads = uploads  # unpacked
         self.places = (*uploads, *folders)  # where modules are looked for
         self.uploaded = frozenset(module for folder in uploads for module in _modules_in(folder))
         self.modules: dict[str, ModuleType] = {}
@@ -36,7 +45,7 @@ class Spaces:
         self.uploads_folder = uploads_folder
         self.current = self.first = Space(())
         self._path = sys.path[:]
-        self._known: WeakValueDictionary[tuple[str, tuple[str, ...]], Space] = WeakValueDictionary()
+        self._known: WeakValueDictionary[object, Space] = WeakValueDictionary()
         self._logging: tuple[Any, ...] | None = None
         self._others: dict[str, ModuleType] = {}  # modules that belong to no space
 
@@ -47,12 +56,12 @@ class Spaces:
         imports = imports_of(data)
         if imports is None:
             return self.first
-        key = imports.key, imports.folders
+        key = imports.key, imports.folders, imports.began
         space = self._known.get(key)
         if space is None:
             folders = tuple(folder for folder in imports.folders if folder not in self._path)
             uploads = tuple(unpacked(archive, self.uploads_folder) for archive in imports.uploads)
-            space = self._known[key] = Space(folders, uploads)
+            space = self._known[key] = Space(folders, uploads, imports)
         space.logging = imports.logging
         return space
 
@@ -65,6 +74,7 @@ class Spaces:
             return
         self._put_aside(left)
         self.current = space
+        _note_program(space)
         sys.path[:] = [*space.places, *self._path]
         # What was uploaded hides what is installed here under the same names.
         for name in [name for name in sys.modules if name.partition(".")[0] in space.uploaded]:
@@ -92,6 +102,13 @@ class Spaces:
                 others[name] = module
         for name in [name for name in others if name.partition(".")[0] in left.uploaded]:
             sys.modules[name] = others[name]
+
+
+def _note_program(space: Space) -> None:
+    from rain.common.imports import Program, note_program  # noqa: PLC0415 # executors start often
+
+    told = space.told
+    note_program(None if told is None else Program(told.began, told.uploads, space.uploads))
 
 
 def unpacked(archive: bytes, uploads_folder: str) -> str:

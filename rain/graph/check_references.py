@@ -56,6 +56,14 @@ def check_session(session: Session, expect: Expect) -> None:
     for one in session.shared:
         expect(one.is_known, "{} is shared, and has gone", one)
         expect(one.session is session, "{} is shared, and is of another session", one)
+    for task in session.once_inside:
+        expect(
+            task.is_known and task.is_done, "{} has once contained others, and is not done", task
+        )
+        expect(task not in session.contents, "{} contains others still", task)
+    for object_id in session.digests:
+        constant = session.objects.get(object_id)
+        expect(constant is not None and constant.spooled, "has a digest for no file")
     for task in session.reads_outside:
         expect(task.is_known, "{} reads others, and has gone", task)
         others = [one for one in task.inputs if one.session is not session]

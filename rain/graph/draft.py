@@ -233,20 +233,23 @@ class Draft:
             self._earlier_input(task, object_id)
         if submission.contents.holders:
             self._read_contents()
+        for object_id in submission.digests.ids:
+            constant = objects.get(object_id)
+            if constant is None or not constant.spooled:
+                raise RefusedError(f"{spell(object_id)} has a digest, but no file")
 
     def link(self, tasks: list[Task]) -> list[Task]:
         """Applies the verified draft. From here on nothing may fail."""
         graph, session = self.graph, self.session
         if self.task_kinds or self.object_kinds:
-            session.task_kinds |= self.task_kinds
-            session.object_kinds |= self.object_kinds
-            for kind in self.task_kinds.values():
-                session.learned[kind.id] = graph.learned_of(kind)
-                session.has_priorities = session.has_priorities or kind.priority != 0
+            self._link_kinds()
         if session.objects:
             session.objects |= self.objects
         else:  # the first submission of a session brings its tables
             session.objects = self.objects
+        digests = self.submission.digests
+        if digests.ids:
+            session.digests.update(zip(digests.ids, digests.digests, strict=True))
         keeping = self.member.keeping
         for data_object in self.kept:
             data_object.handles = keeping
@@ -270,6 +273,14 @@ class Draft:
         graph.linked += len(tasks) + len(self.objects)
         session.unfinished += len(tasks)
         return tasks
+
+    def _link_kinds(self) -> None:
+        session = self.session
+        session.task_kinds |= self.task_kinds
+        session.object_kinds |= self.object_kinds
+        for kind in self.task_kinds.values():
+            session.learned[kind.id] = self.graph.learned_of(kind)
+            session.has_priorities = session.has_priorities or kind.priority != 0
 
     def _connect(self, task: Task, earlier: list[DataObject]) -> None:
         alone = (task,)

@@ -73,6 +73,8 @@ def _take_task(graph: Graph, task: Task, gone: list[Task | DataObject]) -> None:
         _stop_reading(graph, data_object)
     if session.reads_outside:
         session.reads_outside.pop(task, None)
+    if session.once_inside:
+        session.once_inside.pop(task, None)
     for output in task.outputs:
         _take_object(graph, output, gone)
 

@@ -79,6 +79,7 @@ def let_go(holder: Holder) -> list[DataObject]:
 def finished(task: Task) -> list[DataObject]:
     """A task has finished; its lineage claims what is in its arguments, if it may run again."""
     if not task.may_run_again:
+        _note_once_inside(task)
         return let_go(task)
     inside = task.session.contents.get(task, ())
     for one in inside:
@@ -98,10 +99,19 @@ def asked_again(task: Task) -> tuple[DataObject, ...]:
 
 def end_lineage(task: Task) -> list[DataObject]:
     """A finished task need not be able to run again; returns what nobody needs now."""
+    _note_once_inside(task)
     inside = task.session.contents.pop(task, ())
     for one in inside:
         one.remade_by -= 1
     return [one for one in _unneeded(inside) if not one.remade_by]
+
+
+def _note_once_inside(task: Task) -> None:
+    """What a finished task was, which the next run of its parent may ask for."""
+    session = task.session
+    inside = session.contents.get(task)
+    if inside and session.parent is not None:
+        session.once_inside[task] = tuple([one.id for one in inside])
 
 
 def _unneeded(objects: Iterable[DataObject]) -> list[DataObject]:

@@ -129,6 +129,7 @@ def take_unneeded(graph: Graph, most: int) -> list[DataObject]:
 
 def _unspool(graph: Graph, data_object: DataObject) -> None:
     data_object.spooled = False
+    data_object.session.digests.pop(data_object.id, None)
     graph.unspooled.append(data_object.id)
 
 
@@ -162,7 +163,7 @@ def clear(graph: Graph, session: Session) -> dict[Governor, float]:
         forget_pauses(graph, session)
     if graph.departed:
         graph.departed = deque(one for one in graph.departed if one[0] is not session)
-    session.tasks, session.objects = {}, {}
+    session.tasks, session.objects, session.once_inside = {}, {}, {}
     session.undelivered, session.waits, session.shared = {}, {}, {}
     session.idle_waits, session.followers, session.done = [], [], None
     session.done_count = 0

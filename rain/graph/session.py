@@ -94,6 +94,9 @@ class Session:
     undelivered: dict[DataObject, None] = Factory(dict)  # small kept results not yet sent
     # What is inside of the arguments of its tasks and of its objects (see references.py),
     contents: dict[Task | DataObject, tuple[DataObject, ...]] = Factory(dict)
+    # of finished tasks what was inside of their arguments, if their parent may run again,
+    once_inside: dict[Task, tuple[ObjectId, ...]] = Factory(dict)
+    digests: dict[ObjectId, bytes] = Factory(dict)  # of constants in files, if a task submits them
     shared: dict[DataObject, None] = Factory(dict)  # its objects that others have claimed,
     reads_outside: dict[Task, None] = Factory(dict)  # and its tasks that read those of others
     is_durable: bool = False  # what it makes is held under its name (rain/server/by_name.py)

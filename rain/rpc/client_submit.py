@@ -118,4 +118,4 @@ def _without(submission: Submission, gone_ahead: Container[ObjectId]) -> Submiss
         b"" if object_id in gone_ahead else entry
         for object_id, entry in zip(constants.ids, constants.data, strict=True)
     ]
-    return evolve(submission, constants=ConstantColumns(constants.ids, constants.kinds, data))
+    return evolve(submission, constants=evolve(constants, data=data))

@@ -119,6 +119,8 @@ def _append(whole: Submission, part: Submission) -> None:
     whole.keys.keys += part.keys.keys
     whole.keys.counts.extend(part.keys.counts)
     whole.keys.objects.extend(part.keys.objects)
+    whole.digests.ids.extend(part.digests.ids)
+    whole.digests.digests += part.digests.digests
 
 
 def _append_tasks(whole: TaskColumns, part: TaskColumns) -> None:

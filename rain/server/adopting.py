@@ -10,6 +10,9 @@ submission. What nobody has asked for ends with the task.
 A task that has failed by its own doing finds nothing: one of the results may be the reason. One
 that has taken too long finds what was made, and not what still ran: it may hang.
 
+What has no outputs has nothing that anybody could read: it counts as done if it has finished, and
+else it ends with its run.
+
 `rain.server.sameness` says what is the same.
 """
 
@@ -22,6 +25,7 @@ from rain.base.failures import OnFailure
 from rain.base.runs import RunCause, RunState
 from rain.base.states import TaskRow
 from rain.graph import DataObject, Session, Task, claims, progress, references
+from rain.graph.run import Run
 from rain.graph.standing_in import origins, stand_in
 from rain.server import following
 from rain.server.held import Held, is_there
@@ -39,8 +43,13 @@ def hold(state: State, session: Session) -> None:
         held = state.held[parent] = Held()
     session.on_failure = OnFailure.CONTINUE  # nobody is there to be told
     for task in session.tasks.values():
-        key = held.own.pop(task, None) or key_of(task, held.made)
-        if key is not None and task.outputs and _may_be_held(parent, task):
+        key = held.own.pop(task, None) or key_of(task, held.made, cluster=state.cluster)
+        if key is None or not _may_be_held(parent, task):
+            continue
+        if not task.outputs:
+            if task.row is TaskRow.FINISHED:
+                held.ended.setdefault(key, deque()).append(task.last_run())
+        else:
             held.by_key.setdefault(key, deque()).append(task)
             claims.hold(state.graph, task.outputs)
             held.objects += task.outputs
@@ -58,26 +67,38 @@ def adopt(state: State, session: Session, tasks: list[Task]) -> list[Task]:
     """Lets new tasks stand in for those that are held; returns those that have not finished."""
     assert session.parent is not None
     held = state.held[session.parent]
-    adopted: dict[Task, Task] = {}
+    adopted: dict[Task, Run | None] = {}
     for task in tasks:  # inputs before consumers
-        key = key_of(task, held.made)
-        former = None if key is None else held.take(key)
-        if key is not None and former is not None:
-            adopted[task] = former
-            held.own[task] = key
-            pass_on(state, task, former)
-            _end_hold(state, former.outputs)
+        key = key_of(task, held.made, cluster=state.cluster)
+        if key is None:
+            continue
+        made: tuple[DataObject, ...] = ()
+        if task.outputs:
+            former = held.take(key)
+            if former is None:
+                continue
+            made, run = former.outputs, former.run
+        else:
+            run = held.take_ended(key)
+            if run is None:
+                continue
+        adopted[task] = run
+        held.own[task] = key
+        pass_on(state, task, made)
+        _end_hold(state, made)
     return without_finished(state, tasks, adopted)
 
 
-def pass_on(state: State, task: Task, former: Task) -> None:
-    """A new task stands in for a former one."""
-    state.release_soon(stand_in(state.graph, task, origins(former.outputs)))
+def pass_on(state: State, task: Task, made: Sequence[DataObject]) -> None:
+    """A new task stands in for a former one, which has made these or will make them."""
+    state.release_soon(stand_in(state.graph, task, origins(made)))
 
 
-def without_finished(state: State, tasks: list[Task], adopted: Mapping[Task, Task]) -> list[Task]:
+def without_finished(
+    state: State, tasks: list[Task], adopted: Mapping[Task, Run | None]
+) -> list[Task]:
     """Finishes those that stand in for what the server has; returns the others of the tasks."""
-    finished = [task for task, former in adopted.items() if _finish(state, task, former)]
+    finished = [task for task, run in adopted.items() if _finish(state, task, run)]
     if finished:
         following.done(state, finished)
         state.release_soon(claims.finished_reading(finished))
@@ -106,9 +127,8 @@ def _end_hold(state: State, objects: Sequence[DataObject]) -> None:
     state.release_soon(claims.end_hold(state.graph, objects))
 
 
-def _finish(state: State, task: Task, former: Task) -> bool:
-    """Finishes a task at once if the server has all that it passes on."""
-    run = former.run
+def _finish(state: State, task: Task, run: Run | None) -> bool:
+    """Finishes a task at once if the server has all that it passes on, which this run has made."""
     if run is None or task.row is not TaskRow.READY:
         return False
     if any(one.data is None for one in task.inputs):

@@ -20,6 +20,7 @@ from rain.base.requests import OpenSession
 from rain.base.states import TaskRow
 from rain.base.wire import DurableReport, DurableReports, DurableTask, Submission, TasksByName
 from rain.graph import DataObject, Session, Task, claims, references
+from rain.graph.run import Run
 from rain.graph.standing_in import stands_in
 from rain.server import failing
 from rain.server.adopting import pass_on, without_finished
@@ -65,13 +66,13 @@ def submitted(
     opening = state.openings[session]
     given = given_keys(submission.keys)
     note_constants(submission.constants.ids, given, opening.made)
-    adopted: dict[Task, Task] = {}
+    adopted: dict[Task, Run | None] = {}
     for task in tasks:  # inputs before consumers
-        key = key_of(task, opening.made, given)
+        key = key_of(task, opening.made, given, cluster=state.cluster)
         former = None if key is None else _take(state, opening, key, task)
         if former is not None:
-            adopted[task] = former
-            pass_on(state, task, former)
+            adopted[task] = former.run
+            pass_on(state, task, former.outputs)
         elif key is None:
             opening.durable.alone += 1
             _hold(state, opening.durable, (NO_KEY, opening.durable.alone), task)

@@ -1,23 +1,20 @@
 """When two tasks are the same: the same function, arguments and inputs, down to the last byte.
 
 What a client has given a key is the same as what has the same key. Everything else is compared by
-its kind, its config, and the bytes of what it reads. What reads large constants without a key
-cannot be compared, nor what has futures inside of its arguments.
+its kind, its config, and what it reads. Inputs, and futures inside of arguments and constants, are
+compared by what makes them, or by their ids if they are of other sessions. Of large constants,
+which are files, their client has told a digest, if they are of a task.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from hashlib import blake2b
 
-from rain.base.ids import ObjectId
+from rain.base.ids import ObjectId, session_of
 from rain.base.wire import KeyColumns
-from rain.common.imports import code_of
-from rain.graph import DataObject, Task
+from rain.common.sameness import alike, digest
+from rain.graph import DataObject, Session, Task
 from rain.server.held import Key
-
-FUNCTION = "cloudpickle"
-"""The content type of functions. Behind the pickle they say from which process they come."""
 
 Given = Mapping[int, tuple[Key, Sequence[ObjectId]]]
 """The keys of tasks and constants that their client has said, and which objects belong to them."""
@@ -41,57 +38,93 @@ def note_constants(constants: Iterable[ObjectId], given: Given, made: Made) -> N
     for object_id in constants:
         known = given.get(object_id)
         if known is not None:
-            made[object_id] = _digest([known[0]])
+            made[object_id] = digest([known[0]])
 
 
-def key_of(task: Task, made: Made, given: Given | None = None) -> Key | None:
+def key_of(
+    task: Task, made: Made, given: Given | None = None, *, cluster: bytes = b""
+) -> Key | None:
     """What a task is: what it runs, with what. None if that cannot be compared."""
     known = None if given is None else given.get(task.id)
-    key = _by_content(task, made) if known is None else _by_client(task, made, *known)
+    key = _by_content(task, made, cluster) if known is None else _by_client(task, made, *known)
     if key is not None:
         for place, output in enumerate(task.outputs):
-            made[output.id] = _digest([key, place])
+            made[output.id] = digest([key, place])
     return key
 
 
 def _by_client(task: Task, made: Made, key: Key, objects: Sequence[ObjectId]) -> Key:
     parts: list[object] = [key, task.kind.task_type, task.kind.input_labels, len(task.outputs)]
-    return _digest([*parts, *(made.get(one) or ("object", one) for one in objects)])
+    return digest([*parts, *(made.get(one) or ("object", one) for one in objects)])
 
 
-def _by_content(task: Task, made: Made) -> Key | None:
+def _by_content(task: Task, made: Made, cluster: bytes) -> Key | None:
     kind = task.kind
-    parts: list[object] = [kind.task_type, kind.name, kind.user, kind.input_labels, task.config]
+    config = _content(task, task.config, "", cluster)
+    parts: list[object] = [kind.task_type, kind.name, kind.user, kind.input_labels, config]
     for output in task.outputs:
         its = output.kind
         parts += [its.label, its.content_type, its.data_type, its.user]
-    for data_object in task.inputs:
-        found = _of_input(task, data_object, made)
-        if found is None:
+    read = [one.id for one in task.inputs] + _inside(task)
+    _note_what_is_read(task.session, read, made, cluster)
+    found = _keys(task.session, read, made)
+    return None if found is None else digest([*parts, *found])
+
+
+def _keys(session: Session, objects: Iterable[ObjectId], made: Made) -> list[Key] | None:
+    """What these are for what is in this session."""
+    keys: list[Key] = []
+    for object_id in objects:
+        key = made.get(object_id)
+        if key is None and session_of(object_id) != session.id:
+            key = digest(["object", object_id])  # the very same is there for every run
+        if key is None:
             return None
-        parts.append(found)
-    return _digest(parts)
+        keys.append(key)
+    return keys
 
 
-def _of_input(task: Task, data_object: DataObject, made: Made) -> Key | None:
-    known = made.get(data_object.id)
-    if known is None and data_object.session is not task.session:
-        known = _digest(["object", data_object.id])  # the very same is there for every run
-    if known is None and data_object.producer is None and data_object.data is not None:
-        kind = data_object.kind
-        data = data_object.data
-        content = code_of(data) if kind.content_type == FUNCTION else data
-        if content is not None:
-            parts = [kind.label, kind.content_type, kind.data_type, content]
-            known = made[data_object.id] = _digest(parts)
-    return known
+def _note_what_is_read(
+    session: Session, objects: Sequence[ObjectId], made: Made, cluster: bytes
+) -> None:
+    """Notes the keys of those that are constants, and before of those that are inside of them."""
+    pending = _unknown_constants(session, objects, made)
+    opened: set[DataObject] = set()
+    while pending:
+        one = pending[-1]
+        if one not in opened:
+            opened.add(one)
+            inside = _unknown_constants(session, _inside(one), made)
+            pending += [other for other in inside if other not in opened]
+            continue
+        pending.pop()
+        kind = one.kind
+        if one.data is None:
+            content = session.digests.get(one.id)
+        else:
+            content = _content(one, one.data, kind.content_type, cluster)
+        keys = _keys(session, _inside(one), made)
+        if content is not None and keys is not None:
+            parts = [kind.label, kind.content_type, kind.data_type, content, *keys]
+            made[one.id] = digest(parts)
 
 
-def _digest(parts: Iterable[object]) -> Key:
-    """One value for all of them, each with its length so that none runs into the next."""
-    digest = blake2b(digest_size=16)
-    for part in parts:
-        data = part if isinstance(part, bytes) else repr(part).encode()
-        digest.update(len(data).to_bytes(8, "little"))
-        digest.update(data)
-    return digest.digest()
+def _unknown_constants(
+    session: Session, objects: Iterable[ObjectId], made: Made
+) -> list[DataObject]:
+    found = [session.objects.get(one) for one in objects if one not in made]
+    return [one for one in found if one is not None and one.producer is None]
+
+
+def _inside(holder: Task | DataObject) -> list[ObjectId]:
+    session = holder.session
+    if isinstance(holder, Task) and holder in session.once_inside:
+        return [*session.once_inside[holder]]
+    return [one.id for one in session.contents.get(holder, ())]
+
+
+def _content(
+    holder: Task | DataObject, data: bytes, content_type: str, cluster: bytes
+) -> bytes | None:
+    """The data, with what changes from run to run taken out."""
+    return alike(data, content_type, cluster, _inside(holder))

@@ -9,19 +9,19 @@ from rain.common.imports import Imports, code_of, imports_of, with_imports
 PICKLED = b"a pickle"
 
 
-def told(key: str, *folders: str, uploads: tuple[bytes, ...] = ()) -> bytes:
-    return with_imports(PICKLED, Imports(key, folders, uploads))
+def told(key: str, *folders: str, uploads: tuple[bytes, ...] = (), changed: str = "files") -> bytes:
+    return with_imports(PICKLED, Imports(key, folders, uploads, None, 17.5, changed))
 
 
 def test_what_a_program_imports_from_is_read_again() -> None:
-    imports = Imports("program-files", ("/here", "/there"), (b"zip",))
+    imports = Imports("program-files", ("/here", "/there"), (b"zip",), None, 17.5, "files")
     assert imports_of(with_imports(PICKLED, imports)) == imports
     assert imports_of(PICKLED) is None
 
 
 def test_the_same_code_is_told_alike_by_every_process() -> None:
-    code = code_of(told("one-files", "/executors/1", "/project"))
-    assert code == code_of(told("other-files", "/executors/2", "/project"))
+    code = code_of(told("one-loaded", "/executors/1", "/project"))
+    assert code == code_of(told("other-and more", "/executors/2", "/project"))
     assert code is not None
     assert code.startswith(PICKLED)
 
@@ -29,9 +29,11 @@ def test_the_same_code_is_told_alike_by_every_process() -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        told("one-changed", "/executors/1", "/project"),
+        told("one-files", "/executors/1", "/project", changed="other files"),
         told("one-files", "/executors/1", "/project", uploads=(b"zip",)),
-        with_imports(b"another one", Imports("one-files", ("/executors/1", "/project"))),
+        with_imports(
+            b"another one", Imports("one-files", ("/executors/1",), (), None, 17.5, "files")
+        ),
         PICKLED,
     ],
 )

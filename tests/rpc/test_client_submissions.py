@@ -10,6 +10,7 @@ from rain.base.requests import Fetch, OpenSession, Submit, WaitFor
 from rain.base.wire import (
     ConstantColumns,
     ContentColumns,
+    DigestColumns,
     KeyColumns,
     Submission,
     TaskColumns,
@@ -46,6 +47,8 @@ def large_submission() -> Submission:
             data=constants,
         ),
         kept=[OBJECT],
+        contents=ContentColumns([pack(1, 22)], [2], [OBJECT, ObjectId(pack(1, 21))]),
+        digests=DigestColumns([ObjectId(pack(1, 22))], [b"digest"]),
     )
 
 

@@ -10,13 +10,15 @@ from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import ObjectId, TaskId
 from rain.base.runs import RunCause
 from rain.base.states import ObjectState, TaskRow
-from rain.base.wire import WaitAnswer
+from rain.base.wire import INLINE_LIMIT, WaitAnswer
+from rain.common.sameness import place_of
 from rain.graph.standing_in import stands_in
 from rain.server.messages import Refuse
 from tests.support.fake_client import FakeClient, answer_of
 from tests.support.fake_governor import FakeGovernor
 from tests.support.scenes import scene
 from tests.support.submissions import Draft
+from tests.support.world import CLUSTER
 
 
 class Family:
@@ -103,6 +105,101 @@ def test_what_the_same_task_has_made_need_not_be_made_again(
     request = client.wait(draft.session, first, second)
     answer = family.s.world.answers[request]
     assert answer_of(answer, WaitAnswer).delivery.data == [b"made of first", b"made of second"]
+
+
+def test_futures_inside_of_arguments_are_compared_by_what_makes_them() -> None:
+    # given: two tasks, and a task that was told where both are
+    family = Family()
+
+    def total(draft: Draft, *configs: bytes) -> TaskId:
+        made = [family.submit(draft, config)[1] for config in configs]
+        places = [place_of(CLUSTER, one) for one in made]
+        task, _ = family.submit(draft, b"total of " + b" and ".join(places))
+        draft.contain(task, *made)
+        return task
+
+    first = total(family.draft, b"one", b"other")
+    family.client.submit(family.draft)
+    family.finish(first, b"3")
+
+    # when
+    client, draft = next_run(family)
+    draft.task(config=b"something else")  # so that all have other numbers
+    swapped = total(draft, b"other", b"one")
+    again = total(draft, b"one", b"other")
+    client.submit(draft)
+
+    # then
+    assert family.row(again) is TaskRow.FINISHED
+    assert family.row(swapped) is not TaskRow.FINISHED
+
+
+def test_a_constant_with_futures_inside_is_compared_by_what_makes_these() -> None:
+    family = Family()
+
+    def read(draft: Draft, config: bytes) -> TaskId:
+        _, made = family.submit(draft, config)
+        inner = draft.constant(place_of(CLUSTER, made), keep=True)
+        draft.contain(inner, made)
+        box = draft.constant(place_of(CLUSTER, inner), keep=True)
+        draft.contain(box, inner)
+        return family.submit(draft, b"read", box)[0]
+
+    first = read(family.draft, b"one")
+    family.client.submit(family.draft)
+    family.finish(first, b"1")
+    client, draft = next_run(family)
+    other, again = read(draft, b"other"), read(draft, b"one")
+    client.submit(draft)
+    assert family.row(again) is TaskRow.FINISHED
+    assert family.row(other) is not TaskRow.FINISHED
+
+
+def test_large_constants_are_compared_by_what_their_clients_have_told() -> None:
+    family = Family()
+    data = bytes(INLINE_LIMIT + 1)
+    given = family.draft.constant(data, keep=True, digest=b"the same")
+    first, _ = family.submit(family.draft, b"read", given)
+    family.client.submit(family.draft)
+    family.finish(first, b"1")
+    client, draft = next_run(family)
+    chosen = [draft.constant(data, digest=digest) for digest in (b"", b"another", b"the same")]
+    silent, other, again = [family.submit(draft, b"read", one)[0] for one in chosen]
+    client.submit(draft)
+    assert family.row(again) is TaskRow.FINISHED
+    assert TaskRow.FINISHED not in {family.row(silent), family.row(other)}
+
+
+def test_a_digest_of_anything_but_a_new_file_is_refused() -> None:
+    family = Family()
+    small = family.draft.constant(b"small")
+    family.draft.submission.digests.ids.append(small)
+    family.draft.submission.digests.digests.append(b"digest")
+    refused = family.client.submit(family.draft)
+    assert isinstance(refused, Refuse)
+    assert "has a digest, but no file" in str(refused.reason)
+
+
+def test_a_task_without_outputs_that_had_finished_is_not_run_again() -> None:
+    family = Family()
+
+    def submit(draft: Draft) -> list[TaskId]:
+        _, made = family.submit(draft, b"source")
+        return [draft.task(made, outputs=0, config=config)[0] for config in (b"a", b"b")]
+
+    first, _ = submit(family.draft)
+    family.client.submit(family.draft)
+    source = family.s.world.task(first).inputs[0].producer
+    assert source is not None
+    at_work(family, source.id).finish(source.id, size=100_000)
+    at_work(family, first).finish(first)
+    client, draft = next_run(family)
+    ended, open_one = submit(draft)
+    client.submit(draft)
+    assert family.row(ended) is TaskRow.FINISHED
+    assert family.row(open_one) is not TaskRow.FINISHED
+    family.s.governors[1].finish(family.parent)
+    family.s.world.turn()
 
 
 def lost_after(family: Family, *made: tuple[bytes, bytes]) -> tuple[FakeClient, Draft]:

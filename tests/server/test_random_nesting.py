@@ -15,12 +15,14 @@ from rain.base.ids import TaskId
 from rain.base.kinds import SAME
 from rain.base.runs import RunCause
 from rain.base.states import TaskRow
+from rain.common.sameness import place_of
 from tests.server.test_random_runs import RandomRuns
 from tests.support.effort import examples
 from tests.support.fake_client import FakeClient
 from tests.support.fake_governor import FakeGovernor
 from tests.support.machine import seldom, which
 from tests.support.submissions import Draft
+from tests.support.world import CLUSTER
 
 AT_WORK = (TaskRow.RUNNING, TaskRow.BLOCKED)
 
@@ -29,7 +31,9 @@ ENDS = [RunCause.EXECUTOR, RunCause.EXECUTOR, RunCause.TIMEOUT, RunCause.TASK]
 Call = tuple[bytes, int, bool, int]
 """Config, outputs, whether they are kept, and what it reads."""
 
-calls = st.tuples(st.sampled_from([b"a", b"b"]), st.sampled_from([1, 1, 2]), st.booleans(), which)
+calls = st.tuples(
+    st.sampled_from([b"a", b"b"]), st.sampled_from([1, 1, 2, 0]), st.booleans(), which
+)
 some_calls = st.lists(calls, min_size=1, max_size=3)
 
 
@@ -100,9 +104,12 @@ class RandomNesting(RandomRuns):
     def submit_calls(self, nested: Nested, new: list[Call]) -> None:
         draft, made = nested.draft, [nested.draft.constant(b"function")]
         for config, outputs, keep, reads in new:
-            _, objects = draft.task(
-                made[reads % len(made)], config=config, outputs=outputs, keep=keep
-            )
+            inside = made[-1 - reads % 2 :] if reads % 3 == 0 else []  # of its arguments
+            told = b"".join([config, *[place_of(CLUSTER, one) for one in inside]])
+            given = made[reads % len(made)]
+            task, objects = draft.task(given, config=told, outputs=outputs, keep=keep)
+            if inside:
+                draft.contain(task, *inside)
             made += objects
         nested.client.submit(draft)
 
@@ -172,7 +179,7 @@ class RandomNesting(RandomRuns):
         number, now = random.randrange(16), random.random() < 0.7
         match random.randrange(8):
             case 0 | 1 | 2:
-                call = random.choice((b"a", b"b")), random.choice((1, 1, 2)), now, number
+                call = random.choice((b"a", b"b")), random.choice((1, 1, 2, 0)), now, number
                 self.begin_and_submit(number, random.choice(list(OnFailure)), [call] * 2, now)
             case 3:
                 self.hand_on(number, random.randrange(16), now)

@@ -23,7 +23,7 @@ def remake(world: World) -> State:
 
 def remake_each(world: World) -> Iterator[State]:
     """Makes one turn after the other, with the same effects."""
-    state = State(world.state.settings)
+    state = State(world.state.settings, cluster=world.state.cluster)
     reactor = Reactor(RainScheduler, state)
     decoder = Decoder.of(encode_header(Header(1, state.settings)))
     turns = zip(world.journal, world.outputs, strict=True)

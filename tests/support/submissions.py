@@ -65,13 +65,18 @@ class Draft:
             )
         return kind
 
-    def constant(self, data: bytes = b"data", *, keep: bool = False) -> ObjectId:
+    def constant(
+        self, data: bytes = b"data", *, keep: bool = False, digest: bytes = b""
+    ) -> ObjectId:
         object_id = ObjectId(self.next_id())
         constants = self.submission.constants
         constants.kinds.append(self.blob_kind())
         constants.ids.append(object_id)
         if len(data) > INLINE_LIMIT:
             self.uploaded[object_id] = len(data)
+            if digest:
+                self.submission.digests.ids.append(object_id)
+                self.submission.digests.digests.append(digest)
         constants.data.append(data if object_id not in self.uploaded else b"")
         if keep:
             self.submission.kept.append(object_id)

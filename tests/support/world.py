@@ -46,6 +46,8 @@ from tests.support.encoding import encoded
 from tests.support.fake_client import FakeClient
 from tests.support.fake_governor import FakeGovernor
 
+CLUSTER = b"a cluster of one"
+
 
 @define(eq=False)
 class World:
@@ -200,4 +202,4 @@ def new_world(
     settings = settings or ReactorSettings(
         debug=True, governor_silence=1e9, much_wait=0.0, little_wait=0.0
     )
-    return World(Reactor(make, State(settings), notes_plans=True))
+    return World(Reactor(make, State(settings, cluster=CLUSTER), notes_plans=True))

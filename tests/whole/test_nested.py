@@ -254,6 +254,42 @@ def test_a_task_whose_process_has_died_finds_what_its_tasks_have_made(
     assert sorted((tmp_path / "made").read_text().split()) == ["-1", "-2", "-3", "6"]
 
 
+class Box:
+    """Something that only cloudpickle sends, with futures in it and much else."""
+
+    def __init__(self, futures: list[Any], size: int) -> None:
+        self.futures = futures
+        self.rest = bytes(size)
+
+
+def add_results(mark: str, *boxes: Any) -> int:
+    found = [future.result() for box in boxes for future in getattr(box, "futures", box)]
+    return counted(mark, sum(found))
+
+
+def dies_once_with_futures_everywhere(mark: str) -> int:
+    client = get_client()
+    parts = client.map(counted, [mark] * 3, [-1, -2, -3])
+    in_a_list = client.submit(add_results, mark, parts[:2])
+    in_a_large_argument = client.submit(add_results, mark, Box([in_a_list, parts[2]], 300_000))
+    put = client.put(Box([parts[0], parts[1], parts[0]], 50_000))
+    in_what_was_put = client.submit(add_results, mark, put, Box(parts, 0))
+    total: int = client.submit(add_all, in_a_large_argument, in_what_was_put).result()
+    if not Path(mark, "died").exists():
+        Path(mark, "died").touch()
+        os._exit(3)
+    return total
+
+
+@in_processes
+def test_the_next_run_finds_calls_with_futures_and_much_data_inside_of_arguments(
+    client: Client, tmp_path: Path
+) -> None:
+    assert client.submit(dies_once_with_futures_everywhere, str(tmp_path)).result() == 16
+    made = (tmp_path / "made").read_text().split()
+    assert sorted(made) == ["-1", "-2", "-3", "10", "3", "6"], "each was made once"
+
+
 def until(path: Path) -> None:
     """Polls, since another process makes the file."""
     while not path.exists():

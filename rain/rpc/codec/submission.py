@@ -7,7 +7,14 @@ from typing import Any
 from attrs import frozen
 
 from rain.base.ids import ObjectId
-from rain.base.wire import ConstantColumns, ContentColumns, KeyColumns, Submission, TaskColumns
+from rain.base.wire import (
+    ConstantColumns,
+    ContentColumns,
+    DigestColumns,
+    KeyColumns,
+    Submission,
+    TaskColumns,
+)
 from rain.rpc.codec.border import Fields, check_ours, filled, with_columns
 from rain.rpc.codec.kinds import check_sendable, read_kinds, write_kinds
 
@@ -39,6 +46,8 @@ def write_submit(submit: SubmitPart) -> Fields:
         fields["contents"] = _write_contents(part.contents)
     if part.keys.holders:
         fields["keys"] = _write_keys(part.keys)
+    if part.digests.ids:
+        fields["digests"] = {"ids": part.digests.ids, "digests": part.digests.digests}
     if submit.last:
         fields["last"] = True
         fields["failsAlone"] = part.fails_alone
@@ -60,6 +69,7 @@ def read_submit(fields: Fields) -> SubmitPart:
         fields["failsAlone"],
         _read_contents(fields["contents"]),
         _read_keys(fields["keys"]),
+        DigestColumns(fields["digests"]["ids"], fields["digests"]["digests"]),
     )
     part.check()
     return SubmitPart(part, constants["uploaded"], fields["last"], fields["wanted"])
