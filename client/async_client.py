@@ -159,6 +159,8 @@ class AsyncClient(Submitting):
     def as_completed(self, futures: Iterable[Future[T]]) -> AsCompleted[T]:
         """The futures as they get done, each once, for `async for`.
 
+        Cancelling the wait cancels the calls that it waits for.
+
         >>> import asyncio
         >>> async def main():
         ...     async with AsyncClient(cpus=1) as client:
@@ -193,8 +195,14 @@ class AsCompleted(Generic[T]):
     async def __anext__(self) -> Future[T]:
         if not self._left:
             raise StopAsyncIteration
+        try:
+            with waiting_for_tasks():
+                future = await self._arrivals.get()
+        except BaseException:
+            if not was_interrupted():
+                for waited in self._held:
+                    waited.cancel()
+            raise
         self._left -= 1
-        with waiting_for_tasks():
-            future = await self._arrivals.get()
         self._held.discard(future)
         return future

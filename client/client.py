@@ -103,6 +103,7 @@ class Client(FutureMethods):
     housekeeper: Housekeeper
     connection: Connection
     _is_encrypted = False
+    _is_of_tasks = False
     _is_patient = False  # waits for a server that is not there when it is made
 
     @hides_frames
@@ -211,7 +212,8 @@ class Client(FutureMethods):
         self.showing = Showing(connection, self.housekeeper.open_sessions)
         self.housekeeper.at_close.append(self.showing.stop)
         housekeeper = self.housekeeper
-        note_client(self.open_futures, connection.cluster, lambda: housekeeper.closed)
+        if not self._is_of_tasks:  # else whoever unpickles a future in a task finds it
+            note_client(self.open_futures, connection.cluster, lambda: housekeeper.closed)
 
     def __del__(self) -> None:
         housekeeper = self.__dict__.get("housekeeper")
@@ -364,11 +366,6 @@ class Client(FutureMethods):
         """
         with Asking(_nameless_failure):
             self.showing.show_all(on, lines_per_second)
-
-    @property
-    def compared_in(self) -> bytes:
-        """The cluster, if the next run of a task may find what is submitted by this client."""
-        return b""
 
     def _parent(self) -> TaskId | None:
         """The running task that opens the sessions of this client, if there is one."""

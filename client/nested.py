@@ -30,6 +30,7 @@ class TaskClient(Client):
     """
 
     _call: tuple[int, int] | None = None
+    _is_of_tasks = True
     # While there is a governor, there is a server, or there will be one again.
     _is_patient = True
 
@@ -57,11 +58,6 @@ class TaskClient(Client):
         former.stop()
         self.housekeeper.open_sessions.discard(former.session.session_id)
         self.housekeeper.flush()
-
-    @property
-    def compared_in(self) -> bytes:
-        """The cluster: what this run submits may be what the next one submits."""
-        return self.connection.cluster
 
     def _parent(self) -> TaskId:
         """The running task, to which new sessions belong."""

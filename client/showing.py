@@ -140,6 +140,8 @@ class Showing:
             self._end()
 
     def _changed(self, per_second: float) -> None:
+        if self._connection.here is not None:
+            return  # what calls print in this process is shown by itself
         if not (self._all or self._chosen):
             self._end()
             return

@@ -20,15 +20,20 @@ def as_completed(
 ) -> Generator[Future[T], None, None]:
     """The futures as they get done, each once; `TimeoutError` after `timeout` seconds.
 
+    Ctrl-C cancels those that it waits for.
+
     >>> from rain.client import Client, as_completed
     >>> with Client(cpus=1) as client:
     ...     squares = client.map(lambda x: x * x, range(3))
     ...     sorted(future.result() for future in as_completed(squares))
     [0, 1, 4]
     """
+    chosen = list(futures)
     try:
-        yield from _as_completed(list(futures), timeout)
+        yield from _as_completed(chosen, timeout)
     except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            _cancel(chosen)
         hide_frames(error)
         raise
 
@@ -71,9 +76,6 @@ def wait(
                     break
         except TimeoutError:
             pass
-        except KeyboardInterrupt:
-            _cancel(chosen)
-            raise
     return (
         [future for future in chosen if id(future) in done],
         [future for future in chosen if id(future) not in done],

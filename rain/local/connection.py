@@ -129,10 +129,6 @@ class LocalConnection:
                 self._tell(partial(self._hand_over, said, reply))
             case CloseSession():
                 self._tell_now(partial(self._handler.ask, said, self._later(_nothing)))
-            case WatchPrinted(watch):
-                if watch is not None:
-                    told = "local mode shows what calls print by itself: leave show_output out"
-                    raise RefusedError(told)
             case Cancel():
                 self._tell_now(partial(self._handler.say, said))
                 self._cluster.check_own_call()

@@ -81,6 +81,24 @@ def test_as_completed_gives_each_future_once_as_it_gets_done(server: Server) -> 
     assert set(found) == {futures[0], futures[2]}
 
 
+def test_ctrl_c_cancels_what_as_completed_waits_for_and_leaves_what_is_done(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    futures = server.client.map(add, range(3))
+    server.news([(server.outputs()[1], 1)])
+    found = as_completed(futures)
+    assert next(found) is futures[1]
+    monkeypatch.setattr(threading.Event, "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        next(found)
+    monkeypatch.undo()
+    assert [future.status for future in futures] == ["cancelled", "finished", "cancelled"]
+
+
+def interrupted(*_: object) -> bool:
+    raise KeyboardInterrupt
+
+
 def test_gather_keeps_the_shape_of_what_it_is_given(server: Server) -> None:
     first, second = server.client.map(add, [1, 2])
     one, two = server.outputs()

@@ -4,6 +4,7 @@ import asyncio
 import bdb
 import concurrent.futures
 import os
+import pickle
 import sys
 import threading
 import time
@@ -159,12 +160,23 @@ def test_what_a_call_prints_is_shown_and_kept(
         sys.stderr.write("end\n")
         return b""
 
+    client.show_output()  # as it is anyway
     with client.new_session("talk") as session:
         task = talk()
         session.submit()
         task.wait()
         assert task.logs() == "begin\n[stderr]\nend\n"
     assert capsys.readouterr() == ("begin\ninner\n", "end\n")
+
+
+def test_a_future_is_unpickled_by_the_program_after_tasks_had_clients(client: Client) -> None:
+    def nested() -> int:
+        return get_client().submit(abs, -2).result()
+
+    future = client.submit(nested)
+    assert future.result() == 2
+    data = pickle.dumps(future)
+    assert pickle.loads(data) is future
 
 
 def test_a_call_has_a_working_folder_and_the_program_gets_its_own_back(client: Client) -> None:

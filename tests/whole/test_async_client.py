@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import trio
 
-from rain.client import AsyncClient, CancelledError, Client, RainException
+from rain.client import AsyncClient, CancelledError, Client, Future, RainException
 
 pytestmark = pytest.mark.whole
 
@@ -72,6 +72,28 @@ def test_the_loop_goes_on_while_calls_run_and_a_cancelled_wait_ends_its_call(
             return future.status
 
     assert run(main) == "cancelled"
+
+
+@LOOPS
+def test_a_cancelled_iteration_ends_the_calls_that_it_waits_for(run: Run, tmp_path: Path) -> None:
+    async def main() -> list[str]:
+        async with AsyncClient(cpus=1) as client:
+            hangs = client.submit(sleep_until_killed, str(tmp_path / "started"))
+            futures: list[Future[Any]] = [client.submit(add, 1), hangs]
+
+            async def iterate() -> None:
+                async for _ in client.as_completed(futures):
+                    pass
+
+            if run is trio.run:
+                with trio.move_on_after(0.05):
+                    await iterate()
+            else:
+                with pytest.raises(TimeoutError):
+                    await asyncio.wait_for(iterate(), 0.05)
+            return [hangs.status, str(await client.submit(add, 2))]
+
+    assert run(main) == ["cancelled", "2"]
 
 
 def test_it_is_open_inside_of_its_block_only() -> None:
