@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, Unpack, overload
 
 from rain.client.future import Future
 from rain.client.futures import waiting
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
+K = TypeVar("K")
 
 
 class Submitting:
@@ -204,6 +205,27 @@ class FutureMethods(Submitting):
         if isinstance(futures, Future):
             return futures.result(timeout)
         return waiting.gather(list(futures), timeout=timeout)
+
+    @overload
+    def gather(
+        self,
+        futures: list[Future[T]],
+        *,
+        errors: Literal["raise", "skip"] = "raise",
+        timeout: float | None = None,
+    ) -> list[T]: ...
+    @overload
+    def gather(
+        self,
+        futures: dict[K, Future[T]],
+        *,
+        errors: Literal["raise", "skip"] = "raise",
+        timeout: float | None = None,
+    ) -> dict[K, T]: ...
+    @overload
+    def gather(
+        self, futures: Any, *, errors: str = "raise", timeout: float | None = None
+    ) -> Any: ...
 
     @hides_frames
     def gather(self, futures: Any, *, errors: str = "raise", timeout: float | None = None) -> Any:

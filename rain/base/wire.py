@@ -19,7 +19,7 @@ from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.runs import RunCause, RunReport
 from rain.base.states import ObjectState, TaskState
 
-CLIENT_VERSION = 18
+CLIENT_VERSION = 19
 GOVERNOR_VERSION = 20
 
 INLINE_LIMIT = 16 * 1024

@@ -129,6 +129,8 @@ class LocalConnection:
                 self._tell(partial(self._hand_over, said, reply))
             case CloseSession():
                 self._tell_now(partial(self._handler.ask, said, self._later(_nothing)))
+            case WatchPrinted():
+                pass  # what calls print is shown by itself
             case Cancel():
                 self._tell_now(partial(self._handler.say, said))
                 self._cluster.check_own_call()

@@ -24,6 +24,8 @@ def calls(client: Client) -> None:
     assert_type(client.map(half, [1, 2]), list[Future[float]])
     assert_type(client.put([1]), Future[list[int]])
     assert_type(client.get(future), float)
+    assert_type(client.gather([future]), list[float])
+    assert_type(client.gather({"one": future}, errors="skip"), dict[str, float])
     assert_type(client.options(cpus=2).submit(half, 1), Future[float])
     assert_type(client.submit(half, future), Future[float])
     for done in as_completed(client.map(shout, "ab")):
