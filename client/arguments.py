@@ -9,10 +9,10 @@ future: the task does not wait for it, and the server is told that it is inside.
 import io
 import pickle
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 from rain.client.data import DataObject, to_dataobj
 from rain.client.future import Future
@@ -20,6 +20,7 @@ from rain.client.references import refer
 from rain.client.task import Task
 from rain.common.by_value import Pickler
 from rain.common.errors import RainWarning
+from rain.common.pickles import dump_parts
 
 LARGEST_PICKLE = 256 * 1024
 LONGEST_PICKLING = 1.0  # seconds of CPU time
@@ -71,6 +72,10 @@ class InputCollector:
         self.objects.append(to_dataobj(value))
         self.labels.append(label)
         return len(self.objects) - 1
+
+    def forget(self, objects: int, references: int) -> None:
+        """Forgets what was found after these, which is going to be found again."""
+        del self.objects[objects:], self.labels[objects:], self.references[references:]
 
 
 Position = tuple[str, bool, str | None]
@@ -131,6 +136,10 @@ class _Finder:
         return _UNPICKLE, (label, index, self._load, self._content_type)
 
 
+_Aside: TypeAlias = Callable[[pickle.PickleBuffer], bool] | None
+"""Says of each buffer whether it stays inside of the pickle."""
+
+
 class _NotPlain(Exception):  # never leaves this module
     """An argument holds something that needs cloudpickle."""
 
@@ -138,8 +147,8 @@ class _NotPlain(Exception):  # never leaves this module
 class _PlainPickler(pickle.Pickler):
     """For builtin containers with data objects in them; gives up at anything else."""
 
-    def __init__(self, target: io.BytesIO, finder: _Finder) -> None:
-        super().__init__(target, PROTOCOL)
+    def __init__(self, target: io.BytesIO, finder: _Finder, aside: _Aside) -> None:
+        super().__init__(target, PROTOCOL, buffer_callback=aside)
         self._finder = finder
 
     def reducer_override(self, obj: Any) -> Any:
@@ -153,8 +162,8 @@ class _PlainPickler(pickle.Pickler):
 class _CloudPickler(Pickler):
     """For everything else."""
 
-    def __init__(self, target: io.BytesIO, finder: _Finder) -> None:
-        super().__init__(target, PROTOCOL)  # type: ignore[no-untyped-call] # pyright: ignore[reportUnknownMemberType] # cloudpickle is not annotated
+    def __init__(self, target: io.BytesIO, finder: _Finder, aside: _Aside) -> None:
+        super().__init__(target, PROTOCOL, buffer_callback=aside)  # type: ignore[no-untyped-call] # pyright: ignore[reportUnknownMemberType] # cloudpickle is not annotated
         self._finder = finder
 
     def reducer_override(self, obj: Any) -> Any:
@@ -187,12 +196,22 @@ def pickle_argument(
 
 
 def pickle_value(value: Any, collector: InputCollector, name: str) -> bytes:
-    """The pickle of an argument of a plain call, however large; data objects inside are loaded."""
+    """The pickle of an argument of a plain call, however large; data objects inside are loaded.
+
+    Large buffers lie in it so that they can be mapped (see rain/common/pickles.py).
+    """
     if type(value) in _ATOMS:
         return _dumps(value, PROTOCOL)
     if isinstance(value, DataObject | Task):
         return placeholder(name, collector.add(name, value), load=True)
-    return _structure(value, name, collector, load=True, content_type=None)
+    known, referred = len(collector.objects), len(collector.references)
+
+    def dump(value: Any, _: int, buffer_callback: _Aside = None) -> bytes:
+        collector.forget(known, referred)
+        return _structure(value, name, collector, True, None, buffer_callback)
+
+    parts = dump_parts(dump, value, PROTOCOL)
+    return bytes(parts[0]) if len(parts) == 1 else b"".join(parts)
 
 
 def _upload(name: str, load: bool) -> str:
@@ -219,17 +238,22 @@ def _pickle_structure(
 
 
 def _structure(
-    value: Any, name: str, collector: InputCollector, load: bool, content_type: str | None
+    value: Any,
+    name: str,
+    collector: InputCollector,
+    load: bool,
+    content_type: str | None,
+    aside: _Aside = None,
 ) -> bytes:
     known, referred = len(collector.objects), len(collector.references)
     target = io.BytesIO()
     with suppress(_NotPlain):
-        _PlainPickler(target, _Finder(collector, name, load, content_type)).dump(value)
+        _PlainPickler(target, _Finder(collector, name, load, content_type), aside).dump(value)
         return target.getvalue()
     # The next try finds again what the first one has found.
-    del collector.objects[known:], collector.labels[known:], collector.references[referred:]
+    collector.forget(known, referred)
     target = io.BytesIO()
-    pickler: Any = _CloudPickler(target, _Finder(collector, name, load, content_type))
+    pickler: Any = _CloudPickler(target, _Finder(collector, name, load, content_type), aside)
     pickler.dump(value)
     return target.getvalue()
 

@@ -39,7 +39,7 @@ from rain.client.unpicklable import UNPICKLABLE, advice
 from rain.client.warn import warn_user
 from rain.common.content_type import encode_value
 from rain.common.errors import RainException
-from rain.common.references import finding_references
+from rain.common.references import Reference, finding_references
 
 if TYPE_CHECKING:
     from rain.client.session import Session
@@ -147,12 +147,20 @@ class PlainCalls:
                 raise
             if len(data) <= LARGEST_PICKLE or len(collector.objects) > known:
                 return data
+            if len(collector.references) == referred:
+                return placeholder(label, collector.add(label, self._sent(data, label)), load=True)
             del collector.references[referred:]  # they are inside of what is uploaded
         return placeholder(label, collector.add(label, self._uploaded(value, label)), load=True)
 
     def _uploaded(self, value: Any, label: str) -> DataObject:
         with finding_references() as found:
             data = encode_value(value, "pickle")
+        return self._sent(data, label, found)
+
+    def _sent(
+        self, data: bytes, label: str, found: Mapping[int, Reference] | None = None
+    ) -> DataObject:
+        """The object of a large argument; equal ones have the same."""
         digest = blake2b(data, digest_size=16).digest()
         digest += self._session.refusals.to_bytes(8)  # what was refused is uploaded again
         known = self._large.get(digest)

@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import trio
 
@@ -17,6 +18,7 @@ from rain.client import CancelledError, Client, TaskException
 from rain.client.async_client import AsCompleted
 from rain.client.futures.futures import SENT_AT
 from rain.common.errors import ConnectionException, RainException
+from rain.common.pickles import MAGIC, load
 from tests.client.fake import FakeConnection
 from tests.client.futures_server import Server, add, pickled, server
 from tests.support.waiting import until_now
@@ -254,6 +256,31 @@ def test_a_large_argument_is_uploaded_once_for_equal_ones(server: Server) -> Non
     assert len(sizes) == 3  # the function, the bytes and the bytearray
     assert len(futures) == 3
     assert max(map(len, server.submission.tasks.configs)) < 1000
+
+
+class Counted:
+    """Counts how often it is pickled."""
+
+    def __init__(self, data: Any) -> None:
+        self.data = data
+        self.count = 0
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        self.count += 1
+        return list, ([self.data],)
+
+
+def test_a_large_argument_of_any_class_is_pickled_once_and_can_be_mapped(server: Server) -> None:
+    plain, buffered = Counted(bytes(1_000_000)), Counted(np.zeros(200_000))
+    values: list[Any] = [plain, [buffered, {1: buffered.data}]]
+    server.client.map(add, values)
+
+    assert (plain.count, buffered.count) == (1, 1)
+    *_, first, second = sorted(server.submission.constants.data, key=len)
+    assert load(first) == [bytes(1_000_000)]
+    assert first[-8:] != MAGIC
+    assert second[-8:] == MAGIC
+    assert load(second)[0][0].shape == (200_000,)
 
 
 def run_in_asyncio(main: Callable[[], Any]) -> Any:
