@@ -6,7 +6,9 @@ after some milliseconds. What becomes of them is heard in `ends.py`.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakMethod
@@ -66,6 +68,7 @@ class Futures:
         self._ends = Ends(session, self._connection)
         self._held: set[object] = set()  # those with callbacks that are not done
         self._unsent = 0  # about
+        self._cancels: deque[Cancel] = deque()  # to be told behind the calls
         self._borrowing = Borrowing(self._connection, self._ends)
         self._pins: list[DataObject] = []  # hold what a task returns until its run has ended
         housekeeper.before_telling.append(self._borrowing.take)
@@ -189,22 +192,36 @@ class Futures:
         self._unsent = 0
         self._sender.sent()
         self._borrowing.take()
+        # Taken before the calls, so that the server knows what is cancelled.
+        cancels = [self._cancels.popleft() for _ in range(len(self._cancels))]
         try:
             self.session.submit_by(self._submit_awaited if awaited else self._submit)
         except (RainError, RainException) as error:
             self._unsendable(error)
+        for cancel in cancels:
+            # Who has cancelled has gone on. Who waits for results hears that the server is lost.
+            with suppress(RainError, RainException):
+                self._say(cancel)
+
+    def _say(self, cancel: Cancel) -> None:
+        with self.session.asking():
+            self._connection.say(cancel)
 
     def send_or_leave(self, *, awaited: bool = False) -> None:
         """The same where a loop may run, which an upload must not hold up: the sender does it."""
-        if (
+        if self._would_hold_up_a_loop():
+            self._sender.soon()
+        else:
+            self.send(awaited=awaited)
+
+    def _would_hold_up_a_loop(self) -> bool:
+        """Whether to send takes long here, and there is a thread that can do it."""
+        return (
             self.session.submits_slowly
             and self.here is None
             and not self._sender.is_over
             and is_in_loop()
-        ):
-            self._sender.soon()
-        else:
-            self.send(awaited=awaited)
+        )
 
     def _unsendable(self, error: Exception) -> Exception:
         """All that was not sent has failed; gives what users are told."""
@@ -260,7 +277,6 @@ class Futures:
 
     def cancel(self, handle: DataObject, *, recursive: bool, grace: float | None) -> None:
         """Cancels this result, and those of all calls that need it."""
-        self.send()
         object_id = handle.packed_id
         cancel = Cancel(
             session_of(object_id),
@@ -270,8 +286,12 @@ class Futures:
             recursive=recursive,
             grace=OWN_GRACE if grace is None else grace,
         )
-        with self.session.asking():
-            self._connection.say(cancel)
+        if self._would_hold_up_a_loop():
+            self._cancels.append(cancel)
+            self._sender.soon()
+        else:
+            self.send()
+            self._say(cancel)
 
     def hold(self, future: object) -> None:
         """Keeps a future that nobody may have any more until its callbacks are called."""

@@ -310,6 +310,32 @@ def test_a_loop_goes_on_while_large_arguments_are_uploaded(run: Callable[[Any], 
     server.client.close()
 
 
+@pytest.mark.parametrize("run", [run_in_asyncio, trio.run], ids=["asyncio", "trio"])
+def test_a_cancellation_in_a_loop_does_not_wait_for_an_upload(run: Callable[[Any], Any]) -> None:
+    server = Server()
+    uploading, go_on = threading.Event(), threading.Event()
+
+    def upload() -> None:
+        uploading.set()
+        assert go_on.wait(30)
+
+    server.connection.on_submit = upload
+    cancelled: list[list[int]] = []
+
+    async def main() -> None:
+        future = server.client.submit(len, bytes(1_000_000))
+        uploading.wait(30)  # in the thread that sends; this loop does nothing meanwhile
+        assert future.cancel()
+        assert server.connection.cancelled == []
+        cancelled.append([future.handle.packed_id])
+
+    run(main)
+    go_on.set()
+    until_now(lambda: bool(server.connection.cancelled))
+    assert [objects for _, objects, _ in server.connection.cancelled] == cancelled
+    server.client.close()
+
+
 def test_an_argument_of_another_cluster_is_refused_at_the_call(server: Server) -> None:
     other = Server()
     foreign = other.client.submit(add, 1)
