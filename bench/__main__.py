@@ -16,6 +16,7 @@ MODULES = {
     "scheduling": "bench.scheduling",
     "feel": "bench.feel",
     "transfer": "bench.transfer",
+    "cache": "bench.cache",
     "prediction": "bench.prediction",
     "soak": "bench.soak.command",
 }

@@ -17,7 +17,7 @@ DEPTH = 6
 _ENTRIES = 2 * DEPTH
 _OURS = str(Path(__file__).parent) + "/"
 
-_LIBRARIES = ("<frozen ", *{f"{folder}/" for folder in sysconfig.get_paths().values()})
+LIBRARIES = ("<frozen ", *{f"{folder}/" for folder in sysconfig.get_paths().values()})
 """Where other libraries are: frames of asyncio or joblib say nothing about a user's program."""
 
 Stack = tuple[CodeType | int, ...]
@@ -40,7 +40,7 @@ def here(above: int = 0) -> Stack:
 def outside_libraries() -> Stack:
     """The same without the libraries that have called the client, however many frames they have."""
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage] # as above
-    while frame.f_code.co_filename.startswith((_OURS, *_LIBRARIES)) and frame.f_back is not None:
+    while frame.f_code.co_filename.startswith((_OURS, *LIBRARIES)) and frame.f_back is not None:
         frame = frame.f_back
     return _stack_from(frame)
 
@@ -67,7 +67,7 @@ def as_text(stack: Stack) -> str:
         for code, position in zip(stack[::2], stack[1::2], strict=True)
         if isinstance(code, CodeType) and isinstance(position, int)
     ]
-    own = [frame for frame in frames if not frame[0].co_filename.startswith(_LIBRARIES)]
+    own = [frame for frame in frames if not frame[0].co_filename.startswith(LIBRARIES)]
     for code, position in own or frames:
         line = _line(code, position)
         frame = traceback.FrameSummary(code.co_filename, line, code.co_name)

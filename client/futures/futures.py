@@ -97,15 +97,22 @@ class Futures:
     ) -> tuple[DataObject, Task]:
         """The result and the task of a call that is not sent before it is started."""
         self._expect_open()
+        task = self._new_task(fn, args, keywords, options)
+        output = task.output
+        output.kept = True
+        return output, task
+
+    def _new_task(
+        self, fn: Function, args: Sequence[Any], keywords: Mapping[str, Any], options: Options
+    ) -> Task:
+        """Warns if it could run nowhere."""
         task = self._calls.new_task(fn, args, keywords, options)
         shape = task.wire_shape
         if shape is not self._last_shape:  # calls of a loop share one
             self._last_shape = shape
             if self.here is None and not self.is_interrupted_here:
                 self._fitting.check(shape.name or "", shape.resources)
-        output = task.output
-        output.kept = True
-        return output, task
+        return task
 
     def start(self, future: Future[Any]) -> None:
         """Lets a new call be sent soon. Does not wait for anything."""
@@ -128,7 +135,7 @@ class Futures:
 
     def step(self, fn: Function, args: Sequence[Any], options: Options) -> Task:
         """A call in a graph that `run` sends; steps after it may have its output as an argument."""
-        return self._calls.new_task(fn, args, {}, options)
+        return self._new_task(fn, args, {}, options)
 
     def constant(self, value: Any, name: str) -> DataObject:
         """A value that is here, for the steps of a graph; sent with the next submission."""

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rain.client import Client
+from rain.client import Client, RainWarning
 from rain.client.for_dask.scheduler import LARGEST_KNOWN
 from tests.support.modes import MODES, client_in, in_processes
 
@@ -195,6 +195,23 @@ def test_a_failed_node_is_run_again_if_retries_say_so(tmp_path: Path) -> None:
     node = dask.delayed(fails_once)(tmp_path / "mark")
 
     assert node.compute(retries=1) == "the second try"
+
+
+@in_processes
+def test_a_need_that_no_governor_has_is_warned_of_at_the_line_of_the_program() -> None:
+    node = dask.delayed(add)(1, 2)
+
+    def stop(*_: object, **__: object) -> None:
+        raise InterruptedError
+
+    with (
+        pytest.warns(RainWarning, match="add needs 1 cpus and 9 gpus, and no governor has") as seen,
+        Callback(start=stop),
+        pytest.raises(InterruptedError),
+    ):
+        node.compute(resources={"gpus": 9})
+
+    assert [warning.filename for warning in seen] == [__file__]
 
 
 class Heard:
