@@ -40,6 +40,7 @@ SMALL = {
     "feel": ["--repeat", "1"],
     "prediction": [],
     "transfer": ["--mebibytes", "1", "--repeat", "1"],
+    "call": ["--calls", "3"],
     "cache": ["--calls", "3", "--mebibytes", "1", "--repeat", "1"],
 }
 WITHOUT_A_CLUSTER = {"scheduling"}
@@ -87,7 +88,9 @@ def test_a_comparison_has_every_figure_of_ours(command: str, tmp_path: Path) -> 
     assert missing == []
 
 
-@pytest.mark.parametrize("command", ["scale", "server", "feel", "transfer", "prediction", "cache"])
+@pytest.mark.parametrize(
+    "command", ["scale", "server", "feel", "transfer", "prediction", "call", "cache"]
+)
 def test_a_command_about_ours_alone_comes_to_its_end(command: str, tmp_path: Path) -> None:
     assert run(command, tmp_path)["benchmark"] == command
 
