@@ -56,6 +56,14 @@ class Building:
         self._outgoing = Outgoing(session_id, numbers, compared_in)
         self._asking = Asking(self._explain)
 
+    def let_inputs_go(self) -> None:
+        """From now on a task that is submitted keeps no result alive that it reads.
+
+        Nobody looks at the tasks of this session, whose objects users have as futures. The server
+        keeps what a task will read.
+        """
+        self._outgoing.lets_inputs_go = True
+
     # Called by tasks and data objects.
 
     def add_task(self, task: Task) -> None:

@@ -99,6 +99,7 @@ class Outgoing:
         self.history = History()
         self.submits = 0  # the number that was accepted
         self.has_units = False  # some of what was submitted is inside of units
+        self.lets_inputs_go = False  # tasks that are submitted have no handles of others' results
         self._session_id = session_id
         self._compared_in = compared_in  # the cluster, if a task submits, which may run again
         self.refusals = 0  # of submissions whose answers nobody waited for
@@ -178,6 +179,8 @@ class Outgoing:
             task.submission = number
             for obj in task.output_objects:
                 obj.submission = number
+            if self.lets_inputs_go and len(task.input_objects) > 1:
+                task.let_inputs_go()
         for obj in batch.objects:
             obj.submission = number
             obj.constant = b""

@@ -289,6 +289,11 @@ class Task(metaclass=TaskMeta):
         """
         return LabeledList(self.input_objects, self.wire_shape.labels or None)
 
+    def let_inputs_go(self) -> None:
+        """Has no handles any more of what other tasks make for it. It has no `spec` then."""
+        constants = [one for one in self.input_objects if one.constant is not None]
+        self.input_objects = tuple(constants)
+
     @property
     def outputs(self) -> LabeledList[DataObject]:
         """The data objects that it makes, by position or by label.

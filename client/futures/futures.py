@@ -55,6 +55,7 @@ class Futures:
 
     def __init__(self, session: Session, housekeeper: Housekeeper) -> None:
         self.session = session
+        session.let_inputs_go()
         self._callbacks = Callbacks()
         self._calls = PlainCalls(session, self.take_over)
         self._sender = Sender(WeakMethod(self.send))

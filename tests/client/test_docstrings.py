@@ -36,10 +36,10 @@ WITHIN = {
     "Remote": "new_task",
     "Session": (
         "add_object add_task add_tasks asking drop drop_member drop_pending drop_task"
-        " is_interrupted_here leave note_contents note_key note_refusal refusals submit_by"
-        " submits_slowly"
+        " is_interrupted_here leave let_inputs_go note_contents note_key note_refusal refusals"
+        " submit_by submits_slowly"
     ),
-    "Task": "settle",
+    "Task": "let_inputs_go settle",
 }
 """Methods that modules of the library call: they are no part of what users are promised."""
 

@@ -57,3 +57,31 @@ def test_methods_of_two_owners_are_two_functions() -> None:
             del model  # so that the next one may come to its address
         told = [one for sent in w.server.submissions for one in sent.constants.ids]
         assert len(told) == 3
+
+
+def test_a_call_keeps_no_result_alive_that_it_reads_when_it_was_sent() -> None:
+    with world() as w:
+        first = w.client.submit(len, "first")
+        alive = weakref.ref(first.handle)
+        second = w.client.submit(len, first)
+        third = w.client.submit(lambda *given: None, first, [second])
+        del first
+        w.client.open_futures().send()
+        gc.collect()
+        assert alive() is None
+        assert not second.done()
+        assert not third.done()
+
+
+def test_a_large_argument_is_uploaded_once_while_a_call_with_it_is_alive() -> None:
+    with world() as w:
+        large = bytes(1_000_000)
+        first = w.client.submit(len, large)
+        w.client.open_futures().send()
+        gc.collect()
+        second = w.client.submit(len, large)
+        w.client.open_futures().send()
+        sizes = [len(data) for sent in w.server.submissions for data in sent.constants.data]
+        assert len([size for size in sizes if size > 100_000]) == 1
+        assert not first.done()
+        assert not second.done()
