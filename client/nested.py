@@ -15,6 +15,7 @@ from rain.client.remote import Remote
 from rain.common.errors import RainException
 from rain.common.handing_on import Then
 from rain.common.running import running_call
+from rain.common.secret_file import VARIABLE as SECRET_FILE
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -167,7 +168,9 @@ def process_client() -> Client:
         client = _clients.get(address)
         if client is None or client.housekeeper.closed:
             host, _, port = address.rpartition(":")
-            client = _clients[address] = TaskClient(host.strip("[]"), port)
+            # A governor hands on its secret; one that has none does not trust a server with one.
+            insecure = not os.environ.get(SECRET_FILE)
+            client = _clients[address] = TaskClient(host.strip("[]"), port, insecure=insecure)
         return client
 
 

@@ -44,6 +44,15 @@ def test_a_recursion_with_a_task_for_each_call_ends_on_a_single_cpu(client: Clie
     assert client.submit(fib, 12).result() == 144
 
 
+def test_a_task_of_a_cluster_without_a_secret_submits_tasks(tmp_path: Path) -> None:
+    with (
+        server(tmp_path, "--insecure") as running,
+        governor(tmp_path, "governor", running.address, 1, "--insecure"),
+        Client("127.0.0.1", running.port, insecure=True) as client,
+    ):
+        assert client.submit(fib, 2).result() == 1
+
+
 def processes(depth: int) -> set[int]:
     """The processes in which a tree of tasks was run."""
     if not depth:
