@@ -13,7 +13,7 @@ def task_session(ctx: Any) -> Session:
     What it submits goes on when the task has ended. Until then it counts as deeper than the task,
     which may wait for it, as for what `get_client` submits.
 
-    >>> @remote(cpus=0)
+    >>> @remote()
     ... def grow(ctx):
     ...     session = task_session(ctx)
     ...     with session.bind_only():
