@@ -122,7 +122,7 @@ def check_durable(client: Client, name: object, on_failure: str | None) -> None:
     if client.housekeeper.cluster is not None:
         raise RainException(
             f"the durable session {name!r} would end with this client, which has a cluster of its"
-            " own: connect to a server that runs"
+            " own: connect to a server that runs, or keep results with Client(folder=...)"
         )
     warn_user(
         f"the server at {client.address} has no journal: the durable session {name!r} ends when the"

@@ -33,6 +33,7 @@ from rain.client.futures.futures import Futures
 from rain.client.futures.methods import FutureMethods
 from rain.client.housekeeper import Closable, Housekeeper
 from rain.client.items import asked_ids, note_reports
+from rain.client.kept_results import KeptResults
 from rain.client.local import LocalCluster
 from rain.client.misspelled import names_misspelled
 from rain.client.numbers import SharedNumbers
@@ -84,6 +85,8 @@ class Client(FutureMethods):
         port: the port of that server; 7210, if neither says one.
         cpus: the cpus of each governor that is started; by default they share all of the machine.
         governors: how many governors are started.
+        folder: keep the results of all calls in this folder. A program that was killed and runs
+            again finds there what it had computed.
         cache_limit: the most bytes in a cache of results, as "50GiB"; by default a tenth of its
             disk.
         secret: the secret of the cluster.
@@ -104,6 +107,7 @@ class Client(FutureMethods):
     connection: Connection
     _is_encrypted = False
     _is_of_tasks = False
+    kept_results: KeptResults | None = None  # of all calls, in a folder
     _is_patient = False  # waits for a server that is not there when it is made
 
     @hides_frames
@@ -115,6 +119,7 @@ class Client(FutureMethods):
         *,
         cpus: int | None = None,
         governors: int = 1,
+        folder: str | PathLike[str] | None = None,
         cache_limit: int | str | None = None,
         secret: str | bytes | None = None,
         secret_file: str | PathLike[str] | None = None,
@@ -129,6 +134,7 @@ class Client(FutureMethods):
                 address=bool(address),
                 port=port is not None,
                 governors=governors != 1,
+                folder=folder is not None,
                 cache_limit=cache_limit is not None,
                 secret=secret is not None,
                 secret_file=secret_file is not None,
@@ -141,10 +147,11 @@ class Client(FutureMethods):
             return
         check_address(address, port)
         if address:
-            if cpus is not None or governors != 1 or cache_limit is not None:
+            own = (cpus, folder, cache_limit)
+            if governors != 1 or any(given is not None for given in own):
                 raise RainException(
-                    "cpus, governors and cache_limit describe the embedded cluster; a server that"
-                    " runs already has its own"
+                    "cpus, governors, folder and cache_limit describe the embedded cluster; a"
+                    " server that runs already has its own"
                 )
             host, number = host_and_port(address, port)
             identity = chosen_identity(tls, insecure=insecure)
@@ -170,7 +177,14 @@ class Client(FutureMethods):
                 "the embedded cluster is reached by this program only, and encrypts nothing: leave"
                 " tls out"
             )
-        cluster = LocalCluster(cpus, governors, governor_options=limiting(cache_limit))
+        limit = limiting(cache_limit)
+        kept = None if folder is None else KeptResults(folder)
+        try:
+            cluster = LocalCluster(cpus, governors, governor_options=limit)
+        except BaseException:
+            if kept is not None:
+                kept.close()
+            raise
         try:
             connection = connect(
                 cluster.host,
@@ -183,9 +197,14 @@ class Client(FutureMethods):
             cluster.watch(connection.give_up)
         except BaseException:
             cluster.close()
+            if kept is not None:
+                kept.close()
             raise
         where = spell_address(cluster.host, cluster.port)
         self._take_over(connection, cluster, where, cluster.secret)
+        if kept is not None:
+            self.kept_results = kept
+            self.housekeeper.at_close.append(kept.close)
 
     @classmethod
     def over(cls, connection: Connection, cluster: Closable | None = None) -> Self:

@@ -55,6 +55,7 @@ class PlainCalls:
 
     def __init__(self, session: Session, take_over: Callable[[Future[Any]], Future[Any]]) -> None:
         self._session = session
+        self._kept = None if session.client is None else session.client.kept_results
         self._take_over = take_over  # gives a future of this client for one of another client
         self._functions = CalledFunctions()
         self._large: WeakValueDictionary[bytes, DataObject] = WeakValueDictionary()
@@ -74,6 +75,9 @@ class PlainCalls:
         if isinstance(fn, TaskFunction):
             options = _own_options(fn.options, options)
             fn = fn.fn
+        kept = self._kept
+        if kept is not None:
+            options = kept.keeping(options)
         function = self._functions.find(fn, options.surrounding)
         function.check(args, keywords)
         told = function.inputs(self._session, fn)
@@ -95,7 +99,8 @@ class PlainCalls:
         }
         if options.cache:
             given = () if collector is None else collector.objects
-            table[CONFIG_KEY] = function.plan(self._session, fn, args, keywords, options, given)
+            plan = function.plan(self._session, fn, args, keywords, options, given)
+            table[CONFIG_KEY] = plan if kept is None else kept.tell_apart(plan, given, options)
         config = _pack(table)
         labels: tuple[str | None, ...] = ()
         if collector is not None and len(collector.objects) > 1:
