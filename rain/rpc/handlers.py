@@ -64,6 +64,10 @@ class ClientHandler(Protocol):
 
     token: bytes  # with this it may come back; empty if the server does not
 
+    def welcome(self, reply: Reply[None]) -> None:
+        """Answers when the server will not forget this client."""
+        ...
+
     def ask(self, request: Request[T], reply: Reply[T], number: int = 0) -> None:
         """A submission is whole: parts joined, uploaded bytes put in, columns checked.
 

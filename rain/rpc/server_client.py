@@ -43,6 +43,20 @@ class CallReply(Generic[T]):
         self._call.answer({"refusal": write_refusal(reason)})
 
 
+class Welcome:
+    """Fulfils `rain.rpc.handlers.Reply`: tells a client that it is registered."""
+
+    def __init__(self, call: IncomingCall, registered: Fields) -> None:
+        self._call = call
+        self._registered = registered
+
+    def answer(self, _: None, /) -> None:
+        self._call.answer(self._registered)
+
+    def refuse(self, reason: str | SessionFailure, /) -> None:
+        self._call.fail(str(reason))
+
+
 class ClientEnd:
     """How the server ends a client (`rain.rpc.handlers.ClientLink`)."""
 
@@ -71,15 +85,15 @@ class ServedClient:
         self._is_missing = False  # a constant that was uploaded before the connection was lost
         link.on_end = self._left
 
-    @property
-    def key(self) -> bytes:
-        """What the client shows with its uploads."""
-        return self._uploads.key
-
-    @property
-    def token(self) -> bytes:
-        """What the client shows when it comes back; empty if it cannot."""
-        return self._handler.token
+    def welcome(self, call: IncomingCall, cluster: bytes) -> None:
+        """Answers the registration as soon as the server will not forget this client."""
+        registered = {
+            "service": self.offered(),
+            "key": self._uploads.key,  # the client shows it with its uploads
+            "cluster": cluster,
+            "token": self._handler.token,  # and this when it comes back; empty if it cannot
+        }
+        self._handler.welcome(Welcome(call, registered))
 
     def offered(self) -> Offered:
         methods: dict[str, Served[Any]] = {

@@ -133,14 +133,7 @@ class Guest:
             self._link.end_with_reason(str(error))
             return
         self._nursery.start_soon(self._link.expect, self._client_silence)
-        call.answer(
-            {
-                "service": client.offered(),
-                "key": client.key,
-                "cluster": self._handler.cluster,
-                "token": client.token,
-            }
-        )
+        client.welcome(call, self._handler.cluster)
 
     def _read_governor(self, params: Fields) -> tuple[GovernorHello, Remote]:
         version: int = params["version"]  # first: what another version says next is not known

@@ -38,4 +38,5 @@ def resumed(state: State, governor_id: GovernorId, heard: int, last: int) -> Non
         return
     governor.heard, governor.away, governor.awaited = state.now, None, last
     resuming.hear(governor, heard)
+    state.order_again(governor_id, resuming.missed(governor, heard))
     waiting.fetch_again(state)

@@ -241,6 +241,12 @@ class ConnectedClient:
     link: ClientLink
     token: bytes = b""  # with this it may come back; empty if the server does not
 
+    def welcome(self, reply: Reply[None]) -> None:
+        if self.token:  # its first word is heard when the journal has it
+            self.say(Settled(()), reply)
+        else:
+            reply.answer(None)
+
     def ask(self, request: Request[T], reply: Reply[T], number: int = 0) -> None:
         self._ask_someone(request, reply, number)  # whose answer has the type that it names
 

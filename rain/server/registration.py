@@ -136,8 +136,6 @@ class Registration:
         governors[incarnation] = link
         self._links.audience.joined(link)
         self._inbox.from_governor(GovernorResumed(incarnation, resumes.heard, resumes.last))
-        for orders in resuming.missed(governor, resumes.heard):
-            link.order(orders)
         return self._connected(incarnation, governor.address, link)
 
     def find(self, object_id: ObjectId) -> Held | None:

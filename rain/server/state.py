@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import inf
 
 from attrs import Factory, define, frozen
@@ -147,12 +147,13 @@ class State:
     ignored: int = 0  # late or stale reports that were recognised as such
 
     _effects: list[Effect] = Factory(list)
+    _again: list[Effect] = Factory(list)  # orders of earlier turns that were missed
     _orders: dict[GovernorId, Orders] = Factory(dict)
 
     @property
     def has_effects(self) -> bool:
         """Whether a turn is running, and has said something."""
-        return bool(self._effects or self._orders)
+        return bool(self._effects or self._again or self._orders)
 
     def orders(self, governor: Governor) -> Orders:
         """The batch for a governor in this turn."""
@@ -169,6 +170,10 @@ class State:
     def emit(self, effect: Effect) -> None:
         """One more effect of this turn."""
         self._effects.append(effect)
+
+    def order_again(self, governor: GovernorId, missed: Iterable[Orders]) -> None:
+        """Orders that a governor has missed; they come before those of this turn."""
+        self._again += [OrderGovernor(governor, orders) for orders in missed]
 
     def refuse(self, request: RequestId, reason: str) -> None:
         """The answer to a request that cannot be granted."""
@@ -205,6 +210,9 @@ class State:
                     resuming.keep(known, batch)
                 told.append(OrderGovernor(governor, batch))
             effects[:0] = told
+        if self._again:
+            effects[:0] = self._again
+            self._again = []
         return effects
 
     def release(self, objects: Sequence[DataObject]) -> None:

@@ -154,6 +154,9 @@ class FakeClient:
                 assert isinstance(request, Terminate)
                 self._tell("terminate", reply, None)
 
+    def welcome(self, reply: Reply[None]) -> None:
+        reply.answer(None)
+
     def has_heard(self, number: int) -> bool:
         return False
 

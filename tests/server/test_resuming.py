@@ -8,6 +8,7 @@ import pytest
 
 from rain.base.errors import PlanError
 from rain.base.ids import GovernorId, ObjectId, RequestId
+from rain.base.requests import Submit
 from rain.base.resources import Resources
 from rain.base.wire import Fetched, Orders, Update
 from rain.graph import Governor
@@ -17,8 +18,10 @@ from rain.scheduler.rain import RainScheduler
 from rain.server import resuming
 from rain.server.http.status import gather_status
 from rain.server.messages import (
+    Asked,
     GovernorAway,
     GovernorResumed,
+    OrderGovernor,
     ServerReturned,
 )
 from rain.server.state import ReactorSettings
@@ -310,6 +313,33 @@ def test_a_governor_with_another_past_cannot_resume() -> None:
     assert resuming.why_not(governor, 0, 0) == ""
     assert "has applied 2" in resuming.why_not(governor, 2, 4)
     assert "has confirmed 5" in resuming.why_not(governor, 1, 5)
+
+
+def test_what_a_governor_has_missed_is_ordered_again_in_the_turn_of_its_return() -> None:
+    # given: orders that were made while it was away
+    world, fake, draft = scene()
+    heard = fake.node.ordered
+    world.turn(ServerReturned())
+    draft.task()
+    world.clients[0].submit(draft)
+    world.turn()
+    draft.task()
+    world.clients[0].submit(draft)
+    world.turn()
+    (*_, missed, last) = fake.node.unheard
+
+    # when: and there is something new for it in the same turn
+    draft.task()
+    request = Submit(draft.fill(draft.take()))
+    effects = world.turn(
+        GovernorResumed(fake.id, heard, 0), Asked(world.clients[0].id, world.request(), request)
+    )
+
+    # then: nobody hears of them before the server knows that it has come back
+    orders = [one.orders.number for one in effects if isinstance(one, OrderGovernor)]
+    assert orders[:2] == [missed.number, last.number]
+    assert orders == sorted(orders)
+    assert len(orders) == 3
 
 
 def test_orders_with_the_numbers_of_lost_ones_were_not_heard() -> None:

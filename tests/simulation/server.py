@@ -130,14 +130,7 @@ class SimulatedLink:
         except FencedError as error:
             call.answer({"fenced": str(error)})
             return
-        call.answer(
-            {
-                "service": served.offered(),
-                "key": served.key,
-                "cluster": self._registration.cluster,
-                "token": served.token,
-            }
-        )
+        served.welcome(call, self._registration.cluster)
 
     @property
     def is_over_for_good(self) -> bool:

@@ -24,6 +24,7 @@ LEFT_OUT: Mapping[type, Mapping[str, str]] = {
     State: {
         "happenings": "the event log gets them from a process of its own",
         "_effects": _SENT,
+        "_again": _SENT,
         "_orders": _SENT,
     },
     Task: {"sched": _SCHEDULERS},
