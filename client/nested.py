@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar, overload
 
+from rain.base.admission import TLS_FILE
 from rain.base.ids import TaskId
 from rain.client.client import Client
 from rain.client.future import Future
@@ -168,8 +169,8 @@ def process_client() -> Client:
         client = _clients.get(address)
         if client is None or client.housekeeper.closed:
             host, _, port = address.rpartition(":")
-            # A governor hands on its secret; one that has none does not trust a server with one.
-            insecure = not os.environ.get(SECRET_FILE)
+            # A governor hands on its secret and its certificate. Without both it is `--insecure`.
+            insecure = not (os.environ.get(SECRET_FILE) or os.environ.get(TLS_FILE))
             client = _clients[address] = TaskClient(host.strip("[]"), port, insecure=insecure)
         return client
 
