@@ -128,7 +128,6 @@ struct Submission {
 
   contents @9 :Contents;
   keys @10 :Keys;
-  digests @11 :Digests;
 }
 
 # Of new tasks and constants of a durable session: two with the same key are the same. Who has none
@@ -163,13 +162,6 @@ struct Contents {
   objects @2 :List(Int64);      # flat: `counts`; the server claims them for the holder
 }
 
-# Of constants that were uploaded: what they have in common with the same ones of another run. The
-# server does not look into files. Only tasks say it, which may have to be run again.
-struct Digests {
-  ids @0 :List(Int64);
-  digests @1 :List(Data);
-}
-
 struct NewTasks {
   ids @0 :List(Int64);
   kinds @1 :List(Int64);
@@ -187,6 +179,11 @@ struct Constants {
   uploaded @3 :List(Int64);
   # No column: the ids of those constants of this part that are larger than 16 KiB. Their bytes went
   # ahead over a stream, and their entries of `data` are empty.
+
+  compared @4 :List(Int64);
+  digests @5 :List(Data);
+  # What some of those that were uploaded have in common with the same ones of another run: a column
+  # of its own. The server does not look into files. Only tasks say it, which may be run again.
 }
 
 enum WaitMode {

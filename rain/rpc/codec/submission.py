@@ -36,8 +36,8 @@ def write_submit(submit: SubmitPart) -> Fields:
     check_sendable(part.task_kinds, part.object_kinds)
     fields = write_kinds(part.task_kinds, part.object_kinds)
     fields["session"] = part.session
-    if part.constants.ids or submit.uploaded:
-        fields["constants"] = _write_constants(part.constants, submit.uploaded)
+    if part.constants.ids or submit.uploaded or part.digests.ids:
+        fields["constants"] = _write_constants(part.constants, submit.uploaded, part.digests)
     if part.tasks.ids:
         fields["tasks"] = _write_tasks(part.tasks)
     if part.kept:
@@ -46,8 +46,6 @@ def write_submit(submit: SubmitPart) -> Fields:
         fields["contents"] = _write_contents(part.contents)
     if part.keys.holders:
         fields["keys"] = _write_keys(part.keys)
-    if part.digests.ids:
-        fields["digests"] = {"ids": part.digests.ids, "digests": part.digests.digests}
     if submit.last:
         fields["last"] = True
         fields["failsAlone"] = part.fails_alone
@@ -69,7 +67,7 @@ def read_submit(fields: Fields) -> SubmitPart:
         fields["failsAlone"],
         _read_contents(fields["contents"]),
         _read_keys(fields["keys"]),
-        DigestColumns(fields["digests"]["ids"], fields["digests"]["digests"]),
+        DigestColumns(constants["compared"], constants["digests"]),
     )
     part.check()
     return SubmitPart(part, constants["uploaded"], fields["last"], fields["wanted"])
@@ -134,7 +132,9 @@ def _read_keys(fields: Fields) -> KeyColumns:
     )
 
 
-def _write_constants(constants: ConstantColumns, uploaded: Sequence[ObjectId]) -> Fields:
+def _write_constants(
+    constants: ConstantColumns, uploaded: Sequence[ObjectId], digests: DigestColumns
+) -> Fields:
     data = constants.data
     if uploaded:
         gone_ahead = frozenset(uploaded)
@@ -145,6 +145,8 @@ def _write_constants(constants: ConstantColumns, uploaded: Sequence[ObjectId]) -
     fields = with_columns({"ids": constants.ids, "kinds": constants.kinds}, data=data)
     if uploaded:
         fields["uploaded"] = uploaded
+    if digests.ids:
+        fields["compared"], fields["digests"] = digests.ids, digests.digests
     return fields
 
 
