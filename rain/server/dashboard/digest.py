@@ -1,11 +1,13 @@
 """A digest of the event log of one session, built while the log is read.
 
-A session may have a million tasks, so the data of each task are numbers in a few columns, indexed
-by the number of the task. Objects share these numbers; for them only the group of the producer is
+A session may have a million tasks, so the data of each task are numbers in a few columns, where
+each task has its place. Objects have places, too; for them only the group of the producer is
 stored, to count arrows. Names, governors and arrows are stored once.
 
-Numbers come from clients. Beyond `MOST_NUMBERS`, or with more names than `MOST_GROUPS`, tasks are
-only counted, so that the size of a digest is bounded.
+Numbers of tasks come from clients, and each client that has joined a session has a range of its
+own. So places are given page by page, in the order in which pages of numbers appear. Beyond
+`MOST_PLACES`, or with more names than `MOST_GROUPS`, tasks are only counted, so that the size of a
+digest is bounded.
 """
 
 from __future__ import annotations
@@ -20,7 +22,10 @@ import numpy as np
 from attrs import Factory, define, field
 from numpy.typing import NDArray
 
-MOST_NUMBERS = 8_000_000
+MOST_PLACES = 8_000_000
+PAGE = 256
+"""Numbers that have their places side by side."""
+
 MOST_GROUPS = 1000
 MOST_GOVERNORS = 5000
 MOST_LINKS = 20_000
@@ -67,8 +72,10 @@ class Names:
 
 @define(eq=False)
 class Columns:
-    """One entry per number. Views share its memory and must be released before it grows."""
+    """One entry per place. Views share its memory and must be released before it grows."""
 
+    pages: dict[int, int] = Factory(dict)  # pages of numbers, and where their places are
+    page_numbers: list[int] = Factory(list)  # the other way round
     mark: array[int] = Factory(lambda: array("B", [0]))
     group: array[int] = Factory(lambda: array("H", [0]))
     governor: array[int] = Factory(lambda: array("H", [0]))
@@ -91,18 +98,30 @@ class Columns:
     def durations(self) -> NDArray[np.float64]:
         return np.frombuffer(self.duration, np.float64)
 
-    def reach(self, number: int) -> bool:
-        """Makes room for a number; False if it is too large."""
-        missing = number + 1 - len(self.mark)
+    def place(self, number: int) -> int:
+        """The place of a number, which there is from now on; -1 if there is no room for it."""
+        page, rest = divmod(number, PAGE)
+        known = self.pages.get(page)
+        if known is None:
+            known = len(self.page_numbers)
+            if number < 0 or (known + 1) * PAGE > MOST_PLACES:
+                return -1
+            self.pages[page] = known
+            self.page_numbers.append(page)
+        place = known * PAGE + rest
+        missing = place + 1 - len(self.mark)
         if missing > 0:
-            if not 0 <= number < MOST_NUMBERS:
-                return False
             missing += len(self.mark) // 4
             for column in (self.mark, self.group, self.governor, self.runs):
                 column.frombytes(bytes(column.itemsize * missing))
             for times in (self.started, self.duration):
                 times.frombytes(bytes(times.itemsize * missing))
-        return number >= 0
+        return place
+
+    def number(self, place: int) -> int:
+        """The number that has this place."""
+        page, rest = divmod(place, PAGE)
+        return self.page_numbers[page] * PAGE + rest
 
 
 @define(eq=False)
@@ -120,7 +139,7 @@ class Digest:
     message: str = ""
     tasks: int = 0
     objects: int = 0
-    beyond: int = 0  # tasks whose numbers are too large
+    beyond: int = 0  # tasks for which there is no place
     failed_task: int = 0
     error: str = ""
     submissions: list[tuple[float, int]] = Factory(list)  # time and number of tasks
@@ -128,8 +147,8 @@ class Digest:
     governors: Names = Factory(lambda: Names(MOST_GOVERNORS))
     columns: Columns = Factory(Columns)
     links: dict[tuple[int, int], int] = Factory(dict)  # arrows from group to group
-    arrows: list[tuple[int, int]] | None = Factory(list)  # all of them, while they are few
-    running: dict[int, None] = field(init=False, factory=dict)
+    arrows: list[tuple[int, int]] | None = Factory(list)  # all of them by place, while they are few
+    running: dict[int, None] = field(init=False, factory=dict)  # places
 
     # Submissions.
 
@@ -149,29 +168,30 @@ class Digest:
         columns, groups = self.columns, self.groups
         for number, name, _, outputs in tasks:
             group = groups.number(name)
-            if not columns.reach(number):
+            place = columns.place(number)
+            if place < 0:
                 self.beyond += 1
                 continue
-            columns.mark[number], columns.group[number] = Mark.WAITING, group
+            columns.mark[place], columns.group[place] = Mark.WAITING, group
             for output in outputs:
-                made = output[1]
-                if columns.reach(made):
+                made = columns.place(output[1])
+                if made >= 0:
                     columns.mark[made], columns.group[made] = Mark.OBJECT, group
                     if self.arrows is not None:
-                        self.arrows.append((number, made))
+                        self.arrows.append((place, made))
         for number, name, inputs, _ in tasks:
-            group = groups.number(name)
+            group, place = groups.number(name), columns.place(number)
             for given in inputs:
-                self._link(given["id"][1], number, group)
+                self._link(given["id"][1], place, group)
 
-    def _link(self, given: int, task: int, group: int) -> None:
+    def _link(self, number: int, task: int, group: int) -> None:
         columns = self.columns
-        known = 0 <= given < len(columns.mark)
-        source = columns.group[given] if known else 0
+        given = columns.place(number)
+        source = columns.group[given] if given >= 0 else 0
         link = (source, group)
         if link in self.links or len(self.links) < MOST_LINKS:
             self.links[link] = self.links.get(link, 0) + 1
-        if self.arrows is not None and columns.reach(given):
+        if self.arrows is not None and given >= 0 and task >= 0:
             columns.mark[given] = Mark.OBJECT
             self.arrows.append((given, task))
 
@@ -202,49 +222,52 @@ class Digest:
                 self.message = detail["message"]
 
     def _started(self, detail: Sequence[Any], time: float) -> None:
-        number: int = detail[0]
-        start, _, governor, _ = detail[1:]
+        number, start, _, governor, _ = detail
         columns = self.columns
-        if not columns.reach(number):
+        place = columns.place(number)
+        if place < 0:
             return
-        columns.mark[number] = Mark.RUNNING
-        columns.governor[number] = self.governors.number(governor)
-        columns.runs[number] = min(columns.runs[number] + 1, 255)
-        columns.started[number] = _seconds(start) or time
-        columns.duration[number] = 0.0
-        self.running[number] = None
+        columns.mark[place] = Mark.RUNNING
+        columns.governor[place] = self.governors.number(governor)
+        columns.runs[place] = min(columns.runs[place] + 1, 255)
+        columns.started[place] = _seconds(start) or time
+        columns.duration[place] = 0.0
+        self.running[place] = None
 
     def _finished(self, detail: Sequence[Any], time: float) -> None:
         number, start, duration, governor, error = detail
         if error is not None:
             self.failed_task, self.error = number, error
         columns = self.columns
-        if not columns.reach(number):
+        place = columns.place(number)
+        if place < 0:
             return
-        columns.mark[number] = Mark.FINISHED if error is None else Mark.FAILED
-        columns.governor[number] = self.governors.number(governor)
-        columns.started[number] = _seconds(start) or time
-        columns.duration[number] = duration or 0.0
-        self.running.pop(number, None)
+        columns.mark[place] = Mark.FINISHED if error is None else Mark.FAILED
+        columns.governor[place] = self.governors.number(governor)
+        columns.started[place] = _seconds(start) or time
+        columns.duration[place] = duration or 0.0
+        self.running.pop(place, None)
 
     def _to_be_tried_again(self, number: int) -> None:
-        if self.columns.reach(number):
-            self.columns.mark[number] = Mark.WAITING
-            self.running.pop(number, None)
+        place = self.columns.place(number)
+        if place >= 0:
+            self.columns.mark[place] = Mark.WAITING
+            self.running.pop(place, None)
 
     def _will_never_run(self, number: int, time: float, mark: Mark) -> None:
-        if self.columns.reach(number):
-            self.columns.mark[number] = mark
-            self.columns.started[number] = time  # when it ended
-            self.running.pop(number, None)
+        place = self.columns.place(number)
+        if place >= 0:
+            self.columns.mark[place] = mark
+            self.columns.started[place] = time  # when it ended
+            self.running.pop(place, None)
 
     def _governor_removed(self, governor: str) -> None:
         """Marks the tasks that ran there as waiting again."""
         gone = self.governors.number(governor)
         columns = self.columns
-        for number in [one for one in self.running if columns.governor[one] == gone]:
-            columns.mark[number] = Mark.WAITING
-            del self.running[number]
+        for place in [one for one in self.running if columns.governor[one] == gone]:
+            columns.mark[place] = Mark.WAITING
+            del self.running[place]
 
 
 def _seconds(text: str | None) -> float:

@@ -31,32 +31,32 @@ def task_rows(
             if text == name or text.startswith(f"{name}/")
         ]
         chosen &= np.isin(columns.groups(), fitting)
-    numbers = np.flatnonzero(chosen)
+    places = np.flatnonzero(chosen)
     if order == "longest":
-        durations = columns.durations()[numbers]
-        numbers = numbers[np.argsort(-durations, kind="stable")]
+        durations = columns.durations()[places]
+        places = places[np.argsort(-durations, kind="stable")]
     elif order == "newest":
-        started = columns.starts()[numbers]
-        numbers = numbers[np.argsort(-started, kind="stable")]
-    shown = numbers[skip : skip + MOST_ROWS]
+        started = columns.starts()[places]
+        places = places[np.argsort(-started, kind="stable")]
+    shown = places[skip : skip + MOST_ROWS]
     return {
-        "total": len(numbers),
+        "total": len(places),
         "skipped": skip,
-        "tasks": [task_row(digest, int(number)) for number in shown],
+        "tasks": [_row(digest, int(place)) for place in shown],
     }
 
 
-def task_row(digest: Digest, number: int) -> dict[str, Any]:
+def _row(digest: Digest, place: int) -> dict[str, Any]:
     """The row of one task."""
     columns = digest.columns
-    mark = Mark(columns.mark[number])
+    mark = Mark(columns.mark[place])
     begun = mark in {Mark.RUNNING, Mark.FINISHED, Mark.FAILED}
     return {
-        "task": number,
-        "name": digest.groups.texts[columns.group[number]],
+        "task": columns.number(place),
+        "name": digest.groups.texts[columns.group[place]],
         "state": mark.name.lower(),
-        "governor": digest.governors.texts[columns.governor[number]] if begun else "",
-        "started": columns.started[number] or None if begun else None,
-        "seconds": columns.duration[number] if begun and mark is not Mark.RUNNING else None,
-        "runs": columns.runs[number],
+        "governor": digest.governors.texts[columns.governor[place]] if begun else "",
+        "started": columns.started[place] or None if begun else None,
+        "seconds": columns.duration[place] if begun and mark is not Mark.RUNNING else None,
+        "runs": columns.runs[place],
     }

@@ -29,29 +29,30 @@ def shape(digest: Digest) -> dict[str, Any]:
 
 def _whole(digest: Digest, arrows: list[Link]) -> dict[str, Any]:
     columns = digest.columns
-    numbers = [number for number, mark in enumerate(columns.mark) if mark != Mark.UNKNOWN]
-    places = layers(numbers, arrows)
+    known = [place for place, mark in enumerate(columns.mark) if mark != Mark.UNKNOWN]
+    drawn = layers(known, arrows)
     made = {link[1] for link in arrows if columns.mark[link[0]] == Mark.FINISHED}
     produced = {link[1] for link in arrows if columns.mark[link[1]] == Mark.OBJECT}
     nodes: list[dict[str, Any]] = []
-    for number in numbers:
-        mark = Mark(columns.mark[number])
+    for place in known:
+        mark = Mark(columns.mark[place])
         is_object = mark is Mark.OBJECT
         state = mark.name.lower()
         if is_object:
-            state = "finished" if number in made or number not in produced else "waiting"
-        layer, row = places[number]
+            state = "finished" if place in made or place not in produced else "waiting"
+        layer, row = drawn[place]
         nodes.append(
             {
-                "id": number,
+                "id": columns.number(place),
                 "kind": "object" if is_object else "task",
-                "name": digest.groups.texts[columns.group[number]],
+                "name": digest.groups.texts[columns.group[place]],
                 "state": state,
                 "layer": layer,
                 "row": row,
             }
         )
-    return {"single": True, "nodes": nodes, "links": [[*link, 1] for link in arrows], "hidden": 0}
+    links = [[columns.number(source), columns.number(target), 1] for source, target in arrows]
+    return {"single": True, "nodes": nodes, "links": links, "hidden": 0}
 
 
 def _by_name(digest: Digest) -> dict[str, Any]:

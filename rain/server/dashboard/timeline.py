@@ -65,7 +65,7 @@ def timeline(
 
 def _bars(
     digest: Digest,
-    numbers: NDArray[np.intp],
+    places: NDArray[np.intp],
     starts: NDArray[np.float64],
     ends: NDArray[np.float64],
 ) -> dict[str, Any]:
@@ -74,8 +74,8 @@ def _bars(
     free: list[int] = []
     taken: list[tuple[float, int]] = []  # when each lane becomes free
     lanes = 0
-    for place in np.argsort(starts, kind="stable"):
-        start, end, number = float(starts[place]), float(ends[place]), int(numbers[place])
+    for entry in np.argsort(starts, kind="stable"):
+        start, end, place = float(starts[entry]), float(ends[entry]), int(places[entry])
         # Times are whole milliseconds: an end in the same millisecond as a start is before it.
         while taken and taken[0][0] <= start + 0.001:
             heapq.heappush(free, heapq.heappop(taken)[1])
@@ -90,9 +90,9 @@ def _bars(
                 lane,
                 round(start, 3),
                 round(end, 3),
-                number,
-                columns.group[number],
-                columns.mark[number],
+                columns.number(place),
+                columns.group[place],
+                columns.mark[place],
             )
         )
     return {"lanes": lanes, "bars": bars}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rain.base.failures import OnFailure
-from rain.base.ids import unpack
+from rain.base.ids import FIRST_SHARED, SHARED_RANGE, unpack
 from rain.server.dashboard import digest as digest_module
 from rain.server.dashboard import progress, reading
 from rain.server.dashboard.digest import Digest, Mark
@@ -198,14 +198,35 @@ def test_other_sessions_are_not_in_it(tmp_path: Path) -> None:
 def test_numbers_beyond_the_limit_are_counted_and_take_no_place(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(digest_module, "MOST_NUMBERS", 100)
+    monkeypatch.setattr(digest_module, "MOST_PLACES", digest_module.PAGE)
     digest = by_hand("small")
 
     digest.learn([[4_000_000_000, "large", [{"id": [1, 4_000_000_001]}], [[1, 4_000_000_002]]]])
     ran(digest, 4_000_000_000, 100.0, 101.0)
 
     assert digest.beyond == 1
-    assert len(digest.columns.mark) < 200
+    assert len(digest.columns.mark) <= 2 * digest_module.PAGE
+
+
+def test_tasks_of_clients_that_have_joined_a_session_are_in_it_with_their_numbers() -> None:
+    # given: a task of the session's own client, and one of a client that has joined
+    own, joined = 10, FIRST_SHARED + 3 * SHARED_RANGE + 7
+    digest = by_hand("small")
+    digest.learn([[joined, "large", [{"id": [1, own + 1]}], [[1, joined + 1]]]])
+
+    # when
+    ran(digest, joined, 100.0, 101.0)
+
+    # then
+    assert digest.beyond == 0
+    rows = task_rows(digest)["tasks"]
+    assert [(row["task"], row["state"]) for row in rows] == [
+        (own, "waiting"),
+        (joined, "finished"),
+    ]
+    bars = [bar for one in timeline(digest, 200.0, None, None)["governors"] for bar in one["bars"]]
+    assert [bar[3] for bar in bars] == [joined]
+    assert [joined, joined + 1, 1] in shape(digest)["links"]
 
 
 def test_names_beyond_the_limit_are_one() -> None:
