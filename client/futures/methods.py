@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, Unpack, overload
 
 from rain.client.future import Future
@@ -278,8 +279,14 @@ class FutureMethods(Submitting):
         return waiting.wait(futures, num_returns, timeout)
 
 
-def task(**options: Unpack[OptionWords]) -> Callable[[Callable[P, T]], TaskFunction[P, T]]:
+@overload
+def task(fn: Callable[P, T], /) -> TaskFunction[P, T]: ...
+@overload
+def task(**options: Unpack[OptionWords]) -> Callable[[Callable[P, T]], TaskFunction[P, T]]: ...
+def task(fn: Callable[..., Any] | None = None, /, **options: Unpack[OptionWords]) -> Any:
     """A decorator: options for all calls of a function by `Client.submit`, as in `Client.options`.
+
+    `@task` without options changes nothing, and marks what is meant to be submitted.
 
     Called directly, the function stays what it was.
 
@@ -294,4 +301,5 @@ def task(**options: Unpack[OptionWords]) -> Callable[[Callable[P, T]], TaskFunct
     6
     """
     needs = chosen("task", options)
-    return lambda fn: TaskFunction(fn, needs)
+    mark = partial(TaskFunction[..., Any], options=needs)
+    return mark if fn is None else mark(fn)

@@ -20,7 +20,7 @@ class TaskFunction(Wrapper, Generic[P, T]):
 
     def __init__(self, fn: Callable[P, T], options: Options) -> None:
         if not callable(fn):
-            raise TypeError(f"task: {fn!r} cannot be called; write @task(), with parentheses")
+            raise TypeError(f"task: {fn!r} cannot be called; options have names: @task(tries=3)")
         update_wrapper(self, fn)
         self.fn = fn
         self.options = options

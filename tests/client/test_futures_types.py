@@ -15,12 +15,18 @@ def shout(text: str) -> str:
     return text.upper()
 
 
+@task
+def whisper(text: str) -> bytes:
+    return text.lower().encode()
+
+
 def calls(client: Client) -> None:
     future = client.submit(half, 1, twice=True)
     assert_type(future, Future[float])
     assert_type(future.result(), float)
     assert_type(client.submit(shout, "a"), Future[str])
     assert_type(shout("a"), str)
+    assert_type(client.submit(whisper, "a"), Future[bytes])
     assert_type(client.map(half, [1, 2]), list[Future[float]])
     assert_type(client.put([1]), Future[list[int]])
     assert_type(client.get(future), float)
