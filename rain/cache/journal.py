@@ -77,17 +77,29 @@ class Journal:
     def _several(self, run: str, parts: dict[str, str]) -> str:
         """The differences to the most similar of the newest keys of other sessions."""
         fewest: list[str] | None = None
-        for _, other_run, others in reversed(self._newest):
+        nearest: _Line | None = None
+        for line in reversed(self._newest):
+            _, other_run, others = line
             if other_run == run:
                 continue
-            differing = [words for words in parts if others.get(words) != parts[words]]
-            differing += [words for words in others if words not in parts]
+            differing = _differing(parts, others)
             if fewest is None or len(differing) < len(fewest):
-                fewest = differing
+                fewest, nearest = differing, line
         if not fewest or len(fewest) > MOST_NAMED or len(fewest) >= len(parts):
+            return NO_ENTRY
+        if nearest is not None and self._tell_calls_apart(fewest, nearest):
             return NO_ENTRY
         before = ", ".join(fewest[:-1])
         return f"{before} and {fewest[-1]} changed" if before else f"{fewest[0]} changed"
+
+    def _tell_calls_apart(self, differing: list[str], nearest: _Line) -> bool:
+        """Whether another call of the same session differed from this one in the same parts: then
+        they are what makes it another call, and nothing has changed."""
+        _, run, parts = nearest
+        return any(
+            other_run == run and sorted(_differing(parts, others)) == sorted(differing)
+            for _, other_run, others in self._newest
+        )
 
     def _catch_up(self) -> None:
         try:
@@ -121,6 +133,12 @@ def shorten(path: Path, place: Place) -> None:
     new.write_bytes(end)
     new.chmod(place.file_rights)
     new.replace(path)
+
+
+def _differing(parts: dict[str, str], others: dict[str, str]) -> list[str]:
+    """The parts that only one of two keys has, or that are not the same in both."""
+    differing = [words for words in parts if others.get(words) != parts[words]]
+    return differing + [words for words in others if words not in parts]
 
 
 def _short(key: Key) -> dict[str, str]:

@@ -45,6 +45,21 @@ def test_the_reason_is_what_is_different_from_earlier_keys(
     assert a_cache(tmp_path).find(key) == why
 
 
+def test_parts_that_tell_the_calls_of_one_session_apart_have_not_changed(
+    tmp_path: Path,
+) -> None:
+    cache = a_cache(tmp_path)
+    for step in "123":
+        add(cache, a_key("yesterday", function="1", i=step, before=step, model="1"), b"")
+    assert cache.find(a_key(function="1", i="4", before="4", model="1")) == NO_ENTRY
+    assert cache.find(a_key(function="1", i="3", before="4", model="2")) == (
+        "before and model changed"
+    )
+    assert cache.find(a_key(function="2", i="4", before="3", model="1")) == (
+        "function and i changed"
+    )
+
+
 def test_what_other_processes_add_is_noticed(tmp_path: Path) -> None:
     cache, other = a_cache(tmp_path), a_cache(tmp_path)
     key = a_key(function="2", Python="1", argument_x="1", argument_y="1")

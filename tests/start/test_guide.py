@@ -32,8 +32,11 @@ def test_the_examples_of_the_page_run(tmp_path: Path) -> None:
     # Called as ssh with its options, which it does without.
     (programs / "ssh").write_text(f'#!/bin/sh\nshift 2\nexec {shlex.quote(str(LOCAL_SSH))} "$@"\n')
     (programs / "ssh").chmod(0o755)
+    # What the page installs is there already: tests install nothing.
+    (programs / "pip").write_text("#!/bin/sh\n")
+    (programs / "pip").chmod(0o755)
     examples = BLOCK.findall(PAGE.read_text())
-    assert len(examples) == 4
+    assert len(examples) == 5
 
     try:
         ran = subprocess.run(
@@ -56,4 +59,4 @@ def test_the_examples_of_the_page_run(tmp_path: Path) -> None:
             end_processes([member.mark for member in cluster.members], 0.0)
 
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert ran.stdout.count("Rain is ready") == ran.stdout.count("has ended; its logs") == 4
+    assert ran.stdout.count("Rain is ready") == ran.stdout.count("has ended; its logs") == 5
