@@ -27,7 +27,7 @@ from tests.server.journal.test_recovery import SETTINGS, records_of, world
 from tests.support.submissions import Draft
 from tests.support.waiting import until
 from tests.support.whole_state import whole
-from tests.support.world import World
+from tests.support.world import CLUSTER, World
 
 __all__ = ["world"]  # a fixture
 
@@ -40,7 +40,7 @@ def folder(tmp_path: Path) -> Iterator[JournalFolder]:
 
 
 def head(first: int) -> bytes:
-    return MAGIC + frame(encode_header(Header(first, SETTINGS)))
+    return MAGIC + frame(encode_header(Header(first, SETTINGS, cluster=CLUSTER)))
 
 
 def write(folder: JournalFolder, world: World, *ends: int) -> list[bytes]:
@@ -174,8 +174,8 @@ def test_a_begun_file_without_a_header_is_nothing(
 
 
 def test_the_next_file_has_its_name_when_the_one_before_is_synced(folder: JournalFolder) -> None:
-    writer = Writer.create(folder, 1, Header(1, SETTINGS))
-    writer.begin_next(Header(1, SETTINGS))
+    writer = Writer.create(folder, 1, Header(1, SETTINGS, cluster=CLUSTER))
+    writer.begin_next(Header(1, SETTINGS, cluster=CLUSTER))
     assert names(folder) == ["turns-00000001", "turns-00000002.begun"]
     writer.sync()
     assert names(folder) == ["turns-00000001", "turns-00000002"]
@@ -199,7 +199,7 @@ def test_a_journal_is_bounded_by_what_is_alive(
     folder: JournalFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # given: a session that stays, and others that come and go
-    kept = Kept(folder, Writer.create(folder, 1, Header(1, SETTINGS)))
+    kept = Kept(folder, Writer.create(folder, 1, Header(1, SETTINGS, cluster=CLUSTER)))
     kept.begin()
     least = 3_000
     made = compaction(kept, least)
@@ -241,7 +241,7 @@ def test_a_journal_is_bounded_by_what_is_alive(
 
 
 def test_the_program_makes_a_snapshot_beside_the_server(folder: JournalFolder) -> None:
-    kept = Kept(folder, Writer.create(folder, 1, Header(1, SETTINGS)))
+    kept = Kept(folder, Writer.create(folder, 1, Header(1, SETTINGS, cluster=CLUSTER)))
     kept.begin()
     made = compaction(kept, 0)
 
@@ -263,7 +263,7 @@ def test_a_snapshot_that_cannot_be_made_is_told_and_nothing_is_removed(
     folder: JournalFolder,
 ) -> None:
     # given: a file that is damaged
-    kept = Kept(folder, Writer.create(folder, 1, Header(1, SETTINGS)))
+    kept = Kept(folder, Writer.create(folder, 1, Header(1, SETTINGS, cluster=CLUSTER)))
     kept.begin()
     made = compaction(kept, 500)
     kept.writer.begin_next(made.header(kept.writer.turns + 1))
@@ -287,7 +287,7 @@ def test_a_snapshot_that_cannot_be_made_is_told_and_nothing_is_removed(
 def test_what_an_interrupted_snapshot_has_left_is_removed(folder: JournalFolder) -> None:
     left = folder.path / ".snapshot-00000001.77"
     left.write_bytes(b"half")
-    kept = Kept(folder, Writer.create(folder, 1, Header(1, SETTINGS)))
+    kept = Kept(folder, Writer.create(folder, 1, Header(1, SETTINGS, cluster=CLUSTER)))
     compaction(kept, 10**9)
     assert not left.exists()
     kept.writer.close()

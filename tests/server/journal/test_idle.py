@@ -20,7 +20,7 @@ ONLY_WITH_INPUT = {
         *("blamed", "nests", "cluster", "durable", "openings"),
         "later_due",  # of `later`
         "silence_due",  # what comes of that is in the record
-        *("_effects", "_orders"),  # of one turn
+        *("_effects", "_again", "_orders"),  # of one turn
     },
     Graph: {
         *("clients", "sessions", "tasks", "objects", "governors", "linked", "learned", "sched"),

@@ -38,6 +38,7 @@ from rain.server.state import ReactorSettings, State
 from tests.support.full_disk import files_no_larger_than
 from tests.support.submissions import Draft
 from tests.support.waiting import until
+from tests.support.world import CLUSTER
 
 SETTINGS = ReactorSettings(debug=True)
 GOVERNOR, CLIENT = GovernorId(7), ClientId(1)
@@ -62,7 +63,9 @@ class Kept:
 
     folder: JournalFolder
     writer: Writer
-    reactor: Reactor = Factory(lambda: Reactor(RainScheduler, State(SETTINGS), notes_plans=True))
+    reactor: Reactor = Factory(
+        lambda: Reactor(RainScheduler, State(SETTINGS, cluster=CLUSTER), notes_plans=True)
+    )
     carried: list[Effect] = Factory(list)
     now: float = 1000.0
     keeper: JournalKeeper = Factory(

@@ -27,10 +27,10 @@ from tests.support.fake_governor import FakeGovernor
 from tests.support.full_disk import files_no_larger_than
 from tests.support.remaking import remake_each
 from tests.support.whole_state import whole
-from tests.support.world import World, new_world
+from tests.support.world import CLUSTER, World, new_world
 
 SETTINGS = ReactorSettings(debug=True, governor_silence=1e9, much_wait=0.0, little_wait=0.0)
-HEAD = MAGIC + frame(encode_header(Header(1, SETTINGS)))
+HEAD = MAGIC + frame(encode_header(Header(1, SETTINGS, cluster=CLUSTER)))
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def records_of(world: World) -> list[bytes]:
 
 
 def test_after_every_turn_the_journal_tells_what_the_server_knows(world: World) -> None:
-    live = Reactor(RainScheduler, State(SETTINGS))
+    live = Reactor(RainScheduler, State(SETTINGS, cluster=CLUSTER))
     turns = 0
     for given, again in zip(world.turns, remake_each(world), strict=True):
         live.turn(given)
@@ -209,7 +209,7 @@ def test_a_file_that_ends_too_early_with_another_after_it_stops_the_start(
 ) -> None:
     records = records_of(world)
     folder.file(1).write_bytes(HEAD + b"".join(records[:3]))
-    header = MAGIC + frame(encode_header(Header(6, SETTINGS)))
+    header = MAGIC + frame(encode_header(Header(6, SETTINGS, cluster=CLUSTER)))
     folder.file(2).write_bytes(header + b"".join(records[5:]))
     with pytest.raises(StartError, match="begins with turn 6, and the one before ends with turn 3"):
         recover(folder, SETTINGS)
@@ -238,7 +238,7 @@ def test_a_journal_on_a_full_disk_ends_by_name_and_what_was_written_counts(
 ) -> None:
     # given
     records = [record for record in world.journal if record is not None]
-    writer = Writer.create(folder, 1, Header(1, SETTINGS))
+    writer = Writer.create(folder, 1, Header(1, SETTINGS, cluster=CLUSTER))
     # when
     with (
         files_no_larger_than(len(HEAD) + 2000),
@@ -257,7 +257,7 @@ def test_a_journal_that_cannot_be_begun_leaves_no_file(folder: JournalFolder) ->
         files_no_larger_than(100),
         pytest.raises(JournalEnded, match=r"cannot write the journal .*: File too large"),
     ):
-        Writer.create(folder, 1, Header(1, SETTINGS))
+        Writer.create(folder, 1, Header(1, SETTINGS, cluster=CLUSTER))
     assert not folder.files()
 
 

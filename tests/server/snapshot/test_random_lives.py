@@ -8,7 +8,8 @@ from hypothesis.stateful import precondition, rule
 
 from tests.server.test_random_references import RandomReferences
 from tests.support.effort import examples
-from tests.support.machine import ComingAndGoing
+from tests.support.machine import MOST_RETURNS, ComingAndGoing
+from tests.support.remaking import come_back
 from tests.support.twins import Twins, assert_same
 
 
@@ -20,6 +21,13 @@ class RandomLives(RandomReferences):
     def the_state_is_saved_and_loaded(self) -> None:
         world = self.world
         world.reactor = Twins(self.schedulers[self.scheduler], world.state)
+
+    @precondition(lambda self: not isinstance(self.world.reactor, Twins))
+    @rule()
+    def the_server_dies_and_comes_back(self) -> None:
+        """Twins note no plans, so none of their turns could be made again."""
+        if len(self.world.returned) < MOST_RETURNS:
+            come_back(self.world)
 
     def make_it_again(self) -> None:
         """Schedulers were made anew in between: no run can be made again by one of them alone."""
