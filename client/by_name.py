@@ -126,7 +126,7 @@ def check_durable(client: Client, name: object, on_failure: str | None) -> None:
         )
     warn_user(
         f"the server at {client.address} has no journal: the durable session {name!r} ends when the"
-        " server does; start it with rain server --journal FOLDER",
+        " server does; start it with --journal FOLDER",
     )
 
 

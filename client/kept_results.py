@@ -68,6 +68,8 @@ def _locked(folder: Path) -> int | None:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except FileExistsError:
+        raise RainException(f"the folder {folder} cannot be used: it is a file") from None
     except OSError as error:
         raise RainException(f"the folder {folder} cannot be used: {error.strerror}") from None
     try:
@@ -75,9 +77,12 @@ def _locked(folder: Path) -> int | None:
     except BlockingIOError:  # its holder has written who that is
         said = os.pread(lock, 20, 0).decode(errors="replace").strip()
         os.close(lock)
+        if said == str(os.getpid()):
+            why = "another client of this program: close that first"
+        else:
+            why = f"process {said}: wait for its end"
         raise RainException(
-            f"the folder {folder} is in use by process {said}: wait for its end, or give another"
-            " folder"
+            f"the folder {folder} is in use by {why}, or give another folder"
         ) from None
     os.truncate(lock, 0)
     os.pwrite(lock, b"%d\n" % os.getpid(), 0)

@@ -151,7 +151,7 @@ def find(state: State, name: str) -> Durable:
     durable = state.durable.get(name)
     if durable is None:
         known = ", ".join(map(repr, sorted(state.durable)[:5]))
-        there = f"there are {known}" if known else "there is none at all"
+        there = f"these exist: {known}" if known else "there is none at all"
         raise RefusedError(f"there is no durable session {name!r}; {there}")
     return durable
 

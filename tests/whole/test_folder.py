@@ -106,13 +106,18 @@ def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     with Client(cpus=1, folder=folder) as client:
         assert client.submit(pow, 2, 3).result() == 8
-        with pytest.raises(RainException, match=f"run is in use by process {os.getpid()}: wait"):
+        with pytest.raises(RainException, match="run is in use by another client of this program"):
             Client(folder=folder)
+        second = f"from rain.client import Client; Client(folder={str(folder)!r})"
+        told = subprocess.run(
+            [sys.executable, "-c", second], capture_output=True, text=True, check=False
+        )
+        assert f"run is in use by process {os.getpid()}: wait for its end" in told.stderr
     with Client(cpus=1, folder=folder) as client:
         future = client.submit(pow, 2, 3)
         assert (future.result(), future.info().cache) == (8, "taken from the cache")
     (tmp_path / "file").write_text("")
-    with pytest.raises(RainException, match="file cannot be used: File exists"):
+    with pytest.raises(RainException, match="file cannot be used: it is a file"):
         Client(folder=tmp_path / "file")
     with pytest.raises(RainException, match="folder is the path of a folder, not 7"):
         Client(folder=7)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType] # as users may
