@@ -64,6 +64,12 @@ from rain.scheduler import DEFAULT
     " again; 'none' for nothing.  [default: none]",
 )
 @seconds(
+    "--governor-grace",
+    3.0,
+    "With a journal: how long a governor may take to come back whose connection broke.",
+    0.0,
+)
+@seconds(
     "--client-grace", 10.0, "How long clients may take to come back to a server that did.", 0.0
 )
 @file("--record", "Record every event, so that the run can be replayed.")
@@ -117,6 +123,7 @@ def server(
     crash_limit: int,
     workdir: Path | None,
     journal: Path | None,
+    governor_grace: float,
     client_grace: float,
     record: Path | None,
     event_log: bool,
@@ -187,6 +194,7 @@ def server(
             scheduler_limit=scheduler_limit,
             crash_limit=crash_limit,
             returns=journal is not None,
+            governor_grace=governor_grace,
             client_grace=client_grace,
             test_mode=os.environ.get("RAIN_TEST_MODE") == "1",
             debug=os.environ.get("RAIN_DEBUG_MODE") == "1",
