@@ -15,6 +15,7 @@ from rain.base.wire import Update
 from rain.scheduler.shipped import SCHEDULERS
 from rain.server.draining import MOVED_AT_ONCE
 from rain.server.http.status import gather_status
+from rain.server.messages import GovernorUpdated
 from tests.support.scenes import Scene, scene, scene_with
 
 
@@ -172,6 +173,24 @@ def test_the_last_governor_does_not_stay_for_data_that_nobody_can_take() -> None
     leaving.drain()
     assert s.world.released == [leaving]
     assert s.world.task(task).state is TaskState.READY  # it is made again where one joins
+
+
+def test_it_leaves_in_the_turn_in_which_the_only_one_that_fetches_from_it_is_found_silent() -> None:
+    # given
+    s = scene(1, 1)
+    kept(s)
+    leaving, silent = s.governors
+    leaving.drain()
+    assert s.world.released == []
+
+    # when
+    s.world.turn(
+        GovernorUpdated(leaving.id, Update()), after=s.world.state.settings.governor_silence + 1
+    )
+
+    # then
+    assert silent.id in s.world.dismissed
+    assert s.world.released == [leaving]
 
 
 def test_two_that_drain_do_not_give_their_data_to_each_other() -> None:

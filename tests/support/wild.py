@@ -148,7 +148,7 @@ class WildWorld:
     def settle(self) -> None:
         """Lets everything run to its end, on a fresh governor and on those that are left."""
         self.world.governor(cpus=16)
-        for _ in range(10 + 4 * sum(len(session.tasks) for session in self.sessions)):
+        for _ in range(10 + 4 * len(self.world.state.graph.tasks)):  # those of tasks, too
             self.deliver_all()
             busy = False
             for fake in list(self.world.governors):
