@@ -231,7 +231,7 @@ class Client(FutureMethods):
         self.showing = Showing(connection, self.housekeeper.open_sessions)
         self.housekeeper.at_close.append(self.showing.stop)
         housekeeper = self.housekeeper
-        if not self._is_of_tasks:  # else whoever unpickles a future in a task finds it
+        if not self._is_of_tasks:  # else code that unpickles a future in a task finds it
             note_client(self.open_futures, connection.cluster, lambda: housekeeper.closed)
 
     def __del__(self) -> None:

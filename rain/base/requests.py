@@ -57,7 +57,7 @@ class OpenSession(Request[SessionId]):
     user: str = ""  # JSON
     on_failure: OnFailure = OnFailure.STOP
     parent: TaskId | None = None  # the running task that opens it
-    durable: bool = False  # what it has made stays under its name, for whoever opens that again
+    durable: bool = False  # what it has made stays under its name, for the next one who opens it
 
 
 @frozen

@@ -58,7 +58,7 @@ def _format_of(handler: logging.Handler) -> tuple[str, str | None, Style]:
 def apply(settings: LogSettings | None) -> None:
     """Lets the root logger of this process be as that of a program; None lets it be Python's own.
 
-    Whoever has added a handler in this process has decided for himself.
+    Code that has added a handler in this process has decided for itself.
     """
     root = logging.root
     for handler in [handler for handler in root.handlers if handler.name == NAME]:

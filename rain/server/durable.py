@@ -17,7 +17,7 @@ NO_KEY = b""
 
 @define(eq=False)
 class Durable:
-    """The tasks under one name. Their outputs are held, whoever has a handle of them."""
+    """The tasks under one name. Their outputs are held, with or without a client that has them."""
 
     name: str
     since: float

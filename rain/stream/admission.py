@@ -34,7 +34,7 @@ def accept_tls(
 ) -> Connected:
     """The accepted connection, encrypted where there are certificates; `TlsError` if that fails.
 
-    All of it has to be done within so many seconds.
+    All of it has to be done within that number of seconds.
     """
     if identity is None:
         return accepted

@@ -20,7 +20,7 @@ AUTHORITY_OF_ONE = Authority.read((keys_of() / AUTHORITY).read_bytes())
 
 
 def warnings(days: float, looks: int, tmp_path: Path) -> list[str]:
-    """What is logged in so many looks at a certificate that is good for so many days."""
+    """What is logged in some looks at a certificate that is good for some days."""
     content = AUTHORITY_OF_ONE.issue(Wanted(Member.SERVER, "s", days=days))
     identity = Identity.read(keep(tmp_path / "server.pem", content), Member.SERVER)
     log, said = capturing_logger()

@@ -23,7 +23,7 @@ def tried_again(s: Scene, cause: RunCause = RunCause.TASK) -> TaskId:
 
 
 def blame(s: Scene, count: int = 1, cause: RunCause = RunCause.TASK) -> None:
-    """So many tasks fail on the first governor and finish on the second one."""
+    """This number of tasks fail on the first governor and finish on the second one."""
     for _ in range(count):
         s.governors[1].finish(tried_again(s, cause))
 

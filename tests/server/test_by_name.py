@@ -1,4 +1,4 @@
-"""What a durable session has made is there for whoever opens its name again."""
+"""What a durable session has made is there for the next one who opens its name."""
 
 from __future__ import annotations
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import heapq
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from itertools import count
+from math import inf
 from random import Random
 
 START = 1000.0
@@ -59,3 +61,36 @@ class Mortal:
                 do()
 
         return unless_dead
+
+
+class Daemon(Mortal, ABC):
+    """A process with a reactor, whose turns come when something rings, or at a time."""
+
+    def __init__(self, agenda: Agenda) -> None:
+        super().__init__(agenda)
+        self._due = inf  # when the next turn comes
+
+    @abstractmethod
+    def turn(self) -> None:
+        """All that has come is taken in, and what follows is done."""
+
+    def live(self) -> None:
+        super().live()
+        self._due = inf
+
+    def ring(self) -> None:
+        """A turn comes at once."""
+        self.ring_at(self.agenda.now + self.agenda.random.uniform(0.0, 0.002))
+
+    def ring_at(self, time: float) -> None:
+        """A turn comes at this time, unless one comes before."""
+        if time < self._due:
+            self._due = time
+            # Time goes on between two turns, or one that is a hair too early comes for ever.
+            late = time + 1e-6
+            self.agenda.at(late, self.in_this_life(lambda: self._turn_if_due(time)))
+
+    def _turn_if_due(self, time: float) -> None:
+        if self._due == time:
+            self._due = inf
+            self.turn()

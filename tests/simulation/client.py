@@ -31,7 +31,7 @@ BEAT = 2.0
 
 @frozen
 class Pause:
-    """A program does nothing for so many seconds."""
+    """A program does nothing for some seconds."""
 
     seconds: float
 

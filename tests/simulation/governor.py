@@ -47,7 +47,7 @@ from rain.rpc.codec import through_the_wire
 from rain.rpc.handlers import GovernorHello, Resumes
 from rain.stream.holder import InMemory
 from tests.governor.played_executor import PlayedExecutor
-from tests.simulation.agenda import Agenda, Mortal
+from tests.simulation.agenda import Agenda, Daemon
 from tests.simulation.network import Connection
 from tests.simulation.server import Server, ToGovernor
 from tests.simulation.work import LARGE, Job, compute
@@ -78,7 +78,7 @@ class SimulatedExecutor:
     is_interrupted: bool = False
 
 
-class Governor(Mortal):
+class Governor(Daemon):
     """A machine, and all governors that run on it, one after the other."""
 
     def __init__(
@@ -100,7 +100,6 @@ class Governor(Mortal):
         self._opened = False  # it was registered, so that turns are made
         self._connection: Connection | None = None  # over which it is registered
         self._link: ToGovernor | None = None
-        self._due = float("inf")
 
     # Its life.
 
@@ -118,7 +117,6 @@ class Governor(Mortal):
         self.files, self.executors = {}, {}
         self._events, self._fetches = [], set()
         self._opened, self._connection, self._link = False, None, None
-        self._due = float("inf")
         self._dial()
 
     def die(self) -> None:
@@ -181,7 +179,7 @@ class Governor(Mortal):
 
     def _resumes(self) -> Resumes:
         if self._events:
-            self._turn()
+            self.turn()
         numbers = self.reactor.numbers
         return Resumes(numbers.heard, numbers.applied, numbers.told)
 
@@ -208,7 +206,7 @@ class Governor(Mortal):
         if not self._opened:
             self._opened = True
             numbers.counts = returns
-            self._ring()
+            self.ring()
             return
         for update in numbers.missed(applied):
             self._send(update)
@@ -250,24 +248,9 @@ class Governor(Mortal):
     def _tell(self, event: Event) -> None:
         self._events.append(event)
         if self._opened:
-            self._ring()
+            self.ring()
 
-    def _ring(self) -> None:
-        self._ring_at(self.agenda.now + self.agenda.random.uniform(0.0, 0.001))
-
-    def _ring_at(self, time: float) -> None:
-        if time < self._due:
-            self._due = time
-            # Time goes on between two turns, or one that is a hair too early comes for ever.
-            late = time + 1e-6
-            self.agenda.at(late, self.in_this_life(partial(self._turn_if_due, time)))
-
-    def _turn_if_due(self, time: float) -> None:
-        if self._due == time:
-            self._turn()
-
-    def _turn(self) -> None:
-        self._due = float("inf")
+    def turn(self) -> None:
         now = self.agenda.now
         if self.reactor.next_time() <= now:
             for number in list(self.executors):
@@ -279,7 +262,7 @@ class Governor(Mortal):
             raise InvariantError(f"orders for {self.address} make no sense: {error}") from error
         for effect in effects:
             self._carry(effect)
-        self._ring_at(max(self.reactor.next_time(), now))
+        self.ring_at(max(self.reactor.next_time(), now))
 
     def _carry(self, effect: Effect) -> None:
         match effect:

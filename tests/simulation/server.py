@@ -35,7 +35,7 @@ from rain.server.snapshot.saving import load, save
 from rain.server.spool import Spool
 from rain.server.state import ReactorSettings, State
 from rain.stream.holder import Held
-from tests.simulation.agenda import Agenda, Mortal
+from tests.simulation.agenda import Agenda, Daemon
 from tests.simulation.network import Connection
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ class ToGovernor:
         raise InvariantError(f"nobody watches here: {number} {watch}")
 
 
-class Server(Mortal):
+class Server(Daemon):
     """All lives of the server, one after the other."""
 
     def __init__(self, agenda: Agenda, folder: Path) -> None:
@@ -196,7 +196,6 @@ class Server(Mortal):
         self.registration: Registration
         self._inbox: Inbox
         self._keeper: JournalKeeper
-        self._due = 0.0  # when the next turn is due
         self._syncs = False
 
     @property
@@ -217,12 +216,12 @@ class Server(Mortal):
             begin_anew(state, SETTINGS)
         state.status.name = "rain"
         self.reactor = Reactor(RainScheduler, state, notes_plans=True)
-        self._inbox = Inbox(self._ring, lambda: self._ring_at(self.agenda.now + 0.5))
+        self._inbox = Inbox(self.ring, lambda: self.ring_at(self.agenda.now + 0.5))
         links = Links(self._inbox, logger(), self.uploads, state)
         self._keeper = JournalKeeper(cast("Writer", self.disk), links.carry)
         self.registration = Registration(state, links, self.uploads, self.turn, logger())
         self.disk.begin_file(state)
-        self._due, self._syncs = float("inf"), False
+        self._syncs = False
         if returns:
             self._inbox.from_governor(ServerReturned())
 
@@ -248,22 +247,7 @@ class Server(Mortal):
 
     # Turns.
 
-    def _ring(self) -> None:
-        self._ring_at(self.agenda.now + self.agenda.random.uniform(0.0, 0.002))
-
-    def _ring_at(self, time: float) -> None:
-        if time < self._due:
-            self._due = time
-            # Time goes on between two turns, or one that is a hair too early comes for ever.
-            late = time + 1e-6
-            self.agenda.at(late, self.in_this_life(partial(self._turn_if_due, time)))
-
-    def _turn_if_due(self, time: float) -> None:
-        if self._due == time:
-            self.turn()
-
     def turn(self) -> None:
-        self._due = float("inf")
         quiet = self._inbox.quiet
         given = self._inbox.take(self.agenda.now, 0.0)
         try:
@@ -272,7 +256,7 @@ class Server(Mortal):
             self.die()
             return
         self.reactor.settle()
-        self._ring_at(max(self.reactor.next_time(), self.agenda.now))
+        self.ring_at(max(self.reactor.next_time(), self.agenda.now))
         if not self._syncs:
             self._syncs = True
             self.later(0.001, 0.05, partial(self._synced, self.disk.turns))

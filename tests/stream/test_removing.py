@@ -1,4 +1,4 @@
-"""Files and folders that nobody needs are removed, whoever else does so."""
+"""Files and folders that nobody needs are removed, even while others remove them."""
 
 from __future__ import annotations
 
