@@ -19,7 +19,7 @@ from bench.summary import Summary, summarize
 from rain.base.ids import ClientId, GovernorId, KindId, ObjectId, TaskId, pack
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.resources import Resources
-from rain.base.wire import Submission
+from rain.base.wire.submission import Submission
 from rain.graph import Graph, Session, Task, claims, planning, progress
 from rain.graph.growth import grow
 from rain.scheduler import DEFAULT

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from rain.base.failures import SessionFailure
 from rain.base.ids import FIRST_NUMBER, pack
-from rain.base.requests import Submit
-from rain.base.wire import Submission
+from rain.base.wire.requests import Submit
+from rain.base.wire.submission import Submission
 from rain.client.connection import Asking, Connection
 from rain.client.data import DataObject
 from rain.client.failure import failure_exception

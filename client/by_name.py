@@ -10,7 +10,7 @@ from weakref import WeakMethod
 from rain.base.errors import RainError
 from rain.base.failures import OnFailure
 from rain.base.ids import SessionId
-from rain.base.requests import CloseSession, DurableTasks
+from rain.base.wire.requests import CloseSession, DurableTasks
 from rain.client.future import Future
 from rain.client.futures.futures import Futures
 from rain.client.futures.methods import FutureMethods

@@ -12,7 +12,9 @@ from rain.base.admission import Secret, http_url
 from rain.base.errors import RainError
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import SessionId, TaskId, pack
-from rain.base.requests import (
+from rain.base.silence import AWAY_LIMIT, SILENCE_LIMIT
+from rain.base.wire.answers import DurableReport
+from rain.base.wire.requests import (
     CloseSession,
     DurableSessions,
     JoinSession,
@@ -23,8 +25,6 @@ from rain.base.requests import (
     ServerInfo,
     Terminate,
 )
-from rain.base.silence import AWAY_LIMIT, SILENCE_LIMIT
-from rain.base.wire import DurableReport
 from rain.client.by_name import FutureSession, check_durable
 from rain.client.connection import Asking, Connection, connect
 from rain.client.data import DataObject

@@ -1,7 +1,7 @@
 """The interface of a client's connection to the server, and the public forms of its errors.
 
-What it asks are values (`rain.base.requests`). `rain.rpc.client_endpoint.ClientConnection` is the
-real connection; tests pass one of their own.
+What it asks are values (`rain.base.wire.requests`). `rain.rpc.client_endpoint.ClientConnection` is
+the real connection; tests pass one of their own.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from rain.base.errors import (
     StartError,
 )
 from rain.base.failures import SessionFailure
-from rain.base.requests import CloseSession, Request, Statement, Submit, WatchPrinted
 from rain.base.silence import AWAY_LIMIT, SILENCE_LIMIT, check_limit
-from rain.base.wire import Fetched, Submission, WaitAnswer
+from rain.base.wire.answers import Fetched, WaitAnswer
+from rain.base.wire.requests import CloseSession, Request, Statement, Submit, WatchPrinted
+from rain.base.wire.submission import Submission
 from rain.common.errors import ConnectionException, RainException
 
 if TYPE_CHECKING:

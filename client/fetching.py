@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rain.base.ids import ObjectId
-from rain.base.requests import Fetch
-from rain.base.wire import Fetched
+from rain.base.wire.answers import Fetched
+from rain.base.wire.requests import Fetch
 from rain.client.connection import Asking, Connection
 from rain.client.data import DataObject
 from rain.client.items import is_unfinished

@@ -1,6 +1,6 @@
 """How long a task may clean up when it is cancelled."""
 
-from rain.base.wire import LONGEST_GRACE
+from rain.base.wire.grace import LONGEST_GRACE
 
 
 def check_grace(grace: object) -> None:

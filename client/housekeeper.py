@@ -17,7 +17,7 @@ from typing import Protocol, TypeVar
 
 from rain.base.errors import RainError
 from rain.base.ids import ObjectId, TaskId, session_of
-from rain.base.requests import HandlesGone
+from rain.base.wire.requests import HandlesGone
 from rain.client.connection import Connection
 
 T = TypeVar("T")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from rain.base import states as base_states
 from rain.base.ids import ObjectId, TaskId
-from rain.base.wire import ObjectReport, TaskReport
+from rain.base.wire.answers import ObjectReport, TaskReport
 from rain.client.data import DataObject, finished_state
 from rain.client.reports import object_info, task_info
 from rain.client.rpc.common import WITHOUT_RESULT, DataObjectState, TaskState

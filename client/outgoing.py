@@ -7,7 +7,8 @@ from itertools import count
 from typing import TypeVar
 
 from rain.base.ids import NUMBER_MASK, pack
-from rain.base.wire import INLINE_LIMIT, Submission
+from rain.base.wire import INLINE_LIMIT
+from rain.base.wire.submission import Submission
 from rain.client.data import DataObject
 from rain.client.fusing import Units, fused
 from rain.client.history import History

@@ -10,7 +10,7 @@ from html import escape
 
 from rain.base.address import seen_from_outside, split_address
 from rain.base.errors import RainError
-from rain.base.wire import Overview
+from rain.base.wire.answers import Overview
 
 _BOX = "border-left:3px solid #888;padding:2px 10px;line-height:1.5;display:inline-block"
 

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rain.base.ids import ObjectId, TaskId, unpack
-from rain.base.requests import ReportsOf
 from rain.base.runs import RunReport, RunState
-from rain.base.wire import GovernorReport, ObjectReport, TaskReport
+from rain.base.wire.answers import GovernorReport, ObjectReport, TaskReport
+from rain.base.wire.requests import ReportsOf
 from rain.client.connection import Connection
 from rain.common.attributes import ObjectInfo, TaskInfo
 from rain.common.ids import ID

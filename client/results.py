@@ -5,7 +5,7 @@ from functools import partial
 from typing import TypeAlias
 
 from rain.base.ids import ObjectId
-from rain.base.wire import Delivery, Fetched
+from rain.base.wire.answers import Delivery, Fetched
 from rain.client.data import DataObject, Seen, info_of, spec_of
 from rain.client.early import Early
 from rain.client.reports import object_info

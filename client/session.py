@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Self
 from rain.base.errors import RainError
 from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId, SessionId, TaskId, pack
-from rain.base.requests import Cancel, OverviewOf, ReportsOf, Submit, TakeHandles, Unkeep
-from rain.base.wire import OWN_GRACE, Submission, WaitAnswer
+from rain.base.wire.answers import WaitAnswer
+from rain.base.wire.grace import OWN_GRACE
+from rain.base.wire.requests import Cancel, OverviewOf, ReportsOf, Submit, TakeHandles, Unkeep
+from rain.base.wire.submission import Submission
 from rain.client import active
 from rain.client.active import get_active_session
 from rain.client.building import Building

@@ -17,8 +17,8 @@ from typing import IO, Any
 from rain.base.errors import RainError
 from rain.base.ids import SessionId, spell
 from rain.base.printed_lines import NO_TASK
-from rain.base.requests import TakePrinted, WatchPrinted
-from rain.base.wire import PrintedLines, Watch
+from rain.base.wire.printed import PrintedLines, Watch
+from rain.base.wire.requests import TakePrinted, WatchPrinted
 from rain.client.connection import Connection
 from rain.common.errors import RainException
 

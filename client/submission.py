@@ -6,7 +6,8 @@ from attrs import Factory, frozen
 
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId
 from rain.base.kinds import DataType, ObjectKind, TaskKind
-from rain.base.wire import INLINE_LIMIT, ConstantColumns, Submission, TaskColumns
+from rain.base.wire import INLINE_LIMIT
+from rain.base.wire.submission import ConstantColumns, Submission, TaskColumns
 from rain.client.data import DataObject
 from rain.client.shapes import ObjectShape, TaskShape, resources_of
 from rain.client.task import Task

@@ -6,8 +6,8 @@ from numbers import Real
 from time import monotonic
 
 from rain.base.ids import SessionId
-from rain.base.requests import WaitFor
-from rain.base.wire import WaitAnswer
+from rain.base.wire.answers import WaitAnswer
+from rain.base.wire.requests import WaitFor
 from rain.client.connection import Asking, Connection
 from rain.client.data import DataObject
 from rain.client.early import Early

@@ -17,7 +17,7 @@ from rain.base import executor_protocol as protocol
 from rain.base.errors import ProtocolError
 from rain.base.ids import ObjectId, TaskId
 from rain.base.runs import RunCause
-from rain.base.wire import TaskNote
+from rain.base.wire.update import TaskNote
 from rain.common.notes import NOTES_LIMIT
 from rain.common.printed import HEAD, TAIL, Streams, logs_of
 from rain.governor.messages import (

@@ -7,7 +7,7 @@ from rain.base.ids import NUMBER_BITS, KindId, ObjectId, SessionId, session_of, 
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.resources import Resources
 from rain.base.units import UNIT, function_count
-from rain.base.wire import AssignedTasks, LentObjects, PlacedObjects
+from rain.base.wire.orders import AssignedTasks, LentObjects, PlacedObjects
 from rain.governor.calling import propose_follower
 from rain.governor.dispatch import Dispatch
 from rain.governor.endings import Endings

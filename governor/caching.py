@@ -13,7 +13,7 @@ from attrs import frozen
 
 from rain.base.caching import Key
 from rain.base.errors import InvariantError
-from rain.base.wire import TaskNote
+from rain.base.wire.update import TaskNote
 from rain.governor.calling import builtin_input
 from rain.governor.messages import (
     KeepOutputs,

@@ -15,7 +15,7 @@ from attrs import evolve
 
 from rain.base.errors import InvariantError, ProtocolError
 from rain.base.ids import ObjectId, TaskId
-from rain.base.wire import TaskNote
+from rain.base.wire.update import TaskNote
 from rain.common.printed import last_words, logs_of, text_of
 from rain.governor.cbor_calls import (
     LARGEST_FRAME,

@@ -7,7 +7,8 @@ import msgpack
 from rain.base.ids import spell
 from rain.base.runs import RunCause
 from rain.base.units import UNIT, InnerCall, failure_inside
-from rain.base.wire import INLINE_LIMIT, ObjectNote, TaskFailure
+from rain.base.wire import INLINE_LIMIT
+from rain.base.wire.update import ObjectNote, TaskFailure
 from rain.governor.messages import Content, Failed, Made, Outputs, PassedOn, Stored
 from rain.governor.nodes import DataObject, Task
 from rain.governor.objects import Objects

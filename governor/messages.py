@@ -14,7 +14,8 @@ from rain.base.caching import Key
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.runs import RunCause
-from rain.base.wire import Monitoring, Orders, TaskNote, Update
+from rain.base.wire.orders import Orders
+from rain.base.wire.update import Monitoring, TaskNote, Update
 from rain.common.printed import Streams
 
 # The content of a data object: bytes in memory, or the number of a file or folder of the store.

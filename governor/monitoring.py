@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-from rain.base.wire import Monitoring
+from rain.base.wire.update import Monitoring
 
 _IDLE = (3, 4)  # the columns "idle" and "iowait"
 _GUEST = 8  # from this column on, times are already included in earlier columns

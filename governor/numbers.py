@@ -13,7 +13,8 @@ from attrs import Factory, define
 
 from rain.base import numbering
 from rain.base.errors import ProtocolError
-from rain.base.wire import Orders, Update
+from rain.base.wire.orders import Orders
+from rain.base.wire.update import Update
 
 
 @define(eq=False)

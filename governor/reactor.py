@@ -13,7 +13,7 @@ from typing import assert_never
 
 from rain.base.ids import ObjectId, TaskId
 from rain.base.resources import Resources
-from rain.base.wire import GovernorReport
+from rain.base.wire.answers import GovernorReport
 from rain.governor.check import check
 from rain.governor.messages import (
     BuiltinDone,

@@ -14,7 +14,10 @@ from structlog.typing import FilteringBoundLogger
 
 from rain.base.errors import InvariantError, ProtocolError
 from rain.base.ids import ObjectId, TaskId
-from rain.base.wire import GovernorReport, Orders, PrintedLines, Update, Watch
+from rain.base.wire.answers import GovernorReport
+from rain.base.wire.orders import Orders
+from rain.base.wire.printed import PrintedLines, Watch
+from rain.base.wire.update import Update
 from rain.daemon.turns import Turns
 from rain.governor.builtin import Builtins
 from rain.governor.fetch import Fetcher

@@ -14,7 +14,10 @@ from rain.base.errors import InvariantError, ProtocolError
 from rain.base.ids import NUMBER_BITS, ObjectId, SessionId, TaskId, session_of, spell
 from rain.base.resources import Resources
 from rain.base.runs import RunCause
-from rain.base.wire import OWN_GRACE, CancelledRuns, GovernorReport, Orders, TaskNote
+from rain.base.wire.answers import GovernorReport
+from rain.base.wire.grace import OWN_GRACE
+from rain.base.wire.orders import CancelledRuns, Orders
+from rain.base.wire.update import TaskNote
 from rain.common.printed import logs_of
 from rain.governor.arrivals import Arrivals
 from rain.governor.calling import Calls

@@ -12,7 +12,8 @@ import trio
 from structlog.typing import FilteringBoundLogger
 
 from rain.base.errors import ProtocolError, StartError
-from rain.base.wire import PrintedLines, Update
+from rain.base.wire.printed import PrintedLines
+from rain.base.wire.update import Update
 from rain.governor.service import Service
 from rain.rpc.governor_endpoint import NotTakenBackError, RefusedHereError, Upstream
 from rain.rpc.handlers import Resumes

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import trio
 
-from rain.base.wire import PrintedLines, Watch
+from rain.base.wire.printed import PrintedLines, Watch
 from rain.governor.builtin import Builtins
 from rain.governor.links import Executors
 from rain.governor.messages import BuiltinDone, CallsDone, Event, ExecutorDied

@@ -17,7 +17,7 @@ from attrs import Factory, define, frozen
 
 from rain.base.ids import NO_SESSION, SessionId, TaskId
 from rain.base.printed_lines import Waiting
-from rain.base.wire import PrintedLines, Watch
+from rain.base.wire.printed import PrintedLines, Watch
 from rain.common.printed import HEAD, TAIL, Kept, Streams
 
 LOOK = 0.5

@@ -11,7 +11,10 @@ import trio
 from rain.base.errors import ProtocolError
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId, session_of, spell
 from rain.base.resources import Resources
-from rain.base.wire import GovernorReport, Orders, Update, Watch
+from rain.base.wire.answers import GovernorReport
+from rain.base.wire.orders import Orders
+from rain.base.wire.printed import Watch
+from rain.base.wire.update import Update
 from rain.governor.parting import Parting
 from rain.governor.reactor import HEARTBEAT
 from rain.governor.service import Upward

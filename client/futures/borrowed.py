@@ -14,9 +14,9 @@ from weakref import ref
 
 from rain.base.errors import ConnectionLostError, RefusedError
 from rain.base.ids import ObjectId, session_of
-from rain.base.requests import TakeHandles, WaitFor
 from rain.base.states import ObjectState
-from rain.base.wire import ObjectReport, WaitAnswer
+from rain.base.wire.answers import ObjectReport, WaitAnswer
+from rain.base.wire.requests import TakeHandles, WaitFor
 from rain.client.data import DataObject, filled
 from rain.client.rpc.common import DataObjectState
 from rain.client.shapes import ObjectShape

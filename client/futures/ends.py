@@ -15,8 +15,8 @@ from weakref import WeakMethod, WeakValueDictionary
 from rain.base.errors import ConnectionLostError, RefusedError, SessionFailedError
 from rain.base.failures import SessionFailure
 from rain.base.ids import ObjectId, SessionId
-from rain.base.requests import WaitFor
-from rain.base.wire import WaitAnswer
+from rain.base.wire.answers import WaitAnswer
+from rain.base.wire.requests import WaitFor
 from rain.client.connection import Connection
 from rain.client.errors import CancelledError, raised_by_future
 from rain.client.futures.borrowed import waits_for

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from rain.base.errors import RainError
 from rain.base.resources import CPUS
-from rain.base.wire import GovernorReport
+from rain.base.wire.answers import GovernorReport
 from rain.client.warn import warn_user
 
 Needs: TypeAlias = tuple[tuple[str, int], ...]

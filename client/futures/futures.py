@@ -18,9 +18,11 @@ from rain.base.errors import (
     RainError,
 )
 from rain.base.ids import ObjectId, SessionId, TaskId, session_of
-from rain.base.requests import Cancel, CancelUnstarted, ReportsOf, ServerInfo, Submit
 from rain.base.states import TaskState as States
-from rain.base.wire import INLINE_LIMIT, OWN_GRACE, Submission
+from rain.base.wire import INLINE_LIMIT
+from rain.base.wire.grace import OWN_GRACE
+from rain.base.wire.requests import Cancel, CancelUnstarted, ReportsOf, ServerInfo, Submit
+from rain.base.wire.submission import Submission
 from rain.client.data import DataObject, constant_object, filled, new_handle
 from rain.client.future import Future
 from rain.client.futures.borrowed import Borrowing, borrowed_object

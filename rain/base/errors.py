@@ -2,8 +2,9 @@
 
 `ProtocolError` is the fault of a peer and closes its connection. `InvariantError` is a bug in Rain
 and stops the server loudly. `RefusedError` answers one request of a user with one clear line.
-`StartError` ends a program at its start, with one line and exit status 1. A failure inside a user's
-task is not an exception here but a value, `rain.base.wire.TaskFailure`, that is sent to the client.
+`StartError` ends a program at its start, with one line and exit status 1. A failure inside a
+user's task is not an exception here but a value, `rain.base.wire.update.TaskFailure`, that is sent
+to the client.
 """
 
 from rain.base.failures import SessionFailure

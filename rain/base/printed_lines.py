@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import Factory, define
 
 from rain.base.ids import TaskId
-from rain.base.wire import PrintedLines
+from rain.base.wire.printed import PrintedLines
 
 NO_TASK = TaskId(0)
 """Stands for the tasks of lines that are left out."""

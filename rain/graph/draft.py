@@ -20,7 +20,7 @@ from rain.base.ids import (
 )
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.states import ObjectMove, ObjectState, TaskMove
-from rain.base.wire import Submission
+from rain.base.wire.submission import Submission
 from rain.graph import claims, references
 from rain.graph.claims import start_reading
 from rain.graph.data_object import DataObject

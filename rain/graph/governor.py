@@ -16,7 +16,7 @@ from rain.base.resources import NO_ROOM, Resources
 from rain.graph.ready_queue import ReadyQueue
 
 if TYPE_CHECKING:
-    from rain.base.wire import Orders
+    from rain.base.wire.orders import Orders
     from rain.graph.copy import Copy
     from rain.graph.data_object import DataObject
     from rain.graph.session import Session

@@ -7,7 +7,7 @@ from sys import maxsize
 
 from rain.base.errors import RefusedError
 from rain.base.ids import spell
-from rain.base.wire import Submission
+from rain.base.wire.submission import Submission
 from rain.graph.draft import Draft
 from rain.graph.graph import Graph
 from rain.graph.handles import Member

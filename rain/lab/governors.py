@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 from rain.base.errors import InvariantError
 from rain.base.ids import GovernorId, TaskId
-from rain.base.wire import Orders, Update
+from rain.base.wire.orders import Orders
+from rain.base.wire.update import Update
 from rain.governor.messages import (
     BuiltinDone,
     DeleteFiles,

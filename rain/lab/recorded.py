@@ -13,9 +13,13 @@ from attrs import Factory, define
 
 from rain.base.ids import ObjectId, RequestId, SessionId, TaskId
 from rain.base.kinds import TaskKind
-from rain.base.requests import Fetch, Submit, WaitFor
 from rain.base.resources import Resources
-from rain.base.wire import INLINE_LIMIT, Orders, Submission, Update, WaitAnswer
+from rain.base.wire import INLINE_LIMIT
+from rain.base.wire.answers import WaitAnswer
+from rain.base.wire.orders import Orders
+from rain.base.wire.requests import Fetch, Submit, WaitFor
+from rain.base.wire.submission import Submission
+from rain.base.wire.update import Update
 from rain.server.messages import (
     Answered,
     Asked,

@@ -13,8 +13,9 @@ from attrs import evolve
 
 from rain.base.errors import InvariantError
 from rain.base.ids import ClientId, RequestId, SessionId
-from rain.base.requests import OpenSession, Submit, WaitFor
-from rain.base.wire import Orders, WaitAnswer
+from rain.base.wire.answers import WaitAnswer
+from rain.base.wire.orders import Orders
+from rain.base.wire.requests import OpenSession, Submit, WaitFor
 from rain.lab.governors import Governors
 from rain.lab.ledger import Ledger
 from rain.lab.outcome import Outcome

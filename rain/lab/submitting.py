@@ -5,7 +5,8 @@ from __future__ import annotations
 from rain.base.ids import FIRST_NUMBER, KindId, ObjectId, SessionId, TaskId, pack
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.resources import Resources
-from rain.base.wire import INLINE_LIMIT, Submission
+from rain.base.wire import INLINE_LIMIT
+from rain.base.wire.submission import Submission
 from rain.lab.estimates import Expected
 from rain.lab.workload import LabTask, Workload
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from rain.base.address import Source
-from rain.base.wire import SERVER
+from rain.base.wire.orders import SERVER
 from rain.governor.messages import Fetch, FetchFailed, ObjectFetched
 from rain.lab import ledger as kinds
 from rain.lab.ledger import Ledger

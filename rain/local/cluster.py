@@ -30,7 +30,7 @@ from time import monotonic
 
 from rain.base.errors import ConnectionLostError
 from rain.base.ids import ObjectId
-from rain.base.wire import Update
+from rain.base.wire.update import Update
 from rain.client.nested import TaskClient
 from rain.governor.messages import BuiltinDone, Event
 from rain.governor.offer import Offer

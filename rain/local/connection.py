@@ -17,7 +17,9 @@ from attrs import evolve
 
 from rain.base.errors import ConnectionLostError, ProtocolError, RainError, RefusedError
 from rain.base.ids import ObjectId, SessionId, spell
-from rain.base.requests import (
+from rain.base.wire import INLINE_LIMIT
+from rain.base.wire.answers import Fetched, WaitAnswer
+from rain.base.wire.requests import (
     Cancel,
     CloseSession,
     HandlesGone,
@@ -31,7 +33,7 @@ from rain.base.requests import (
     WaitFor,
     WatchPrinted,
 )
-from rain.base.wire import INLINE_LIMIT, ConstantColumns, Fetched, Submission, WaitAnswer
+from rain.base.wire.submission import ConstantColumns, Submission
 from rain.common.running import waiting_for_tasks
 from rain.local.replies import Answer, ForSubmission, Later
 from rain.local.server import Server

@@ -16,7 +16,10 @@ from attrs import define
 from rain.base.errors import InvariantError
 from rain.base.ids import ObjectId, TaskId
 from rain.base.kinds import DataType
-from rain.base.wire import SERVER, GovernorReport, Orders, Update, Watch
+from rain.base.wire.answers import GovernorReport
+from rain.base.wire.orders import SERVER, Orders
+from rain.base.wire.printed import Watch
+from rain.base.wire.update import Update
 from rain.client.nested import TaskClient
 from rain.governor.arrivals import PYTHON
 from rain.governor.cache_work import CacheWork

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 from rain.base.errors import RainError, RefusedError, SessionFailedError
 from rain.base.failures import SessionFailure
 from rain.base.ids import ObjectId
-from rain.base.wire import WaitAnswer
+from rain.base.wire.answers import WaitAnswer
 from rain.rpc.handlers import Reply, Uploads
 
 T = TypeVar("T")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rain.base.ids import ClientId, GovernorId
 from rain.base.resources import Resources
-from rain.base.wire import Update
+from rain.base.wire.update import Update
 from rain.local.clock import Steps
 from rain.local.log import logger
 from rain.rpc.handlers import ClientLink, GovernorLink

@@ -2,9 +2,9 @@
 
 How a call travels, from `connection.ask(WaitFor(...))` to the reactor and back:
 
-1. `client_endpoint.py` takes a request, which is a value (`rain/base/requests.py`). It writes it as
-   a dict of fields, as the row of the request's class says (`codec/client_methods.py`), and hands
-   it to `client_calls.py`, which makes the call and waits.
+1. `client_endpoint.py` takes a request, which is a value (`rain/base/wire/requests.py`). It writes
+   it as a dict of fields, as the row of the request's class says (`codec/client_methods.py`), and
+   hands it to `client_calls.py`, which makes the call and waits.
 2. `peer.py` makes a message of it. A peer is one side of a connection: it speaks Cap'n Proto's RPC
    (`calling.py` for our calls, `serving.py` for theirs, `offered.py` for what may be called), and
    knows no socket, loop or clock. `capnproto/` writes and reads messages from the schemas.

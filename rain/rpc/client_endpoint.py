@@ -27,7 +27,10 @@ from rain.base.errors import (
     StartError,
 )
 from rain.base.ids import SessionId
-from rain.base.requests import (
+from rain.base.silence import AWAY_LIMIT, SILENCE_LIMIT
+from rain.base.wire import CLIENT_VERSION
+from rain.base.wire.answers import Fetched, WaitAnswer
+from rain.base.wire.requests import (
     CloseSession,
     Fetch,
     OpenSession,
@@ -37,8 +40,7 @@ from rain.base.requests import (
     WaitFor,
     WatchPrinted,
 )
-from rain.base.silence import AWAY_LIMIT, SILENCE_LIMIT
-from rain.base.wire import CLIENT_VERSION, Fetched, Submission, WaitAnswer
+from rain.base.wire.submission import Submission
 from rain.rpc.client_calls import Asked, ClientCalls
 from rain.rpc.client_fetch import Downloads
 from rain.rpc.client_registration import Way, connect_client

@@ -16,7 +16,8 @@ from rain.base.address import Source
 from rain.base.admission import Secret
 from rain.base.errors import RefusedError
 from rain.base.ids import ObjectId, spell
-from rain.base.wire import SERVER, Fetched
+from rain.base.wire.answers import Fetched
+from rain.base.wire.orders import SERVER
 from rain.stream.copying import copy_bytes
 from rain.stream.errors import NotHereError, UnreachableError
 from rain.stream.machine import machine_id

@@ -10,8 +10,10 @@ from attrs import evolve
 
 from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import ObjectId
-from rain.base.requests import Submit
-from rain.base.wire import INLINE_LIMIT, ConstantColumns, Submission, WaitAnswer
+from rain.base.wire import INLINE_LIMIT
+from rain.base.wire.answers import WaitAnswer
+from rain.base.wire.requests import Submit
+from rain.base.wire.submission import ConstantColumns, Submission
 from rain.rpc.client_calls import Asked, ClientCalls
 from rain.rpc.codec.requests import read_wait_answer
 from rain.rpc.codec.split import split_submission

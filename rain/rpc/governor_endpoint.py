@@ -13,7 +13,10 @@ from rain.base.errors import StartError
 from rain.base.ids import GovernorId, TaskId
 from rain.base.resources import Resources
 from rain.base.silence import SILENCE_LIMIT
-from rain.base.wire import GOVERNOR_VERSION, INLINE_LIMIT, Orders, PrintedLines, Update
+from rain.base.wire import GOVERNOR_VERSION, INLINE_LIMIT
+from rain.base.wire.orders import Orders
+from rain.base.wire.printed import PrintedLines
+from rain.base.wire.update import Update
 from rain.rpc import schema
 from rain.rpc.codec.amounts import write_amounts
 from rain.rpc.codec.answers import write_governor_report

@@ -14,9 +14,12 @@ from attrs import frozen
 from rain.base.errors import RainError
 from rain.base.failures import SessionFailure
 from rain.base.ids import GovernorId, ObjectId, TaskId
-from rain.base.requests import Request, Settled, Statement, WatchPrinted
 from rain.base.resources import Resources
-from rain.base.wire import GovernorReport, Orders, PrintedLines, Update, Watch
+from rain.base.wire.answers import GovernorReport
+from rain.base.wire.orders import Orders
+from rain.base.wire.printed import PrintedLines, Watch
+from rain.base.wire.requests import Request, Settled, Statement, WatchPrinted
+from rain.base.wire.update import Update
 from rain.stream.holder import Held, UnfinishedUpload
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from attrs import define, field
 
 from rain.base.errors import ProtocolError
 from rain.base.ids import ObjectId, SessionId, spell
-from rain.base.wire import ConstantColumns, Submission, TaskColumns
+from rain.base.wire.submission import ConstantColumns, Submission, TaskColumns
 from rain.rpc.codec.kinds import weight
 
 PENDING_LIMIT = 4 * 1024**3

@@ -8,8 +8,9 @@ from typing import Any, Generic, TypeVar
 from rain.base.errors import ProtocolError
 from rain.base.failures import SessionFailure
 from rain.base.ids import ObjectId
-from rain.base.requests import Request, Settled, Statement, Submit, WatchPrinted
-from rain.base.wire import Submission, WaitAnswer
+from rain.base.wire.answers import WaitAnswer
+from rain.base.wire.requests import Request, Settled, Statement, Submit, WatchPrinted
+from rain.base.wire.submission import Submission
 from rain.rpc import schema
 from rain.rpc.codec.answers import write_refusal
 from rain.rpc.codec.client_methods import ALIVE, REQUESTS, STATEMENTS, A, ClientMethod

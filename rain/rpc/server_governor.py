@@ -8,7 +8,10 @@ import trio
 
 from rain.base.errors import ProtocolError
 from rain.base.ids import TaskId
-from rain.base.wire import GovernorReport, Orders, Update, Watch
+from rain.base.wire.answers import GovernorReport
+from rain.base.wire.orders import Orders
+from rain.base.wire.printed import Watch
+from rain.base.wire.update import Update
 from rain.rpc import schema
 from rain.rpc.codec.answers import read_governor_report
 from rain.rpc.codec.border import reading

@@ -16,7 +16,7 @@ from rain.base.ids import ClientId, GovernorId, KindId, ObjectId, TaskId, pack
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.resources import Resources
 from rain.base.states import TaskRow
-from rain.base.wire import Submission
+from rain.base.wire.submission import Submission
 from rain.graph import DataObject, Governor, Graph, Session, Task, claims, loss, planning, progress
 from rain.graph.copy import move_copy, tell_of_copies
 from rain.graph.growth import grow

@@ -13,7 +13,7 @@ from attrs import Factory, define, evolve
 
 from rain.base.ids import ClientId, GovernorId
 from rain.base.printed_lines import Waiting
-from rain.base.wire import PrintedLines, Watch
+from rain.base.wire.printed import PrintedLines, Watch
 from rain.rpc.handlers import GovernorLink, Reply
 
 MOST_WAITING = 256 * 1024

@@ -8,7 +8,7 @@ difference, and what did not overlap there does not overlap here.
 
 from __future__ import annotations
 
-from rain.base.wire import Update
+from rain.base.wire.update import Update
 from rain.graph.governor import Governor
 
 DRIFT = 1e-4

@@ -16,9 +16,10 @@ from collections.abc import Iterator, Sequence
 
 from rain.base.errors import RefusedError
 from rain.base.failures import OnFailure
-from rain.base.requests import OpenSession
 from rain.base.states import TaskRow
-from rain.base.wire import DurableReport, DurableReports, DurableTask, Submission, TasksByName
+from rain.base.wire.answers import DurableReport, DurableReports, DurableTask, TasksByName
+from rain.base.wire.requests import OpenSession
+from rain.base.wire.submission import Submission
 from rain.graph import DataObject, Session, Task, claims, references
 from rain.graph.run import Run
 from rain.graph.standing_in import stands_in

@@ -9,7 +9,7 @@ from __future__ import annotations
 from rain.base.ids import KindId
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.states import TaskRow
-from rain.base.wire import TaskColumns
+from rain.base.wire.submission import TaskColumns
 from rain.graph import Session, Task
 from rain.graph.failing import was_cancelled
 from rain.server.collector import Happenings

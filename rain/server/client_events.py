@@ -9,7 +9,15 @@ from __future__ import annotations
 from rain.base.errors import RefusedError, SessionFailedError
 from rain.base.failures import SessionFailure
 from rain.base.ids import ClientId, ObjectId, RequestId, TaskId
-from rain.base.requests import Cancel, HandlesGone, ServerInfo, Settled, Statement, Submit, WaitFor
+from rain.base.wire.requests import (
+    Cancel,
+    HandlesGone,
+    ServerInfo,
+    Settled,
+    Statement,
+    Submit,
+    WaitFor,
+)
 from rain.graph import DataObject, Session, Task, Wait, WaitMode
 from rain.graph.wait import WAIT_MODES
 from rain.server import (

@@ -16,7 +16,7 @@ from attrs import define, field
 from rain.base.failures import SessionFailure
 from rain.base.ids import ClientId, KindId, ObjectId
 from rain.base.kinds import ObjectKind, TaskKind
-from rain.base.wire import Submission
+from rain.base.wire.submission import Submission
 from rain.graph import DataObject, Governor, Run, Session, Task
 from rain.server.happenings import (
     Batch,

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection
 
 from rain.base.states import ObjectState, TaskRow
-from rain.base.wire import Orders
+from rain.base.wire.orders import Orders
 from rain.graph import DataObject, Governor, Session, Task, planning
 from rain.scheduler.api import Plan
 from rain.server.placing import bring, lend, place_again, tell_object_kind

@@ -13,7 +13,8 @@ from attrs import evolve
 from rain.base.failures import SessionFailure, end_of
 from rain.base.runs import RunCause
 from rain.base.states import TaskMove, TaskRow
-from rain.base.wire import OWN_GRACE, TaskFailure
+from rain.base.wire.grace import OWN_GRACE
+from rain.base.wire.update import TaskFailure
 from rain.graph import DataObject, Governor, Run, Task, failing, pausing, planning
 from rain.graph.cancelling import unstarted, unwanted
 from rain.graph.handles import NOBODY

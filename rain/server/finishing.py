@@ -13,7 +13,7 @@ from rain.base.copies import CopyMove
 from rain.base.errors import ProtocolError
 from rain.base.ids import NUMBER_BITS, ObjectId, SessionId, TaskId, spell
 from rain.base.states import ObjectState, TaskRow
-from rain.base.wire import ObjectNote, Update
+from rain.base.wire.update import ObjectNote, Update
 from rain.graph import claims, progress, references
 from rain.graph.copy import move_copy
 from rain.graph.data_object import DataObject

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from rain.base.ids import TaskId
 from rain.base.states import ObjectState
-from rain.base.wire import WaitAnswer
+from rain.base.wire.answers import WaitAnswer
 from rain.graph import Session, Task, Wait, WaitMode
 from rain.server import waiting
 from rain.server.messages import Answered, Asked

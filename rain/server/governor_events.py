@@ -13,7 +13,8 @@ from rain.base.errors import ProtocolError
 from rain.base.ids import GovernorId, ObjectId, spell
 from rain.base.runs import TOLD_BY_GOVERNORS, RunCause
 from rain.base.states import TaskRow
-from rain.base.wire import INLINE_LIMIT, TaskFailure, TaskNote, Update
+from rain.base.wire import INLINE_LIMIT
+from rain.base.wire.update import TaskFailure, TaskNote, Update
 from rain.graph import Governor, Task, loss, progress
 from rain.graph.copy import move_copy
 from rain.server import (

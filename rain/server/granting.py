@@ -15,7 +15,15 @@ from rain.base.ids import (
     SessionId,
     spell,
 )
-from rain.base.requests import (
+from rain.base.states import ObjectState
+from rain.base.wire.answers import (
+    DurableReports,
+    JoinedSession,
+    ObjectReport,
+    TaskReport,
+    TasksByName,
+)
+from rain.base.wire.requests import (
     AnyRequest,
     CancelUnstarted,
     CloseSession,
@@ -31,14 +39,6 @@ from rain.base.requests import (
     TakeHandles,
     Unkeep,
     WaitFor,
-)
-from rain.base.states import ObjectState
-from rain.base.wire import (
-    DurableReports,
-    JoinedSession,
-    ObjectReport,
-    TaskReport,
-    TasksByName,
 )
 from rain.graph import DataObject, Session, Task, Wait, WaitMode
 from rain.graph.cancelling import unstarted

@@ -7,7 +7,7 @@ from collections.abc import Generator
 
 from attrs import Factory, define
 
-from rain.base.requests import Submit
+from rain.base.wire.requests import Submit
 from rain.graph import Task
 from rain.server.messages import Asked, ClientEvent
 

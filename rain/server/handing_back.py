@@ -12,7 +12,7 @@ from __future__ import annotations
 from attrs import evolve
 
 from rain.base.states import TaskMove
-from rain.base.wire import TaskFailure
+from rain.base.wire.update import TaskFailure
 from rain.graph import Governor, Task, planning
 from rain.graph.run import Ending
 from rain.server import failing, rests

@@ -12,7 +12,7 @@ from rain.base.ids import ObjectId, spell
 from rain.base.kinds import ObjectKind
 from rain.base.runs import RunCause
 from rain.base.states import ObjectState
-from rain.base.wire import TaskFailure
+from rain.base.wire.update import TaskFailure
 from rain.graph import DataObject, Governor, Task, planning, references
 from rain.graph.run import Ending
 from rain.graph.standing_in import depends_on, followers, origins, stand_in

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from rain.base.errors import RefusedError
 from rain.base.ids import ClientId, ObjectId, TaskId, session_of, spell
-from rain.base.requests import HandlesGone, TakeHandles
+from rain.base.wire.requests import HandlesGone, TakeHandles
 from rain.graph import DataObject, Session, claims
 from rain.graph.handles import Member
 from rain.server.sessions import known_object

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import Factory, define, frozen
 
-from rain.base import wire
 from rain.base.ids import ClientId, KindId, ObjectId, SessionId, TaskId
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.runs import RunReport
-from rain.base.wire import TaskColumns
+from rain.base.wire import update
+from rain.base.wire.submission import TaskColumns
 
 
 class CloseReason(enum.Enum):
@@ -67,7 +67,7 @@ class Monitoring:
 
     time: float
     governor: str
-    sample: wire.Monitoring
+    sample: update.Monitoring
 
 
 @frozen

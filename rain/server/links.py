@@ -12,7 +12,8 @@ from attrs import Factory, define, field
 from structlog.typing import FilteringBoundLogger
 
 from rain.base.ids import ClientId, GovernorId, RequestId
-from rain.base.requests import (
+from rain.base.wire.printed import PrintedLines
+from rain.base.wire.requests import (
     AnyRequest,
     OpenDashboard,
     OverviewOf,
@@ -24,7 +25,7 @@ from rain.base.requests import (
     Terminate,
     WatchPrinted,
 )
-from rain.base.wire import PrintedLines, Update
+from rain.base.wire.update import Update
 from rain.rpc.handlers import ClientLink, GovernorLink, Reply
 from rain.server.audience import Audience
 from rain.server.dashboard_on_demand import DashboardOnDemand

@@ -14,7 +14,7 @@ from attrs import Factory, define, evolve
 from rain.base.failures import SessionFailure
 from rain.base.ids import GovernorId, TaskId
 from rain.base.states import TaskState
-from rain.base.wire import ObjectReport, TaskReport
+from rain.base.wire.answers import ObjectReport, TaskReport
 from rain.graph import Task
 from rain.rpc.handlers import GovernorLink, Reply
 from rain.server.state import State

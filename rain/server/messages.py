@@ -9,19 +9,19 @@ from attrs import Factory, define, frozen
 
 from rain.base.failures import SessionFailure
 from rain.base.ids import ClientId, GovernorId, ObjectId, RequestId, SessionId
-from rain.base.requests import AnyRequest, Settled, Statement
 from rain.base.resources import Resources
-from rain.base.wire import (
+from rain.base.wire.answers import (
     DurableReports,
     Fetched,
     JoinedSession,
     ObjectReport,
-    Orders,
     TaskReport,
     TasksByName,
-    Update,
     WaitAnswer,
 )
+from rain.base.wire.orders import Orders
+from rain.base.wire.requests import AnyRequest, Settled, Statement
+from rain.base.wire.update import Update
 
 # From governors.
 
@@ -190,7 +190,7 @@ class DismissGovernor:
 
 @frozen
 class Answered:
-    """What was asked is told; the class of the request says what that is (`rain.base.requests`)."""
+    """What was asked is told; the class of the request says what that is."""
 
     request: RequestId
     answer: (

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import TaskId, spell
 from rain.base.states import TaskRow
-from rain.base.wire import Update
+from rain.base.wire.update import Update
 from rain.graph import Client, Governor, Session, Task, progress
 from rain.server import adopting
 from rain.server.closing import close_session

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rain.base.ids import SessionId
 from rain.base.states import TaskState
-from rain.base.wire import Overview
+from rain.base.wire.answers import Overview
 from rain.server.state import State
 
 

@@ -11,7 +11,8 @@ from collections.abc import Collection
 
 from rain.base.copies import CopyMove
 from rain.base.ids import KindId
-from rain.base.wire import INLINE_LIMIT, SERVER, Orders
+from rain.base.wire import INLINE_LIMIT
+from rain.base.wire.orders import SERVER, Orders
 from rain.graph import DataObject, Governor, Session
 from rain.graph.copy import Copy, move_copy, tell_of_copies
 from rain.server.state import State

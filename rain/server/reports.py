@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from attrs import Factory, define
 
 from rain.base.failures import SessionFailure
-from rain.base.wire import GovernorReport
+from rain.base.wire.answers import GovernorReport
 from rain.rpc.handlers import GovernorLink, Reply
 
 

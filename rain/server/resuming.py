@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from rain.base import numbering
 from rain.base.errors import ProtocolError
-from rain.base.wire import Orders, Update
+from rain.base.wire.orders import Orders
+from rain.base.wire.update import Update
 from rain.graph.governor import Governor
 
 GIVEN_UP = "the server has given up this governor, or has never known it"

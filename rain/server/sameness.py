@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from rain.base.ids import ObjectId, session_of
-from rain.base.wire import KeyColumns
+from rain.base.wire.submission import KeyColumns
 from rain.common.sameness import alike, digest
 from rain.graph import DataObject, Session, Task
 from rain.server.held import Key

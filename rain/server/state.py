@@ -17,7 +17,7 @@ from rain.base.ids import (
     RequestId,
     SessionId,
 )
-from rain.base.wire import Orders
+from rain.base.wire.orders import Orders
 from rain.graph import DataObject, Governor, Graph, Session, Task, Wait
 from rain.graph.copy import Copy
 from rain.graph.leaving import take_leave

@@ -10,8 +10,8 @@ from collections.abc import Generator, Iterable
 
 from rain.base.errors import RefusedError
 from rain.base.ids import ClientId, ObjectId
-from rain.base.requests import Submit
-from rain.base.wire import Submission
+from rain.base.wire.requests import Submit
+from rain.base.wire.submission import Submission
 from rain.graph import Session, Task
 from rain.graph.growth import grow, grow_again, grow_in_parts
 from rain.graph.release import release

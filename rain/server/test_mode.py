@@ -19,7 +19,7 @@ from rain.base.errors import RefusedError
 from rain.base.ids import ObjectId, spell
 from rain.base.kinds import ObjectKind
 from rain.base.states import ObjectState
-from rain.base.wire import Submission
+from rain.base.wire.submission import Submission
 from rain.graph import DataObject, Governor, Graph, Session
 from rain.scheduler.api import Plan
 from rain.server import distribution

@@ -12,7 +12,7 @@ from __future__ import annotations
 from rain.base.copies import CopyMove
 from rain.base.ids import ObjectId, spell
 from rain.base.runs import RunCause
-from rain.base.wire import TaskFailure
+from rain.base.wire.update import TaskFailure
 from rain.graph import Governor, loss, planning
 from rain.graph.copy import Copy, move_copy
 from rain.server import handing_back, losses

@@ -10,7 +10,7 @@ from __future__ import annotations
 from rain.base.failures import SessionFailure
 from rain.base.ids import spell
 from rain.base.states import ObjectState
-from rain.base.wire import Delivery, Fetched, ObjectReport, WaitAnswer
+from rain.base.wire.answers import Delivery, Fetched, ObjectReport, WaitAnswer
 from rain.graph import DataObject, Session, Task, Wait, WaitMode
 from rain.graph.failing import failure_of, was_cancelled
 from rain.graph.task import DONE

@@ -10,8 +10,8 @@ from attrs import asdict
 
 from rain.base.address import split_address
 from rain.base.errors import ConnectionLostError, RefusedError, StartError
-from rain.base.requests import DurableSessions, RemoveDurable
-from rain.base.wire import DurableReport
+from rain.base.wire.answers import DurableReport
+from rain.base.wire.requests import DurableSessions, RemoveDurable
 from rain.rpc.client_endpoint import ClientConnection
 from rain.start.reaching import Reached
 

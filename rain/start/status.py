@@ -12,9 +12,9 @@ from attrs import asdict, evolve, frozen
 from rain.base.address import split_address
 from rain.base.admission import Secret, http_url
 from rain.base.errors import ConnectionLostError, RefusedError, StartError
-from rain.base.requests import ServerInfo
 from rain.base.resources import CPUS
-from rain.base.wire import GovernorReport
+from rain.base.wire.answers import GovernorReport
+from rain.base.wire.requests import ServerInfo
 from rain.rpc.client_endpoint import ClientConnection
 from rain.tls.identity import Identity
 

@@ -15,9 +15,9 @@ from rain.base.errors import (
     StartError,
 )
 from rain.base.ids import NUMBER_BITS, TaskId, pack, session_of, spell, unpack
-from rain.base.requests import JoinSession, ReportsOf, Request, TakePrinted, WatchPrinted
 from rain.base.states import TaskState
-from rain.base.wire import Watch
+from rain.base.wire.printed import Watch
+from rain.base.wire.requests import JoinSession, ReportsOf, Request, TakePrinted, WatchPrinted
 from rain.rpc.client_endpoint import ClientConnection
 from rain.start.reaching import Reached
 from rain.start.status import ask_http

@@ -16,7 +16,7 @@ from rain.base.address import Source, split_address
 from rain.base.admission import Member, NoRoomError, NotAdmittedError, Secret
 from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import ObjectId, spell
-from rain.base.wire import SERVER
+from rain.base.wire.orders import SERVER
 from rain.stream import sockets
 from rain.stream.admission import dial_tls, introduce
 from rain.stream.errors import NotHereError, StoppedError, UnreachableError

@@ -23,7 +23,21 @@ from rain.base.ids import (
     spell,
     unpack,
 )
-from rain.base.requests import (
+from rain.base.runs import RunReport, RunState
+from rain.base.states import ObjectState, TaskState
+from rain.base.wire import INLINE_LIMIT
+from rain.base.wire.answers import (
+    Delivery,
+    Fetched,
+    GovernorReport,
+    JoinedSession,
+    ObjectReport,
+    Overview,
+    TaskReport,
+    WaitAnswer,
+)
+from rain.base.wire.printed import PrintedLines, Watch
+from rain.base.wire.requests import (
     Cancel,
     CancelUnstarted,
     CloseSession,
@@ -45,22 +59,7 @@ from rain.base.requests import (
     WaitFor,
     WatchPrinted,
 )
-from rain.base.runs import RunReport, RunState
-from rain.base.states import ObjectState, TaskState
-from rain.base.wire import (
-    INLINE_LIMIT,
-    Delivery,
-    Fetched,
-    GovernorReport,
-    JoinedSession,
-    ObjectReport,
-    Overview,
-    PrintedLines,
-    Submission,
-    TaskReport,
-    WaitAnswer,
-    Watch,
-)
+from rain.base.wire.submission import Submission
 from rain.client import Client
 from rain.client.session import Session
 

@@ -8,7 +8,8 @@ import pytest
 from rain.base.errors import SessionFailedError
 from rain.base.failures import SessionFailure
 from rain.base.ids import ObjectId, TaskId
-from rain.base.wire import Delivery, Submission, WaitAnswer
+from rain.base.wire.answers import Delivery, WaitAnswer
+from rain.base.wire.submission import Submission
 from rain.client import Client
 from rain.client.futures.sender import Sender
 from rain.common.content_type import encode_value

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rain.base.failures import OnFailure
-from rain.base.wire import OWN_GRACE
+from rain.base.wire.grace import OWN_GRACE
 from rain.client import (
     CancelledError,
     Client,

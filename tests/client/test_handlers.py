@@ -8,7 +8,7 @@ from types import FrameType
 import pytest
 
 from rain.base.ids import SHARED_RANGE, ObjectId, pack
-from rain.base.wire import Submission
+from rain.base.wire.submission import Submission
 from rain.client import RainException, Session
 from rain.client.numbers import SharedNumbers
 from rain.client.tasks import Concat

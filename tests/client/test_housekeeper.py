@@ -7,7 +7,7 @@ import pytest
 
 from rain.base.errors import RefusedError
 from rain.base.ids import ObjectId, TaskId, pack
-from rain.base.wire import Delivery
+from rain.base.wire.answers import Delivery
 from rain.client import Session, blob, housekeeper, tasks
 from rain.client.results import ResultStore
 from rain.client.session import Session as PlainSession

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from rain.base.errors import ConnectionLostError, RefusedError
-from rain.base.wire import Overview
+from rain.base.wire.answers import Overview
 from rain.client import Client, RainException, remote
 from rain.client.graph import MOST_SHOWN, Graph, Node
 from rain.client.pictures import client_picture, dashboard

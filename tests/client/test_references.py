@@ -13,7 +13,8 @@ import msgpack
 import pytest
 
 from rain.base.ids import ObjectId
-from rain.base.wire import Submission, WaitAnswer
+from rain.base.wire.answers import WaitAnswer
+from rain.base.wire.submission import Submission
 from rain.client import Client, Future, pickled, remote
 from rain.client.futures.sender import Sender
 from rain.common.errors import RainException

@@ -20,7 +20,7 @@ import pytest
 from rain.base.errors import ConnectionLostError
 from rain.base.ids import SessionId, TaskId, pack
 from rain.base.printed_lines import NO_TASK
-from rain.base.wire import PrintedLines, Watch
+from rain.base.wire.printed import PrintedLines, Watch
 from rain.client import (
     AsyncClient,
     Client,

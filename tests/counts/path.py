@@ -21,7 +21,9 @@ from attrs import Factory, define
 
 from rain.base.errors import RefusedError, SessionFailedError
 from rain.base.ids import ClientId, GovernorId, RequestId
-from rain.base.requests import (
+from rain.base.resources import Resources
+from rain.base.wire.answers import Fetched, WaitAnswer
+from rain.base.wire.requests import (
     AnyRequest,
     CloseSession,
     HandlesGone,
@@ -31,12 +33,7 @@ from rain.base.requests import (
     Submit,
     WatchPrinted,
 )
-from rain.base.resources import Resources
-from rain.base.wire import (
-    Fetched,
-    Submission,
-    WaitAnswer,
-)
+from rain.base.wire.submission import Submission
 from rain.client import Client
 from rain.governor.call_frames import calls_frame
 from rain.governor.messages import (

@@ -15,9 +15,11 @@ import pytest
 from attrs import define
 
 from rain.base.ids import ClientId, GovernorId, ObjectId, RequestId, SessionId
-from rain.base.requests import CloseSession, OpenSession, Submit
 from rain.base.resources import Resources
-from rain.base.wire import Orders, Submission, Update
+from rain.base.wire.orders import Orders
+from rain.base.wire.requests import CloseSession, OpenSession, Submit
+from rain.base.wire.submission import Submission
+from rain.base.wire.update import Update
 from rain.client import Client
 from rain.governor import nodes as governor_nodes
 from rain.graph import DataObject, Session, Task

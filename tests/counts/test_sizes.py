@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 from rain.base.ids import ClientId, GovernorId, ObjectId, RequestId, SessionId
-from rain.base.requests import CloseSession, OpenSession, Submit
 from rain.base.resources import Resources
-from rain.base.wire import Orders, Update
+from rain.base.wire.orders import Orders
+from rain.base.wire.requests import CloseSession, OpenSession, Submit
+from rain.base.wire.update import Update
 from rain.rpc.codec import from_bytes, to_bytes
 from rain.scheduler import DEFAULT
 from rain.scheduler.shipped import SCHEDULERS

@@ -5,7 +5,8 @@ import socket
 import pytest
 
 from rain.base.ids import SessionId
-from rain.base.wire import Orders, Update
+from rain.base.wire.orders import Orders
+from rain.base.wire.update import Update
 from rain.rpc.codec import to_bytes
 from tests.support.tap import MessageCounter, Tap
 

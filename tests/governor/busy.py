@@ -1,7 +1,7 @@
 """Worlds with calls of one function, for tests of who gets them."""
 
 from rain.base.resources import Resources
-from rain.base.wire import Orders
+from rain.base.wire.orders import Orders
 from tests.governor.words import python_kind
 from tests.governor.world import World
 

@@ -4,7 +4,8 @@ from collections import Counter
 
 from rain.base.ids import KindId, TaskId, session_of
 from rain.base.kinds import ObjectKind, TaskKind
-from rain.base.wire import Orders, TaskFailure, Update
+from rain.base.wire.orders import Orders
+from rain.base.wire.update import TaskFailure, Update
 from tests.governor.words import PLAIN, kind_id
 
 

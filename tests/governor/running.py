@@ -19,7 +19,9 @@ from rain.base.attempts import Attempts
 from rain.base.ids import KindId, ObjectId, TaskId, pack
 from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.resources import ONE_CPU, Resources
-from rain.base.wire import Orders, PrintedLines, TaskFailure, Update
+from rain.base.wire.orders import Orders
+from rain.base.wire.printed import PrintedLines
+from rain.base.wire.update import TaskFailure, Update
 from rain.daemon import program
 from rain.daemon.work_folder import WorkFolder
 from rain.governor.builtin import Builtins

@@ -10,7 +10,7 @@ import pytest
 
 from rain.base import executor_protocol as protocol
 from rain.base.errors import ProtocolError
-from rain.base.wire import TaskNote
+from rain.base.wire.update import TaskNote
 from rain.common.notes import NOTES_LIMIT
 from rain.governor.answers import AnswerReader, adopt_all
 from rain.governor.messages import Failed, Made, PassedOn, Stored

@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from rain.base.ids import ObjectId
-from rain.base.wire import Orders
+from rain.base.wire.orders import Orders
 from rain.common.fs import pack_tree
 from rain.governor import store as store_module
 from rain.governor.store import MEMORY_LIMIT

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rain.base.wire import Update
+from rain.base.wire.update import Update
 from rain.governor.messages import Drain, StartExecutor
 from tests.governor.busy import a_busy_world, a_world, assign_calls, in_hand
 from tests.governor.words import task_id

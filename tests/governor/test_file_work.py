@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from rain.base.ids import SessionId
-from rain.base.wire import Orders
+from rain.base.wire.orders import Orders
 from rain.daemon import program
 from rain.governor.file_work import Deleter
 from rain.governor.messages import Stored

@@ -2,7 +2,7 @@
 
 from rain.base.ids import TaskId
 from rain.base.resources import Resources
-from rain.base.wire import Orders
+from rain.base.wire.orders import Orders
 from rain.governor.messages import CallExecutor, Failed
 from rain.governor.tables import TaskRow
 from tests.governor.words import python_kind, task_id

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rain.base.wire import Orders
+from rain.base.wire.orders import Orders
 from rain.common.fs import pack_tree
 from rain.governor.store import MEMORY_LIMIT
 from tests.governor.foreign import program, wild

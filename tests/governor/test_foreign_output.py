@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rain.base.ids import SessionId
-from rain.base.wire import Watch
+from rain.base.wire.printed import Watch
 from rain.common.printed import CUT_FROM, HEAD, TAIL
 from tests.governor.foreign import wild
 from tests.governor.running import Running

@@ -16,7 +16,7 @@ import trio
 from rain.base.errors import ProtocolError
 from rain.base.ids import SessionId, spell
 from rain.base.resources import Resources
-from rain.base.wire import Orders, PlacedObjects
+from rain.base.wire.orders import Orders, PlacedObjects
 from rain.daemon import program
 from rain.governor.messages import Effect, OrdersReceived
 from rain.rpc.codec import from_bytes, to_bytes

@@ -12,7 +12,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from rain.base.ids import ObjectId, SessionId, TaskId, session_of, unpack
 from rain.base.kinds import TaskKind
 from rain.base.resources import Resources
-from rain.base.wire import OWN_GRACE, CancelledRuns, Orders
+from rain.base.wire.grace import OWN_GRACE
+from rain.base.wire.orders import CancelledRuns, Orders
 from rain.governor.messages import Failed, Made, Outputs, PassedOn, ProcessesLeft
 from tests.governor.played_executor import PlayedExecutor
 from tests.governor.words import add_task, builtin_kind, object_id, python_kind, task_id

@@ -6,7 +6,8 @@ from rain.base.errors import ProtocolError
 from rain.base.ids import ObjectId, session_of
 from rain.base.resources import Resources
 from rain.base.runs import RunCause
-from rain.base.wire import INLINE_LIMIT, Orders
+from rain.base.wire import INLINE_LIMIT
+from rain.base.wire.orders import Orders
 from rain.governor.lingering import LINGERING_AT_MOST, LINGERING_BYTES
 from rain.governor.messages import (
     DeleteFiles,

@@ -1,7 +1,7 @@
 """How the pool treats executors of other languages."""
 
 from rain.base.resources import Resources
-from rain.base.wire import Orders
+from rain.base.wire.orders import Orders
 from rain.governor.messages import CallExecutor, DropCached, ObjectsCached
 from tests.governor.words import object_id, python_kind
 from tests.governor.world import World

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rain.base.resources import Resources
-from rain.base.wire import Orders
+from rain.base.wire.orders import Orders
 from rain.governor.messages import Effect, KillExecutor
 from rain.governor.nodes import Executor
 from rain.governor.pool import surplus

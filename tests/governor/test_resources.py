@@ -1,7 +1,7 @@
 """Calls that wait for other tasks lend their cpus to deeper ones."""
 
 from rain.base.resources import ONE_CPU, Resources
-from rain.base.wire import Orders
+from rain.base.wire.orders import Orders
 from rain.governor.resources import PATIENCE
 from tests.governor.busy import FUNCTION
 from tests.governor.words import python_kind, task_id

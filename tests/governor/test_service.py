@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from rain.base.ids import SessionId, session_of
-from rain.base.wire import INLINE_LIMIT, Orders, Watch
+from rain.base.wire import INLINE_LIMIT
+from rain.base.wire.orders import Orders
+from rain.base.wire.printed import Watch
 from rain.governor.store import MEMORY_LIMIT
 from tests.governor.running import (
     BLOB,

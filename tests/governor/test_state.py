@@ -6,7 +6,8 @@ from rain.base.errors import InvariantError, ProtocolError
 from rain.base.ids import KindId, SessionId
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.resources import Resources
-from rain.base.wire import Orders, TaskNote
+from rain.base.wire.orders import Orders
+from rain.base.wire.update import TaskNote
 from rain.governor.messages import (
     BuiltinDone,
     CallsDone,

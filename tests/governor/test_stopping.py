@@ -1,7 +1,7 @@
 """Stopping tasks hits nobody else."""
 
 from rain.base.resources import Resources
-from rain.base.wire import Orders
+from rain.base.wire.orders import Orders
 from rain.governor.cancelling import GRACE
 from rain.governor.messages import (
     CallExecutor,

@@ -9,7 +9,7 @@ import pytest
 
 from rain.base.executor_protocol import ORIGIN
 from rain.base.ids import SessionId
-from rain.base.wire import Orders
+from rain.base.wire.orders import Orders
 from rain.client import Client, remote
 from rain.governor.strays import marked
 from tests.governor.running import Running, governed, is_alive

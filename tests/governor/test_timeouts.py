@@ -6,7 +6,8 @@ from rain.base.attempts import Attempts
 from rain.base.kinds import TaskKind
 from rain.base.resources import Resources
 from rain.base.runs import RunCause
-from rain.base.wire import Orders, TaskFailure
+from rain.base.wire.orders import Orders
+from rain.base.wire.update import TaskFailure
 from rain.governor.cancelling import GRACE
 from rain.governor.messages import Failed, KillExecutor, StopBuiltin
 from rain.governor.tables import TaskRow

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rain.base.ids import SessionId, TaskId, pack
-from rain.base.wire import PrintedLines, Watch
+from rain.base.wire.printed import PrintedLines, Watch
 from rain.common.printed import HEAD, TAIL, Streams
 from rain.governor.watching import (
     LONGEST_LINE,

@@ -16,7 +16,7 @@ import trio
 from rain.base.errors import StartError
 from rain.base.ids import SessionId
 from rain.base.resources import Resources
-from rain.base.wire import Orders
+from rain.base.wire.orders import Orders
 from rain.client import Client, ConnectionException, RainException, blob, remote, tasks
 from rain.daemon.work_folder import WorkFolder
 from rain.governor.main import run_governor

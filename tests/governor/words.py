@@ -4,7 +4,7 @@ from rain.base.attempts import ONE_TRY, Attempts
 from rain.base.ids import KindId, ObjectId, TaskId, pack
 from rain.base.kinds import TaskKind
 from rain.base.resources import ONE_CPU, Resources
-from rain.base.wire import AssignedTasks
+from rain.base.wire.orders import AssignedTasks
 
 PLAIN = 1  # the number of the kind of objects that every session of these tests has
 

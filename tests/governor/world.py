@@ -12,7 +12,8 @@ from rain.base.caching import TAKEN, Key
 from rain.base.ids import KindId, SessionId, TaskId, session_of
 from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.resources import ONE_CPU, Resources
-from rain.base.wire import OWN_GRACE, CancelledRuns, Orders
+from rain.base.wire.grace import OWN_GRACE
+from rain.base.wire.orders import CancelledRuns, Orders
 from rain.governor.cancelling import GRACE
 from rain.governor.messages import (
     BuiltinDone,

@@ -13,7 +13,25 @@ from attrs import Factory, define, field, frozen
 
 from rain.base.failures import OnFailure
 from rain.base.ids import FIRST_SHARED, GovernorId, ObjectId, SessionId, TaskId
-from rain.base.requests import (
+from rain.base.resources import Resources
+from rain.base.states import ObjectState, TaskState
+from rain.base.wire import INLINE_LIMIT
+from rain.base.wire.answers import (
+    DurableReport,
+    DurableReports,
+    DurableTask,
+    Fetched,
+    GovernorReport,
+    JoinedSession,
+    ObjectReport,
+    Overview,
+    TaskReport,
+    TasksByName,
+    WaitAnswer,
+)
+from rain.base.wire.orders import Orders
+from rain.base.wire.printed import PrintedLines, Watch
+from rain.base.wire.requests import (
     Cancel,
     CancelUnstarted,
     CloseSession,
@@ -39,26 +57,7 @@ from rain.base.requests import (
     WaitFor,
     WatchPrinted,
 )
-from rain.base.resources import Resources
-from rain.base.states import ObjectState, TaskState
-from rain.base.wire import (
-    INLINE_LIMIT,
-    DurableReport,
-    DurableReports,
-    DurableTask,
-    Fetched,
-    GovernorReport,
-    JoinedSession,
-    ObjectReport,
-    Orders,
-    Overview,
-    PrintedLines,
-    TaskReport,
-    TasksByName,
-    Update,
-    WaitAnswer,
-    Watch,
-)
+from rain.base.wire.update import Update
 from rain.rpc.governor_endpoint import Upstream, connect_governor
 from rain.rpc.handlers import ClientLink, GovernorHello, GovernorLink, Reply
 from rain.rpc.listener import Listener

@@ -10,8 +10,8 @@ import trio
 from rain.base.admission import Secret
 from rain.base.errors import StartError
 from rain.base.ids import GovernorId
-from rain.base.requests import OpenSession
 from rain.base.resources import Resources
+from rain.base.wire.requests import OpenSession
 from rain.daemon import program
 from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.governor_endpoint import connect_governor

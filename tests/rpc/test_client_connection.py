@@ -18,7 +18,10 @@ from rain.base.errors import (
 )
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import KindId, SessionId, TaskId
-from rain.base.requests import (
+from rain.base.states import ObjectState, TaskState
+from rain.base.wire.answers import GovernorReport, Overview
+from rain.base.wire.printed import PrintedLines, Watch
+from rain.base.wire.requests import (
     CloseSession,
     Fetch,
     OpenDashboard,
@@ -33,8 +36,7 @@ from rain.base.requests import (
     WaitFor,
     WatchPrinted,
 )
-from rain.base.states import ObjectState, TaskState
-from rain.base.wire import GovernorReport, Overview, PrintedLines, Submission, TaskColumns, Watch
+from rain.base.wire.submission import Submission, TaskColumns
 from rain.daemon import program
 from rain.rpc.client_calls import Asked
 from rain.rpc.client_endpoint import ClientConnection

@@ -11,9 +11,11 @@ from attrs import define
 
 from rain.base.errors import RefusedError
 from rain.base.ids import KindId, ObjectId, SessionId, pack
-from rain.base.requests import Fetch, Submit
 from rain.base.states import ObjectState
-from rain.base.wire import INLINE_LIMIT, ConstantColumns, Fetched, ObjectReport, Submission
+from rain.base.wire import INLINE_LIMIT
+from rain.base.wire.answers import Fetched, ObjectReport
+from rain.base.wire.requests import Fetch, Submit
+from rain.base.wire.submission import ConstantColumns, Submission
 from rain.daemon import program
 from rain.rpc import client_fetch
 from rain.rpc.client_endpoint import ClientConnection

@@ -13,7 +13,8 @@ import pytest
 from rain.base.errors import ConnectionLostError, RefusedError
 from rain.base.failures import SessionFailure
 from rain.base.ids import KindId
-from rain.base.requests import (
+from rain.base.wire import INLINE_LIMIT
+from rain.base.wire.requests import (
     Fetch,
     HandlesGone,
     OpenSession,
@@ -22,7 +23,7 @@ from rain.base.requests import (
     Submit,
     WaitFor,
 )
-from rain.base.wire import INLINE_LIMIT, ConstantColumns, Submission
+from rain.base.wire.submission import ConstantColumns, Submission
 from rain.rpc import client_submit
 from rain.rpc.client_calls import Asked, ClientCalls
 from rain.rpc.client_endpoint import ClientConnection

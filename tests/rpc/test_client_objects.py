@@ -11,12 +11,9 @@ from rain.base.errors import (
     RefusedError,
 )
 from rain.base.ids import ObjectId, pack
-from rain.base.requests import Fetch
 from rain.base.states import ObjectState
-from rain.base.wire import (
-    Fetched,
-    ObjectReport,
-)
+from rain.base.wire.answers import Fetched, ObjectReport
+from rain.base.wire.requests import Fetch
 from rain.daemon import program
 from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.handlers import Reply

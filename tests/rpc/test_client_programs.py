@@ -12,7 +12,7 @@ import pytest
 import trio
 
 from rain.base.failures import OnFailure
-from rain.base.wire import WaitAnswer
+from rain.base.wire.answers import WaitAnswer
 from rain.daemon import program
 from rain.rpc.handlers import Reply
 from tests.rpc.fakes import FakeServer, serving
@@ -23,10 +23,10 @@ PRELUDE = """
 import asyncio, os, signal, sys, threading
 from rain.base.errors import ConnectionLostError, RefusedError
 from rain.base.ids import ObjectId, SessionId
-from rain.base.requests import HandlesGone, OpenSession, ReportsOf, ServerInfo, Submit, WaitFor
-from rain.base.wire import Submission
+from rain.base.wire.requests import HandlesGone, OpenSession, ReportsOf, ServerInfo, Submit, WaitFor
+from rain.base.wire.submission import Submission
 from rain.rpc.client_endpoint import ClientConnection
-from rain.base.wire import ConstantColumns
+from rain.base.wire.submission import ConstantColumns
 port = int(sys.argv[1])
 """
 

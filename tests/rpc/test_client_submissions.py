@@ -6,15 +6,15 @@ from attrs import evolve
 from rain.base.errors import ConnectionLostError, RefusedError
 from rain.base.ids import KindId, ObjectId, TaskId, pack
 from rain.base.kinds import ObjectKind, TaskKind
-from rain.base.requests import Fetch, OpenSession, Submit, WaitFor
-from rain.base.wire import (
+from rain.base.wire.answers import WaitAnswer
+from rain.base.wire.requests import Fetch, OpenSession, Submit, WaitFor
+from rain.base.wire.submission import (
     ConstantColumns,
     ContentColumns,
     DigestColumns,
     KeyColumns,
     Submission,
     TaskColumns,
-    WaitAnswer,
 )
 from rain.rpc import client_submit
 from rain.rpc.client_endpoint import ClientConnection

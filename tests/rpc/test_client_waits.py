@@ -12,14 +12,10 @@ from rain.base.errors import (
     InvariantError,
 )
 from rain.base.ids import KindId, ObjectId
-from rain.base.requests import Cancel, CancelUnstarted, ServerInfo, Submit, WaitFor
-from rain.base.wire import (
-    INLINE_LIMIT,
-    ConstantColumns,
-    Delivery,
-    Submission,
-    WaitAnswer,
-)
+from rain.base.wire import INLINE_LIMIT
+from rain.base.wire.answers import Delivery, WaitAnswer
+from rain.base.wire.requests import Cancel, CancelUnstarted, ServerInfo, Submit, WaitFor
+from rain.base.wire.submission import ConstantColumns, Submission
 from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.handlers import Reply
 from rain.stream.reading import StreamReader

@@ -11,17 +11,11 @@ from rain.base.errors import InvariantError, ProtocolError, StartError
 from rain.base.ids import GovernorId, KindId, ObjectId, SessionId, TaskId
 from rain.base.kinds import TaskKind
 from rain.base.resources import Resources
-from rain.base.wire import (
-    GOVERNOR_VERSION,
-    AssignedTasks,
-    GovernorReport,
-    Orders,
-    PlacedObjects,
-    PrintedLines,
-    TaskFailure,
-    Update,
-    Watch,
-)
+from rain.base.wire import GOVERNOR_VERSION
+from rain.base.wire.answers import GovernorReport
+from rain.base.wire.orders import AssignedTasks, Orders, PlacedObjects
+from rain.base.wire.printed import PrintedLines, Watch
+from rain.base.wire.update import TaskFailure, Update
 from rain.daemon import program
 from rain.rpc.codec.orders import OrdersPart, write_orders_part
 from rain.rpc.codec.split import split_orders

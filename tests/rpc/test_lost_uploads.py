@@ -6,8 +6,8 @@ import pytest
 
 from rain.base.errors import RefusedError
 from rain.base.ids import KindId, ObjectId
-from rain.base.requests import Submit
-from rain.base.wire import ConstantColumns, Submission
+from rain.base.wire.requests import Submit
+from rain.base.wire.submission import ConstantColumns, Submission
 from rain.rpc.client_calls import ClientCalls
 from rain.rpc.client_endpoint import ClientConnection
 from rain.stream.errors import UnreachableError

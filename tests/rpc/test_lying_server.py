@@ -15,7 +15,11 @@ import trio
 from rain.base.errors import ConnectionLostError, ProtocolError, RainError, StartError
 from rain.base.failures import OnFailure
 from rain.base.ids import GovernorId, ObjectId, SessionId, TaskId, pack
-from rain.base.requests import (
+from rain.base.resources import Resources
+from rain.base.states import ObjectState, TaskState
+from rain.base.wire.answers import Fetched, JoinedSession, ObjectReport, TaskReport
+from rain.base.wire.orders import Orders
+from rain.base.wire.requests import (
     CancelUnstarted,
     Fetch,
     JoinSession,
@@ -29,9 +33,6 @@ from rain.base.requests import (
     TakePrinted,
     WaitFor,
 )
-from rain.base.resources import Resources
-from rain.base.states import ObjectState, TaskState
-from rain.base.wire import Fetched, JoinedSession, ObjectReport, Orders, TaskReport
 from rain.daemon import program
 from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.governor_endpoint import connect_governor

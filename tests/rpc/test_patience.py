@@ -12,8 +12,10 @@ from attrs import evolve
 
 from rain.base.admission import Role
 from rain.base.ids import ObjectId, SessionId, pack
-from rain.base.requests import WaitFor
-from rain.base.wire import CLIENT_VERSION, Delivery, Orders, WaitAnswer
+from rain.base.wire import CLIENT_VERSION
+from rain.base.wire.answers import Delivery, WaitAnswer
+from rain.base.wire.orders import Orders
+from rain.base.wire.requests import WaitFor
 from rain.daemon import program
 from rain.rpc.codec.requests import write_wait
 from rain.rpc.handlers import Reply

@@ -5,7 +5,7 @@ import pytest
 from rain.base.errors import ProtocolError
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId
 from rain.base.kinds import ObjectKind, TaskKind
-from rain.base.wire import ConstantColumns, Submission, TaskColumns
+from rain.base.wire.submission import ConstantColumns, Submission, TaskColumns
 from rain.rpc.codec import through_the_wire
 from rain.rpc.pending import KIND_COST, TASK_COST, PendingSubmission
 

@@ -7,7 +7,7 @@ import trio
 
 from rain.base.errors import StartError
 from rain.base.ids import ObjectId, TaskId
-from rain.base.wire import FinishedTasks, Update
+from rain.base.wire.update import FinishedTasks, Update
 from rain.daemon import program
 from rain.rpc.governor_endpoint import NotTakenBackError, RefusedHereError
 from rain.rpc.handlers import FencedError, GovernorHello, Resumes

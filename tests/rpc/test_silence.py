@@ -7,8 +7,8 @@ import trio
 
 from rain.base.errors import ConnectionLostError
 from rain.base.ids import SessionId
-from rain.base.requests import Fetch, OpenSession, WaitFor
-from rain.base.wire import Update
+from rain.base.wire.requests import Fetch, OpenSession, WaitFor
+from rain.base.wire.update import Update
 from rain.daemon import program
 from rain.rpc.client_endpoint import ClientConnection
 from tests.rpc.client_scenes import OBJECT, SESSION

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from rain.base.admission import MAGIC, Member, Role, Secret
 from rain.base.errors import StartError
-from rain.base.requests import OpenSession
+from rain.base.wire.requests import OpenSession
 from rain.daemon import program
 from rain.rpc import listener as listening
 from rain.rpc.client_endpoint import ClientConnection

@@ -10,26 +10,23 @@ from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.resources import Resources
 from rain.base.runs import RunCause, RunReport, RunState
 from rain.base.states import ObjectState, TaskState
-from rain.base.wire import (
-    AssignedTasks,
-    ConstantColumns,
+from rain.base.wire.answers import (
     Delivery,
     Fetched,
-    FinishedTasks,
     GovernorReport,
-    LentObjects,
+    ObjectReport,
+    TaskReport,
+    WaitAnswer,
+)
+from rain.base.wire.orders import AssignedTasks, LentObjects, Orders, PlacedObjects
+from rain.base.wire.submission import ConstantColumns, Submission, TaskColumns
+from rain.base.wire.update import (
+    FinishedTasks,
     Monitoring,
     ObjectNote,
-    ObjectReport,
-    Orders,
-    PlacedObjects,
-    Submission,
-    TaskColumns,
     TaskFailure,
     TaskNote,
-    TaskReport,
     Update,
-    WaitAnswer,
 )
 
 FEW = 4

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from rain.base.ids import GovernorId, TaskId
-from rain.base.wire import FinishedTasks, Update
+from rain.base.wire.update import FinishedTasks, Update
 from rain.scheduler.api import Scheduler
 from rain.scheduler.horizon import HorizonScheduler
 from rain.scheduler.rain import RainScheduler

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rain.base.requests import CloseSession
 from rain.base.states import ObjectState, TaskRow
+from rain.base.wire.requests import CloseSession
 from rain.scheduler.api import Scheduler
 from rain.scheduler.blevel import BlevelScheduler
 from rain.scheduler.horizon import HorizonScheduler

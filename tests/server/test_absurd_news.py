@@ -8,7 +8,7 @@ import pytest
 
 from rain.base.errors import ProtocolError
 from rain.base.ids import TaskId
-from rain.base.wire import FinishedTasks, Update
+from rain.base.wire.update import FinishedTasks, Update
 from rain.rpc.codec import from_bytes, to_bytes
 
 TASKS = [TaskId(1), TaskId(2), TaskId(3)]

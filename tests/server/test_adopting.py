@@ -10,7 +10,8 @@ from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import ObjectId, TaskId
 from rain.base.runs import RunCause
 from rain.base.states import ObjectState, TaskRow
-from rain.base.wire import INLINE_LIMIT, WaitAnswer
+from rain.base.wire import INLINE_LIMIT
+from rain.base.wire.answers import WaitAnswer
 from rain.common.sameness import place_of
 from rain.graph.standing_in import stands_in
 from rain.server.messages import Refuse

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rain.base.failures import OnFailure
 from rain.base.ids import ClientId, ObjectId, RequestId, SessionId
-from rain.base.requests import (
+from rain.base.wire.answers import WaitAnswer
+from rain.base.wire.requests import (
     AnyRequest,
     HandlesGone,
     OpenSession,
@@ -15,7 +16,6 @@ from rain.base.requests import (
     TakeHandles,
     WaitFor,
 )
-from rain.base.wire import WaitAnswer
 from rain.server.messages import (
     Answered,
     AnyAnswer,

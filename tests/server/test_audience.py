@@ -8,7 +8,9 @@ from attrs import Factory, define
 
 from rain.base.failures import SessionFailure
 from rain.base.ids import ClientId, GovernorId, SessionId, TaskId
-from rain.base.wire import GovernorReport, Orders, PrintedLines, Watch
+from rain.base.wire.answers import GovernorReport
+from rain.base.wire.orders import Orders
+from rain.base.wire.printed import PrintedLines, Watch
 from rain.rpc.handlers import GovernorLink, Reply
 from rain.server.audience import MOST_WAITING, Audience
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rain.base.ids import TaskId
-from rain.base.wire import Update
+from rain.base.wire.update import Update
 from rain.server.began import DRIFT
 from tests.support.events import listen
 from tests.support.scenes import Scene, scene

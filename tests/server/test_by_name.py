@@ -7,7 +7,7 @@ from attrs import define
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import ObjectId, TaskId
 from rain.base.states import ObjectState, TaskRow
-from rain.base.wire import WaitAnswer
+from rain.base.wire.answers import WaitAnswer
 from rain.graph.standing_in import stands_in
 from rain.server.messages import Answered, Granted, Refuse
 from tests.support.fake_client import FakeClient

@@ -2,8 +2,8 @@
 
 from rain.base.caching import TAKEN
 from rain.base.ids import TaskId
-from rain.base.requests import ReportsOf
-from rain.base.wire import TaskNote, Update
+from rain.base.wire.requests import ReportsOf
+from rain.base.wire.update import TaskNote, Update
 from rain.server.finishing import learn
 from rain.server.messages import Asked
 from tests.support.events import listen

@@ -11,7 +11,9 @@ from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId, TaskId
 from rain.base.runs import RunCause, RunState
 from rain.base.states import ObjectState, TaskRow, TaskState
-from rain.base.wire import OWN_GRACE, Update, WaitAnswer
+from rain.base.wire.answers import WaitAnswer
+from rain.base.wire.grace import OWN_GRACE
+from rain.base.wire.update import Update
 from rain.server.messages import Refuse
 from tests.support.fake_client import answer_of, reports_of
 from tests.support.fake_governor import FakeGovernor

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rain.base.failures import OnFailure
 from rain.base.ids import unpack
-from rain.base.wire import TaskNote
+from rain.base.wire.update import TaskNote
 from rain.server.catching_up import note_all
 from rain.server.collector import Happenings
 from rain.server.dashboard.digest import Digest, Mark

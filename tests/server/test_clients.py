@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from rain.base.ids import ClientId, GovernorId, ObjectId, TaskId, pack
-from rain.base.requests import CloseSession
 from rain.base.runs import RunReport, RunState
 from rain.base.states import ObjectState, TaskState
-from rain.base.wire import ObjectReport, Orders, TaskNote, TaskReport
+from rain.base.wire.answers import ObjectReport, TaskReport
+from rain.base.wire.orders import Orders
+from rain.base.wire.requests import CloseSession
+from rain.base.wire.update import TaskNote
 from rain.server.messages import Asked, ClientLeft, Granted, OrderGovernor, Refuse
 from tests.support.fake_client import FakeClient, reports_of
 from tests.support.scenes import scene

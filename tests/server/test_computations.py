@@ -7,7 +7,7 @@ from copy import deepcopy
 import pytest
 
 from rain.base.ids import ObjectId, pack
-from rain.base.wire import WaitAnswer
+from rain.base.wire.answers import WaitAnswer
 from rain.server.messages import Answered, Granted, Refuse
 from rain.server.state import ReactorSettings
 from tests.support.fake_client import answer_of

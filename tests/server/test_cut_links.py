@@ -18,7 +18,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from rain.base.ids import GovernorId, ObjectId
 from rain.base.resources import Resources
 from rain.base.states import TaskState
-from rain.base.wire import Orders, Update
+from rain.base.wire.orders import Orders
+from rain.base.wire.update import Update
 from rain.governor.reactor import HEARTBEAT
 from rain.graph import check
 from rain.server import resuming

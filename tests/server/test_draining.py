@@ -11,7 +11,7 @@ from rain.base.ids import ObjectId, TaskId
 from rain.base.resources import NO_ROOM
 from rain.base.runs import RunCause, RunState
 from rain.base.states import TaskRow, TaskState
-from rain.base.wire import Update
+from rain.base.wire.update import Update
 from rain.scheduler.shipped import SCHEDULERS
 from rain.server.draining import MOVED_AT_ONCE
 from rain.server.http.status import gather_status

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rain.base.ids import GovernorId, ObjectId, TaskId
-from rain.base.requests import ServerInfo, Unkeep
-from rain.base.wire import Orders
+from rain.base.wire.orders import Orders
+from rain.base.wire.requests import ServerInfo, Unkeep
 from rain.server.messages import Asked, GatherReports, OrderGovernor, TurnInput
 from rain.server.state import ReactorSettings
 from tests.support.scenes import SELDOM, Scene, orders_in, scene

@@ -11,7 +11,8 @@ from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import GovernorId, ObjectId, TaskId
 from rain.base.runs import RunCause
 from rain.base.states import ObjectState, TaskRow, TaskState
-from rain.base.wire import Orders, Update
+from rain.base.wire.orders import Orders
+from rain.base.wire.update import Update
 from rain.server.messages import OrderGovernor, Refuse
 from rain.server.state import ReactorSettings
 from tests.support.scenes import Scene, orders_in, scene

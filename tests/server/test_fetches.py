@@ -6,7 +6,8 @@ from attrs import evolve
 
 from rain.base.ids import ObjectId, RequestId, pack
 from rain.base.states import ObjectState
-from rain.base.wire import Delivery, Fetched, ObjectNote, ObjectReport, WaitAnswer
+from rain.base.wire.answers import Delivery, Fetched, ObjectReport, WaitAnswer
+from rain.base.wire.update import ObjectNote
 from rain.server.messages import Refuse
 from rain.server.state import ReactorSettings
 from tests.support.fake_client import answer_of

@@ -11,7 +11,7 @@ import pytest
 from rain.base.copies import CopyRow
 from rain.base.errors import PlanError
 from rain.base.ids import GovernorId, ObjectId, TaskId
-from rain.base.wire import Orders
+from rain.base.wire.orders import Orders
 from rain.graph import DataObject, Governor, Task
 from rain.graph.copy import row_of
 from rain.scheduler.api import Plan

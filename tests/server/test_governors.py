@@ -6,7 +6,7 @@ import pytest
 
 from rain.base.ids import GovernorId, TaskId
 from rain.base.states import TaskRow, TaskState
-from rain.base.wire import FinishedTasks, Update
+from rain.base.wire.update import FinishedTasks, Update
 from rain.scheduler.rain import RainScheduler
 from rain.server.messages import (
     DismissGovernor,

@@ -9,7 +9,7 @@ from rain.base.ids import TaskId
 from rain.base.resources import NO_ROOM
 from rain.base.runs import RunCause, RunState
 from rain.base.states import TaskRow, TaskState
-from rain.base.wire import Update
+from rain.base.wire.update import Update
 from rain.scheduler.shipped import SCHEDULERS
 from rain.server.messages import Effect, GovernorRests, Refuse
 from rain.server.state import ReactorSettings

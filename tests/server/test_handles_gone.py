@@ -8,7 +8,7 @@ import pytest
 
 from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId, TaskId, pack
-from rain.base.wire import WaitAnswer
+from rain.base.wire.answers import WaitAnswer
 from rain.graph import DataObject, Task
 from rain.scheduler import DEFAULT
 from rain.scheduler.shipped import SCHEDULERS

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import cast
 
 from rain.base.ids import GovernorId, ObjectId, TaskId
-from rain.base.wire import FinishedTasks, Update
+from rain.base.wire.update import FinishedTasks, Update
 from rain.rpc.handlers import GovernorLink
 from rain.server.inbox import Inbox
 from rain.server.links import ConnectedGovernor, Links

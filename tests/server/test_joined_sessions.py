@@ -13,9 +13,9 @@ from rain.base.ids import (
     pack,
     spell,
 )
-from rain.base.requests import JoinSession
 from rain.base.states import ObjectState
-from rain.base.wire import Fetched, JoinedSession, ObjectReport, WaitAnswer
+from rain.base.wire.answers import Fetched, JoinedSession, ObjectReport, WaitAnswer
+from rain.base.wire.requests import JoinSession
 from rain.server.messages import (
     Answered,
     AnyAnswer,

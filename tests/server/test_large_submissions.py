@@ -9,9 +9,9 @@ import pytest
 
 from rain.base.failures import SessionFailure
 from rain.base.ids import ObjectId, RequestId
-from rain.base.requests import OpenSession, ReportsOf, Submit, Unkeep, WaitFor
 from rain.base.states import TaskState
-from rain.base.wire import Update
+from rain.base.wire.requests import OpenSession, ReportsOf, Submit, Unkeep, WaitFor
+from rain.base.wire.update import Update
 from rain.server.messages import (
     Answered,
     Asked,

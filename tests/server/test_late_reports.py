@@ -6,7 +6,8 @@ import pytest
 
 from rain.base.ids import GovernorId, TaskId
 from rain.base.states import ObjectState, TaskRow, TaskState
-from rain.base.wire import FinishedTasks, Orders, TaskFailure, TaskNote, Update
+from rain.base.wire.orders import Orders
+from rain.base.wire.update import FinishedTasks, TaskFailure, TaskNote, Update
 from rain.server.messages import GovernorUpdated, OrderGovernor
 from tests.support.scenes import Scene, orders_in, scene
 

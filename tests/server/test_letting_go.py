@@ -8,9 +8,9 @@ from collections import Counter
 import pytest
 
 from rain.base.ids import ObjectId, TaskId
-from rain.base.requests import CloseSession
 from rain.base.states import ObjectState, TaskState
-from rain.base.wire import Update
+from rain.base.wire.requests import CloseSession
+from rain.base.wire.update import Update
 from rain.graph import DataObject, Session, Task
 from rain.graph.release import clear, take_apart
 from rain.scheduler.rain import RainScheduler

@@ -6,7 +6,7 @@ import pytest
 
 from rain.base.ids import GovernorId, ObjectId, TaskId
 from rain.base.states import ObjectState, TaskRow, TaskState
-from rain.base.wire import SERVER, Orders, PlacedObjects
+from rain.base.wire.orders import SERVER, Orders, PlacedObjects
 from rain.graph import check
 from rain.scheduler.rain import RainScheduler
 from rain.server.messages import OrderGovernor

@@ -10,7 +10,9 @@ from attrs import Factory, define
 from rain.base.failures import SessionFailure
 from rain.base.ids import GovernorId, TaskId
 from rain.base.states import TaskState
-from rain.base.wire import GovernorReport, ObjectReport, Orders, TaskReport, Watch
+from rain.base.wire.answers import GovernorReport, ObjectReport, TaskReport
+from rain.base.wire.orders import Orders
+from rain.base.wire.printed import Watch
 from rain.rpc.handlers import Reply
 from rain.server.live_logs import LiveLogs, Reports
 from tests.support.scenes import Scene, scene

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rain.base.ids import TaskId
-from rain.base.requests import ReportsOf
-from rain.base.wire import TaskNote
+from rain.base.wire.requests import ReportsOf
+from rain.base.wire.update import TaskNote
 from rain.server.messages import Asked
 from tests.support.events import listen
 from tests.support.fake_client import reports_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rain.base.copies import CopyRow
 from rain.base.ids import GovernorId
 from rain.base.states import ObjectState
-from rain.base.wire import Orders
+from rain.base.wire.orders import Orders
 from rain.graph.copy import row_of
 from rain.server.messages import OrderGovernor
 from tests.support.scenes import orders_in, scene

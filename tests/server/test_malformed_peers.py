@@ -13,7 +13,8 @@ import trio
 from rain.base.admission import Role
 from rain.base.failures import OnFailure
 from rain.base.ids import GovernorId, ObjectId, SessionId, TaskId
-from rain.base.requests import (
+from rain.base.resources import Resources
+from rain.base.wire.requests import (
     CloseSession,
     Fetch,
     JoinSession,
@@ -24,8 +25,7 @@ from rain.base.requests import (
     Unkeep,
     WaitFor,
 )
-from rain.base.resources import Resources
-from rain.base.wire import (
+from rain.base.wire.update import (
     FinishedTasks,
     Monitoring,
     ObjectNote,

@@ -6,9 +6,9 @@ import pytest
 
 from rain.base.failures import OnFailure
 from rain.base.ids import TaskId
-from rain.base.requests import JoinSession, OpenSession
 from rain.base.states import TaskRow
-from rain.base.wire import Update
+from rain.base.wire.requests import JoinSession, OpenSession
+from rain.base.wire.update import Update
 from rain.server.messages import Answered, Asked, Refuse
 from tests.support.fake_client import FakeClient
 from tests.support.scenes import Scene, scene

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rain.base.ids import GovernorId
-from rain.base.wire import AssignedTasks, Orders, PlacedObjects
+from rain.base.wire.orders import AssignedTasks, Orders, PlacedObjects
 from rain.server.distribution import ENOUGH, PACES
 from rain.server.messages import OrderGovernor
 from rain.server.state import ReactorSettings

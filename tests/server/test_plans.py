@@ -7,7 +7,7 @@ import pytest
 from rain.base.copies import CopyRow
 from rain.base.ids import GovernorId
 from rain.base.states import TaskRow
-from rain.base.wire import Orders
+from rain.base.wire.orders import Orders
 from rain.graph.copy import row_of
 from rain.server.messages import OrderGovernor
 from rain.server.state import ReactorSettings

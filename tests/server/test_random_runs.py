@@ -9,10 +9,10 @@ from hypothesis.stateful import invariant, precondition, rule
 
 from rain.base.attempts import Attempts
 from rain.base.ids import ObjectId, RequestId, TaskId
-from rain.base.requests import Fetch, WaitFor
 from rain.base.runs import RunCause
 from rain.base.states import TaskState
-from rain.base.wire import Update
+from rain.base.wire.requests import Fetch, WaitFor
+from rain.base.wire.update import Update
 from rain.graph import check
 from rain.server.messages import Asked, GovernorUpdated, Granted, RequestAbandoned
 from tests.support.effort import examples

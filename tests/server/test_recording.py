@@ -14,9 +14,10 @@ from attrs import evolve
 from rain.base.errors import StartError
 from rain.base.ids import ClientId, GovernorId, KindId, RequestId, SessionId, TaskId
 from rain.base.kinds import DataType, ObjectKind, TaskKind
-from rain.base.requests import Submit, WaitFor
 from rain.base.resources import Resources
-from rain.base.wire import Submission, TaskFailure, TaskNote, Update
+from rain.base.wire.requests import Submit, WaitFor
+from rain.base.wire.submission import Submission
+from rain.base.wire.update import TaskFailure, TaskNote, Update
 from rain.graph import Graph
 from rain.scheduler.api import News, Plan, Scheduler
 from rain.scheduler.rain import RainScheduler

@@ -8,9 +8,11 @@ import pytest
 
 from rain.base.errors import PlanError
 from rain.base.ids import GovernorId, ObjectId, RequestId
-from rain.base.requests import Submit
 from rain.base.resources import Resources
-from rain.base.wire import Fetched, Orders, Update
+from rain.base.wire.answers import Fetched
+from rain.base.wire.orders import Orders
+from rain.base.wire.requests import Submit
+from rain.base.wire.update import Update
 from rain.graph import Governor
 from rain.scheduler.api import Scheduler
 from rain.scheduler.horizon import HorizonScheduler

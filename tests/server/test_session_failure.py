@@ -5,9 +5,10 @@ from __future__ import annotations
 from rain.base.failures import SessionFailure
 from rain.base.ids import GovernorId, TaskId, spell
 from rain.base.moments import rfc3339
-from rain.base.requests import Fetch, ReportsOf, Submit, Unkeep, WaitFor
 from rain.base.states import TaskState
-from rain.base.wire import Orders, TaskFailure, Update
+from rain.base.wire.orders import Orders
+from rain.base.wire.requests import Fetch, ReportsOf, Submit, Unkeep, WaitFor
+from rain.base.wire.update import TaskFailure, Update
 from rain.server.messages import Asked, Effect, GovernorUpdated, Granted, OrderGovernor, Refuse
 from tests.support.scenes import Scene, scene
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import TaskId
 from rain.base.states import ObjectState, TaskRow, TaskState
-from rain.base.wire import WaitAnswer
+from rain.base.wire.answers import WaitAnswer
 from rain.graph import Task
 from rain.server.messages import Answered, Granted, Refuse
 from rain.server.state import ReactorSettings

@@ -9,7 +9,7 @@ import pytest
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId, pack
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.states import ObjectState, TaskState
-from rain.base.wire import Submission
+from rain.base.wire.submission import Submission
 from rain.graph import Task
 from rain.server.messages import Granted, Refuse
 from rain.server.state import ReactorSettings

@@ -10,7 +10,7 @@ from rain.base.failures import REMEMBERED_TEXT, SessionFailure
 from rain.base.ids import TaskId
 from rain.base.runs import RunCause, RunState
 from rain.base.states import TaskRow, TaskState
-from rain.base.wire import TaskFailure, Update
+from rain.base.wire.update import TaskFailure, Update
 from rain.graph import Run
 from rain.server.messages import GovernorUpdated, Refuse
 from rain.server.tries import may_try_again, pause_after

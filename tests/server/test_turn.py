@@ -5,9 +5,10 @@ from __future__ import annotations
 from attrs import evolve
 
 from rain.base.ids import GovernorId
-from rain.base.requests import Submit, WaitFor
 from rain.base.states import ObjectState, TaskRow, TaskState
-from rain.base.wire import AssignedTasks, WaitAnswer
+from rain.base.wire.answers import WaitAnswer
+from rain.base.wire.orders import AssignedTasks
+from rain.base.wire.requests import Submit, WaitFor
 from rain.scheduler.throttle import Thresholds
 from rain.server.messages import (
     Answered,

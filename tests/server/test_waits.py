@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rain.base.ids import ObjectId, RequestId, TaskId, pack
-from rain.base.wire import WaitAnswer
+from rain.base.wire.answers import WaitAnswer
 from rain.server.messages import Refuse
 from tests.support.fake_client import answer_of
 from tests.support.scenes import Scene, scene

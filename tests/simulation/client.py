@@ -10,8 +10,8 @@ from typing import Any, cast
 from attrs import frozen
 
 from rain.base.errors import InvariantError
-from rain.base.requests import Cancel, HandlesGone, Request, Submit
 from rain.base.wire import CLIENT_VERSION
+from rain.base.wire.requests import Cancel, HandlesGone, Request, Submit
 from rain.rpc import schema
 from rain.rpc.caller import Caller
 from rain.rpc.client_calls import ClientCalls

@@ -11,7 +11,8 @@ from rain.base.address import Source
 from rain.base.errors import InvariantError, RefusedError, SessionFailedError
 from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId, TaskId
-from rain.base.requests import (
+from rain.base.wire.answers import Fetched, WaitAnswer
+from rain.base.wire.requests import (
     Cancel,
     CloseSession,
     Fetch,
@@ -21,7 +22,6 @@ from rain.base.requests import (
     Unkeep,
     WaitFor,
 )
-from rain.base.wire import Fetched, WaitAnswer
 from tests.simulation.agenda import START, Agenda
 from tests.simulation.client import Client, Pause, Program
 from tests.simulation.governor import Governor

@@ -12,7 +12,9 @@ from rain.base.address import Source
 from rain.base.errors import InvariantError, ProtocolError
 from rain.base.ids import GovernorId, ObjectId, TaskId
 from rain.base.resources import Resources
-from rain.base.wire import GOVERNOR_VERSION, SERVER, Orders, Update
+from rain.base.wire import GOVERNOR_VERSION
+from rain.base.wire.orders import SERVER, Orders
+from rain.base.wire.update import Update
 from rain.governor.messages import (
     CallExecutor,
     CallRow,

@@ -11,7 +11,11 @@ from attrs import Factory, define
 
 from rain.base.errors import InvariantError, ProtocolError
 from rain.base.ids import ObjectId, TaskId
-from rain.base.wire import CLIENT_VERSION, GovernorReport, Orders, Update, Watch
+from rain.base.wire import CLIENT_VERSION
+from rain.base.wire.answers import GovernorReport
+from rain.base.wire.orders import Orders
+from rain.base.wire.printed import Watch
+from rain.base.wire.update import Update
 from rain.local.log import logger
 from rain.rpc import schema
 from rain.rpc.codec import through_the_wire

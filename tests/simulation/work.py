@@ -12,7 +12,7 @@ from attrs import Factory, define, frozen
 from rain.base.attempts import Attempts
 from rain.base.errors import InvariantError
 from rain.base.ids import ObjectId, SessionId, TaskId
-from rain.base.wire import WaitAnswer
+from rain.base.wire.answers import WaitAnswer
 from tests.support.submissions import Draft
 
 SMALL, LARGE = 32, 100_000

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from rain.base.errors import StartError
 from rain.base.ids import ObjectId, TaskId
-from rain.base.wire import GovernorReport
+from rain.base.wire.answers import GovernorReport
 from rain.start.choice import server_of
 from rain.start.status import (
     ClusterStatus,

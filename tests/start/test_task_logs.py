@@ -12,9 +12,10 @@ from attrs import Factory, define
 
 from rain.base.errors import RefusedError, StartError
 from rain.base.ids import TaskId, pack
-from rain.base.requests import ReportsOf, Request, TakePrinted, WatchPrinted
 from rain.base.states import TaskState
-from rain.base.wire import PrintedLines, TaskReport, Watch
+from rain.base.wire.answers import TaskReport
+from rain.base.wire.printed import PrintedLines, Watch
+from rain.base.wire.requests import ReportsOf, Request, TakePrinted, WatchPrinted
 from rain.client import Client
 from rain.client.local import LocalCluster
 from rain.start.reaching import Reached

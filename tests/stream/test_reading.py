@@ -11,7 +11,7 @@ import pytest
 
 from rain.base.admission import Member, Secret
 from rain.base.errors import RefusedError
-from rain.base.wire import SERVER
+from rain.base.wire.orders import SERVER
 from rain.common.fs import pack_directory
 from rain.stream.admission import accept_tls, admit
 from rain.stream.archive import receive_folder

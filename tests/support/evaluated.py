@@ -9,7 +9,7 @@ from typing import Any
 
 from rain.base import executor_protocol as protocol
 from rain.base.kinds import ObjectKind, TaskKind
-from rain.base.wire import Submission
+from rain.base.wire.submission import Submission
 from rain.common.content_type import decode_value
 from rain.executor.desk import Desk
 from rain.executor.executor import Executor

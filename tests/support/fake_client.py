@@ -8,7 +8,17 @@ from attrs import define
 
 from rain.base.failures import OnFailure
 from rain.base.ids import ClientId, ObjectId, RequestId, SessionId, TaskId
-from rain.base.requests import (
+from rain.base.wire.answers import (
+    DurableReport,
+    DurableReports,
+    DurableTask,
+    JoinedSession,
+    ObjectReport,
+    TaskReport,
+    TasksByName,
+)
+from rain.base.wire.grace import OWN_GRACE
+from rain.base.wire.requests import (
     AnyRequest,
     Cancel,
     CancelUnstarted,
@@ -25,16 +35,6 @@ from rain.base.requests import (
     TakeHandles,
     Unkeep,
     WaitFor,
-)
-from rain.base.wire import (
-    OWN_GRACE,
-    DurableReport,
-    DurableReports,
-    DurableTask,
-    JoinedSession,
-    ObjectReport,
-    TaskReport,
-    TasksByName,
 )
 from rain.server.messages import (
     Answered,

@@ -10,7 +10,8 @@ from attrs import Factory, define, evolve
 from rain.base.address import Source
 from rain.base.ids import GovernorId, ObjectId, SessionId, TaskId, session_of
 from rain.base.runs import RunCause
-from rain.base.wire import ObjectNote, Orders, TaskFailure, TaskNote, Update
+from rain.base.wire.orders import Orders
+from rain.base.wire.update import ObjectNote, TaskFailure, TaskNote, Update
 from rain.graph import Governor
 from rain.server.messages import (
     Effect,

@@ -14,7 +14,7 @@ from hypothesis.stateful import (
 )
 
 from rain.base.failures import OnFailure
-from rain.base.wire import FinishedTasks, Update
+from rain.base.wire.update import FinishedTasks, Update
 from rain.scheduler.api import Scheduler
 from rain.scheduler.rain import RainScheduler
 from rain.scheduler.round_robin import RoundRobinScheduler

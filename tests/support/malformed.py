@@ -19,7 +19,7 @@ import trio
 from attrs import define
 
 from rain.base.admission import HELLO, MAGIC, NONCE, Role
-from rain.base.requests import OpenSession, ServerInfo, WaitFor
+from rain.base.wire.requests import OpenSession, ServerInfo, WaitFor
 from rain.daemon import program
 from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.server_endpoint import listen

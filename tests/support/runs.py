@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from rain.base.requests import Fetch, WaitFor
+from rain.base.wire.requests import Fetch, WaitFor
 from rain.scheduler.api import Scheduler
 from rain.server.messages import Asked
 from rain.server.state import ReactorSettings

@@ -9,7 +9,7 @@ from attrs import Factory, define
 from rain.base.errors import PlanError
 from rain.base.failures import OnFailure
 from rain.base.ids import GovernorId, ObjectId, TaskId
-from rain.base.wire import Orders
+from rain.base.wire.orders import Orders
 from rain.graph import Governor, Graph
 from rain.scheduler.api import News, Plan, Scheduler
 from rain.scheduler.throttle import Thresholds

@@ -9,7 +9,8 @@ from rain.base.constraints import Constraints
 from rain.base.ids import FIRST_NUMBER, KindId, ObjectId, SessionId, TaskId, pack
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.resources import Resources
-from rain.base.wire import INLINE_LIMIT, Submission
+from rain.base.wire import INLINE_LIMIT
+from rain.base.wire.submission import Submission
 
 
 @define

@@ -12,7 +12,7 @@ from random import Random
 from attrs import Factory, define
 
 from rain.base.ids import GovernorId, ObjectId, RequestId, SessionId, TaskId, session_of
-from rain.base.wire import Update
+from rain.base.wire.update import Update
 from rain.server.messages import GovernorUpdated
 from rain.server.state import Later
 from tests.support.fake_client import FakeClient

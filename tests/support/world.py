@@ -12,7 +12,8 @@ from attrs import Factory, define
 
 from rain.base.ids import ClientId, GovernorId, ObjectId, RequestId, TaskId
 from rain.base.resources import Resources
-from rain.base.wire import Fetched, Update, WaitAnswer
+from rain.base.wire.answers import Fetched, WaitAnswer
+from rain.base.wire.update import Update
 from rain.graph import DataObject, Task
 from rain.scheduler.api import Scheduler
 from rain.scheduler.rain import RainScheduler

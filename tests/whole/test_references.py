@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rain.base.requests import OverviewOf
+from rain.base.wire.requests import OverviewOf
 from rain.client import Client, Future, get_client
 from rain.client.local import LocalCluster
 from tests.support.waiting import until_now

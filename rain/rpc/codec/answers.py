@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from rain.base.failures import SessionFailure
 from rain.base.ids import FIRST_SHARED, LAST_SHARED, ObjectId, TaskId
 from rain.base.states import ObjectState, TaskState
-from rain.base.wire import Fetched, GovernorReport, JoinedSession, ObjectReport, TaskReport
+from rain.base.wire.answers import Fetched, GovernorReport, JoinedSession, ObjectReport, TaskReport
 from rain.rpc.codec.amounts import read_amounts, write_amounts
 from rain.rpc.codec.border import LOGS_LIMIT, Fields, clean, shown
 from rain.rpc.codec.failures import (

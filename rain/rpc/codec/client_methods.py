@@ -12,7 +12,8 @@ from typing import Any, Generic, TypeVar, overload
 from attrs import frozen
 
 from rain.base.errors import ProtocolError
-from rain.base.requests import (
+from rain.base.wire.answers import Fetched, ObjectReport, Overview, TaskReport
+from rain.base.wire.requests import (
     Cancel,
     CancelUnstarted,
     CloseSession,
@@ -37,7 +38,6 @@ from rain.base.requests import (
     WaitFor,
     WatchPrinted,
 )
-from rain.base.wire import Fetched, ObjectReport, Overview, TaskReport
 from rain.rpc.codec.answers import (
     read_fetched,
     read_governor_reports,

@@ -1,8 +1,8 @@
 """What clients are told of durable sessions."""
 
 from rain.base.ids import ObjectId, TaskId
-from rain.base.requests import DurableTasks, RemoveDurable
-from rain.base.wire import DurableReport, DurableReports, DurableTask, TasksByName
+from rain.base.wire.answers import DurableReport, DurableReports, DurableTask, TasksByName
+from rain.base.wire.requests import DurableTasks, RemoveDurable
 from rain.rpc.codec.border import Fields, clean
 from rain.rpc.codec.record import record
 

@@ -2,14 +2,8 @@
 
 from attrs import frozen
 
-from rain.base.wire import (
-    AssignedTasks,
-    CancelledRuns,
-    LentObjects,
-    Orders,
-    PlacedObjects,
-    check_grace,
-)
+from rain.base.wire.grace import check_grace
+from rain.base.wire.orders import AssignedTasks, CancelledRuns, LentObjects, Orders, PlacedObjects
 from rain.rpc.codec.border import Fields, check_ours, filled, with_columns
 from rain.rpc.codec.kinds import read_kinds, write_kinds
 

@@ -6,7 +6,7 @@ from attrs import frozen
 
 from rain.base.errors import ProtocolError
 from rain.base.ids import SessionId, TaskId
-from rain.base.wire import PrintedLines, Watch
+from rain.base.wire.printed import PrintedLines, Watch
 from rain.rpc.codec.border import LOGS_LIMIT, Fields, clean, shown
 
 

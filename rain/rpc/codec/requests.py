@@ -1,4 +1,4 @@
-"""Requests of clients (`rain.base.requests`) that are no plain records, and their answers."""
+"""Requests of clients (`rain.base.wire.requests`) that are no plain records, and their answers."""
 
 from collections.abc import Sequence
 
@@ -6,8 +6,9 @@ from attrs import evolve
 
 from rain.base.errors import ProtocolError
 from rain.base.ids import LARGEST_SESSION, ObjectId, SessionId, TaskId
-from rain.base.requests import Cancel, JoinSession, OpenSession, WaitFor
-from rain.base.wire import Delivery, WaitAnswer, check_grace
+from rain.base.wire.answers import Delivery, WaitAnswer
+from rain.base.wire.grace import check_grace
+from rain.base.wire.requests import Cancel, JoinSession, OpenSession, WaitFor
 from rain.rpc.codec.border import Fields, check_ours, clean, filled, with_columns
 from rain.rpc.codec.failures import read_on_failure, write_on_failure
 from rain.rpc.codec.split import slim_delivery

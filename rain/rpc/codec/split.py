@@ -12,18 +12,10 @@ from typing import TypeVar
 from attrs import AttrsInstance, evolve, fields
 
 from rain.base.kinds import ObjectKind, TaskKind
-from rain.base.wire import (
-    AssignedTasks,
-    ConstantColumns,
-    Delivery,
-    FinishedTasks,
-    LentObjects,
-    Orders,
-    PlacedObjects,
-    Submission,
-    TaskColumns,
-    Update,
-)
+from rain.base.wire.answers import Delivery
+from rain.base.wire.orders import AssignedTasks, LentObjects, Orders, PlacedObjects
+from rain.base.wire.submission import ConstantColumns, Submission, TaskColumns
+from rain.base.wire.update import FinishedTasks, Update
 from rain.rpc.codec.border import check_ours
 from rain.rpc.codec.kinds import weight
 

@@ -7,7 +7,7 @@ from typing import Any
 from attrs import frozen
 
 from rain.base.ids import ObjectId
-from rain.base.wire import (
+from rain.base.wire.submission import (
     ConstantColumns,
     ContentColumns,
     DigestColumns,

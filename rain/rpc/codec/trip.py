@@ -9,16 +9,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from rain.base.failures import SessionFailure
-from rain.base.wire import (
-    Fetched,
-    GovernorReport,
-    ObjectReport,
-    Orders,
-    Submission,
-    TaskReport,
-    Update,
-    WaitAnswer,
-)
+from rain.base.wire.answers import Fetched, GovernorReport, ObjectReport, TaskReport, WaitAnswer
+from rain.base.wire.orders import Orders
+from rain.base.wire.submission import Submission
+from rain.base.wire.update import Update
 from rain.rpc import schema
 from rain.rpc.capnproto.layout import Layout
 from rain.rpc.codec import answers, orders, requests, submission, update

@@ -2,7 +2,14 @@
 
 from rain.base.errors import ProtocolError
 from rain.base.ids import ObjectId, TaskId
-from rain.base.wire import FinishedTasks, Monitoring, ObjectNote, TaskFailure, TaskNote, Update
+from rain.base.wire.update import (
+    FinishedTasks,
+    Monitoring,
+    ObjectNote,
+    TaskFailure,
+    TaskNote,
+    Update,
+)
 from rain.rpc.codec.border import LOGS_LIMIT, Fields, check_ours, clean, filled, shown, with_columns
 from rain.rpc.codec.runs import read_cause, read_status, write_cause, write_status
 

@@ -9,7 +9,7 @@ from typing import Any, get_type_hints
 import attrs
 from attrs import frozen
 
-from rain.base import wire
+from rain.base.wire.orders import Orders
 from rain.graph import Client, DataObject, Governor, Graph, Run, Session, Task, Wait
 from rain.graph.copy import Copy
 from rain.graph.ready_queue import Entry
@@ -18,7 +18,7 @@ from rain.server.snapshot.shapes import Shape, shape_of
 
 _NODES = (Client, Copy, DataObject, Governor, Graph, Run, Session, Task, Wait)
 _NAMES: dict[str, Any] = {
-    **vars(wire),
+    "Orders": Orders,
     **{kind.__name__: kind for kind in _NODES},
     "Place": Entry,  # those of a queue's `Turns`, which are of any kind in general
 }

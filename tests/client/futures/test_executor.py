@@ -15,7 +15,7 @@ from attrs import evolve
 from rain.base.errors import ConnectionLostError, SessionFailedError
 from rain.base.failures import SessionFailure
 from rain.base.ids import ObjectId
-from rain.base.wire import Delivery, WaitAnswer
+from rain.base.wire.answers import Delivery, WaitAnswer
 from rain.client import CancelledError, Future, RainException, remote, task
 from rain.client.futures.executor import ClusterExecutor
 from rain.common.surroundings import InitializerError

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rain.base.wire import GovernorReport
+from rain.base.wire.answers import GovernorReport
 from rain.client import Client, RainWarning
 from rain.client.futures import plain
 from rain.client.futures.fitting import Fitting

@@ -11,20 +11,10 @@ import pytest
 
 from rain.base.errors import InvariantError, ProtocolError
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId
-from rain.base.wire import (
-    AssignedTasks,
-    ConstantColumns,
-    Delivery,
-    FinishedTasks,
-    LentObjects,
-    Monitoring,
-    Orders,
-    PlacedObjects,
-    Submission,
-    TaskColumns,
-    Update,
-    WaitAnswer,
-)
+from rain.base.wire.answers import Delivery, WaitAnswer
+from rain.base.wire.orders import AssignedTasks, LentObjects, Orders, PlacedObjects
+from rain.base.wire.submission import ConstantColumns, Submission, TaskColumns
+from rain.base.wire.update import FinishedTasks, Monitoring, Update
 from rain.rpc import schema
 from rain.rpc.capnproto.layout import Layout
 from rain.rpc.codec import from_bytes, to_bytes

@@ -14,7 +14,8 @@ from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import KindId, SessionId
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.resources import Resources
-from rain.base.wire import Orders, Submission
+from rain.base.wire.orders import Orders
+from rain.base.wire.submission import Submission
 from rain.rpc import schema
 from rain.rpc.capnproto.layout import Layout
 from rain.rpc.codec import from_bytes, through_the_wire, to_bytes

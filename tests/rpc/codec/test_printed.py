@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rain.base.wire import PrintedLines, Watch
+from rain.base.wire.printed import PrintedLines, Watch
 from rain.rpc import schema
 from rain.rpc.capnproto.layout import Layout
 from rain.rpc.codec.printed import (

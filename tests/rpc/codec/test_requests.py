@@ -12,7 +12,20 @@ from hypothesis import strategies as st
 from rain.base.errors import ProtocolError
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import FIRST_SHARED, LAST_SHARED, KindId, ObjectId, SessionId, TaskId
-from rain.base.requests import (
+from rain.base.runs import RunCause, RunReport, RunState
+from rain.base.states import ObjectState, TaskState
+from rain.base.wire.answers import (
+    DurableReport,
+    DurableReports,
+    DurableTask,
+    JoinedSession,
+    ObjectReport,
+    Overview,
+    TaskReport,
+    TasksByName,
+)
+from rain.base.wire.printed import Watch
+from rain.base.wire.requests import (
     Cancel,
     CancelUnstarted,
     CloseSession,
@@ -34,21 +47,7 @@ from rain.base.requests import (
     WaitFor,
     WatchPrinted,
 )
-from rain.base.runs import RunCause, RunReport, RunState
-from rain.base.states import ObjectState, TaskState
-from rain.base.wire import (
-    ConstantColumns,
-    DurableReport,
-    DurableReports,
-    DurableTask,
-    JoinedSession,
-    ObjectReport,
-    Overview,
-    Submission,
-    TaskReport,
-    TasksByName,
-    Watch,
-)
+from rain.base.wire.submission import ConstantColumns, Submission
 from rain.graph.wait import WAIT_MODES
 from rain.rpc import schema
 from rain.rpc.capnproto.layout import Layout

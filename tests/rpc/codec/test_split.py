@@ -6,15 +6,10 @@ from hypothesis import strategies as st
 
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId, pack
 from rain.base.kinds import ObjectKind, TaskKind
-from rain.base.wire import (
-    AssignedTasks,
-    Delivery,
-    FinishedTasks,
-    Orders,
-    PlacedObjects,
-    Submission,
-    Update,
-)
+from rain.base.wire.answers import Delivery
+from rain.base.wire.orders import AssignedTasks, Orders, PlacedObjects
+from rain.base.wire.submission import Submission
+from rain.base.wire.update import FinishedTasks, Update
 from rain.rpc.codec import from_bytes, split, to_bytes
 from rain.rpc.codec.kinds import weight
 from rain.rpc.pending import PendingSubmission

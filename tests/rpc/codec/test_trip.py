@@ -7,15 +7,10 @@ from hypothesis import strategies as st
 from rain.base.errors import ProtocolError
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId
 from rain.base.states import ObjectState
-from rain.base.wire import (
-    ObjectReport,
-    Orders,
-    Submission,
-    TaskColumns,
-    TaskFailure,
-    Update,
-    WaitAnswer,
-)
+from rain.base.wire.answers import ObjectReport, WaitAnswer
+from rain.base.wire.orders import Orders
+from rain.base.wire.submission import Submission, TaskColumns
+from rain.base.wire.update import TaskFailure, Update
 from rain.rpc import schema
 from rain.rpc.codec import from_bytes, through_the_wire, to_bytes
 from rain.rpc.codec.border import TEXT_LIMIT

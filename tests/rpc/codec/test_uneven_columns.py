@@ -11,19 +11,10 @@ from attrs import evolve
 
 from rain.base.errors import InvariantError
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId
-from rain.base.wire import (
-    AssignedTasks,
-    ConstantColumns,
-    Delivery,
-    FinishedTasks,
-    Monitoring,
-    Orders,
-    PlacedObjects,
-    Submission,
-    TaskColumns,
-    Update,
-    WaitAnswer,
-)
+from rain.base.wire.answers import Delivery, WaitAnswer
+from rain.base.wire.orders import AssignedTasks, Orders, PlacedObjects
+from rain.base.wire.submission import ConstantColumns, Submission, TaskColumns
+from rain.base.wire.update import FinishedTasks, Monitoring, Update
 from rain.rpc.codec import split, to_bytes
 
 TASKS, OBJECTS = [TaskId(1), TaskId(2)], [ObjectId(3), ObjectId(4)]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rain.base.wire import Monitoring as Sample
+from rain.base.wire.update import Monitoring as Sample
 from rain.server.dashboard import machines as module
 from rain.server.dashboard.machines import lines, machines
 from rain.server.happenings import Monitoring

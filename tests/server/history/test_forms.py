@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rain.base.ids import ClientId, KindId, ObjectId, SessionId, TaskId, pack, unpack
 from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.resources import Resources
-from rain.base.wire import ConstantColumns, Submission, TaskColumns
+from rain.base.wire.submission import ConstantColumns, Submission, TaskColumns
 from rain.common.attributes import (
     ObjectInfo,
     ObjectSpec,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rain.base.errors import ProtocolError
-from rain.base.wire import Monitoring, Update
+from rain.base.wire.update import Monitoring, Update
 from tests.support.events import listen, logged
 from tests.support.world import new_world
 

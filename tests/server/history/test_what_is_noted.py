@@ -7,7 +7,7 @@ from attrs import frozen
 from rain.base.failures import OnFailure
 from rain.base.ids import SessionId, TaskId, unpack
 from rain.base.runs import RunCause
-from rain.base.wire import TaskNote, Update
+from rain.base.wire.update import TaskNote, Update
 from tests.support.events import Logged, listen, logged, types
 from tests.support.fake_client import FakeClient
 from tests.support.fake_governor import FakeGovernor

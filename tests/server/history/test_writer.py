@@ -13,7 +13,7 @@ import pytest
 
 from rain.base.ids import ClientId, KindId, SessionId, TaskId, pack
 from rain.base.kinds import TaskKind
-from rain.base.wire import Submission, TaskColumns
+from rain.base.wire.submission import Submission, TaskColumns
 from rain.graph import Session
 from rain.graph.session import Client
 from rain.server.collector import Happenings

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from rain.base.errors import StartError
 from rain.base.ids import RequestId, SessionId
-from rain.base.requests import CloseSession, OpenSession, Submit
+from rain.base.wire.requests import CloseSession, OpenSession, Submit
 from rain.server.framing import frame
 from rain.server.journal.compacting import compact
 from rain.server.journal.compaction import Compaction

@@ -11,9 +11,9 @@ import trio
 from attrs import Factory, define
 
 from rain.base.ids import ClientId, GovernorId, RequestId, SessionId
-from rain.base.requests import CloseSession, OpenSession, Submit
 from rain.base.resources import Resources
-from rain.base.wire import Monitoring, Update
+from rain.base.wire.requests import CloseSession, OpenSession, Submit
+from rain.base.wire.update import Monitoring, Update
 from rain.scheduler.rain import RainScheduler
 from rain.server.journal.folder import JournalFolder
 from rain.server.journal.keeping import JournalKeeper

@@ -12,7 +12,7 @@ import pytest
 
 from rain.base.errors import InvariantError
 from rain.base.ids import RequestId
-from rain.base.requests import Submit
+from rain.base.wire.requests import Submit
 from rain.graph import DataObject, Task
 from rain.graph.handles import NOBODY
 from rain.scheduler.rain import RainScheduler

@@ -8,17 +8,10 @@ import pytest
 
 from rain.base.errors import ProtocolError
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId
-from rain.base.wire import (
-    AssignedTasks,
-    ConstantColumns,
-    Delivery,
-    FinishedTasks,
-    Orders,
-    PlacedObjects,
-    Submission,
-    TaskColumns,
-    Update,
-)
+from rain.base.wire.answers import Delivery
+from rain.base.wire.orders import AssignedTasks, Orders, PlacedObjects
+from rain.base.wire.submission import ConstantColumns, Submission, TaskColumns
+from rain.base.wire.update import FinishedTasks, Update
 
 TASK, OBJECT, KIND = TaskId(1), ObjectId(2), KindId(3)
 

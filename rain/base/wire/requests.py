@@ -14,21 +14,20 @@ from attrs import frozen
 
 from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId, SessionId, TaskId, session_of
-from rain.base.wire import (
-    OWN_GRACE,
+from rain.base.wire.answers import (
     DurableReports,
     Fetched,
     GovernorReport,
     JoinedSession,
     ObjectReport,
     Overview,
-    PrintedLines,
-    Submission,
     TaskReport,
     TasksByName,
     WaitAnswer,
-    Watch,
 )
+from rain.base.wire.grace import OWN_GRACE
+from rain.base.wire.printed import PrintedLines, Watch
+from rain.base.wire.submission import Submission
 
 A_co = TypeVar("A_co", covariant=True)
 

@@ -1,0 +1,153 @@
+"""What the server answers to the requests of its clients."""
+
+from attrs import Factory, define, frozen
+
+from rain.base.failures import OnFailure
+from rain.base.ids import ObjectId, SessionId, TaskId
+from rain.base.kinds import DataType
+from rain.base.runs import RunReport
+from rain.base.states import ObjectState, TaskState
+from rain.base.wire.columns import uneven
+
+
+@define
+class Delivery:
+    """Finished data objects for a client, with their bytes where these are small."""
+
+    ids: list[ObjectId] = Factory(list)
+    sizes: list[int] = Factory(list)
+    content_types: list[str] = Factory(list)
+    data: list[bytes] = Factory(list)  # inline when as long as the size
+
+    def check(self) -> None:
+        ids, sizes, types, data = self.ids, self.sizes, self.content_types, self.data
+        if not len(ids) == len(sizes) == len(types) == len(data):
+            raise uneven("delivery", ids, sizes, types, data)
+
+
+@define
+class WaitAnswer:
+    """Answers a wait: what is finished, and small kept results that save their fetch."""
+
+    tasks: list[TaskId] = Factory(list)
+    objects: list[ObjectId] = Factory(list)
+    delivery: Delivery = Factory(Delivery)
+    # Those of the tasks and objects that have failed; of a whole session, the first one that did.
+    failed: list[int] = Factory(list)
+    cancelled: list[int] = Factory(list)  # those of the failed ones that were cancelled
+
+
+@frozen
+class TaskReport:
+    """State and info of one task, as `update` shows it."""
+
+    id: TaskId
+    state: TaskState
+    error: str = ""
+    debug: str = ""
+    user: str = ""
+    runs: tuple[RunReport, ...] = ()  # so far, as far as they are remembered
+    logs: str = ""  # what it has printed, if that was asked for
+    cache: str = ""  # whether its results came from the cache, or why it had to run
+
+
+@frozen
+class ObjectReport:
+    """State and info of one data object, as `update` and `fetch` show it."""
+
+    id: ObjectId
+    state: ObjectState
+    size: int = 0
+    content_type: str = ""
+    user: str = ""
+    label: str = ""
+    declared_type: str = ""  # of its content
+    data_type: DataType = DataType.BLOB
+
+
+@frozen
+class JoinedSession:
+    """What one who joins the session of another client gets: `SHARED_RANGE` numbers of his own."""
+
+    session: SessionId
+    name: str
+    on_failure: OnFailure
+    first: int  # of the numbers
+
+
+@frozen
+class Overview:
+    """What is there and what was done, in numbers, of one session or of all."""
+
+    governors: int = 0
+    cpus: int = 0
+    tasks: int = 0
+    running: int = 0
+    finished: int = 0  # those that have failed among them
+    http: str = ""  # where the server serves its dashboard
+
+    @property
+    def waiting(self) -> int:
+        """Tasks that have not started."""
+        return self.tasks - self.running - self.finished
+
+
+@frozen
+class DurableReport:
+    """A durable session in numbers."""
+
+    name: str
+    since: float  # seconds since 1970
+    clients: int  # that have it open
+    tasks: int
+    finished: int  # of these
+    failed: int  # and as many have failed or were cancelled
+    bytes: int  # of all results
+
+
+@frozen
+class DurableTask:
+    """A task of a durable session."""
+
+    id: TaskId
+    name: str
+    objects: tuple[ObjectId, ...]  # what it makes
+
+
+@frozen
+class DurableReports:
+    """All durable sessions in numbers."""
+
+    reports: tuple[DurableReport, ...]
+
+
+@frozen
+class TasksByName:
+    """Some tasks of a durable session, and how many it has."""
+
+    tasks: tuple[DurableTask, ...]
+    total: int
+
+
+@frozen
+class Fetched:
+    """Answers a fetch: what the object is, and its bytes when the server has them at hand.
+
+    Otherwise `holder` is the governor that has them (`rain.base.address.Source`), or "" for the
+    server itself. A client that has read a large object holds it as a view.
+    """
+
+    report: ObjectReport
+    data: bytes | memoryview | None = None
+    holder: str = ""
+
+
+@frozen
+class GovernorReport:
+    """One governor, as `get_server_info` shows it."""
+
+    address: str
+    tasks: tuple[TaskId, ...]
+    objects: tuple[ObjectId, ...]
+    objects_to_delete: tuple[ObjectId, ...]
+    resources: tuple[tuple[str, int], ...]

@@ -1,0 +1,23 @@
+"""What is wrong with columns that do not fit together."""
+
+from collections.abc import Sequence, Sized
+
+from rain.base.errors import ProtocolError
+
+
+def uneven(what: str, *columns: Sized) -> ProtocolError:
+    lengths = sorted({len(column) for column in columns})
+    return ProtocolError(f"{what}: the columns have different lengths {lengths}")
+
+
+def outputs_of_nobody(what: str) -> ProtocolError:
+    """The kinds of tasks say how many outputs are whose; without tasks there is nobody's."""
+    return ProtocolError(f"{what}: there are outputs, but no task")
+
+
+def check_counts(what: str, counts: Sequence[int], entries: Sized) -> None:
+    """How many entries each row has must be what there is."""
+    if sum(counts) != len(entries):
+        raise ProtocolError(f"{what} do not add up to how many there are")
+    if counts and min(counts) < 0:
+        raise ProtocolError(f"{what} are below zero")

@@ -1,0 +1,15 @@
+"""How many seconds a cancelled run has to clean up."""
+
+from rain.base.errors import ProtocolError
+
+OWN_GRACE = -1.0
+"""Seconds of a cancelled run to clean up: as many as its governor gives."""
+
+LONGEST_GRACE = 86_400.0
+"""More seconds are never given."""
+
+
+def check_grace(grace: float) -> None:
+    """ProtocolError for what is no number of seconds to clean up."""
+    if not (0 <= grace <= LONGEST_GRACE or grace == OWN_GRACE):
+        raise ProtocolError(f"{grace} is no number of seconds to clean up")

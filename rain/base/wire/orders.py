@@ -1,0 +1,111 @@
+"""What the server tells one governor at the end of a turn."""
+
+from attrs import Factory, define
+
+from rain.base.ids import KindId, ObjectId, SessionId, TaskId
+from rain.base.kinds import ObjectKind, TaskKind
+from rain.base.wire.columns import check_counts, outputs_of_nobody, uneven
+
+SERVER = "server"
+"""The source of a placed object that the server itself holds."""
+
+
+@define
+class PlacedObjects:
+    """Objects that a governor shall hold, and where each comes from.
+
+    `sources` holds a governor (`rain.base.address.Source`), or `SERVER`; with "" the bytes are in
+    `data`.
+    """
+
+    ids: list[ObjectId] = Factory(list)
+    kinds: list[KindId] = Factory(list)
+    content_types: list[str] = Factory(list)  # as found when it was made; "" says nothing
+    sizes: list[int] = Factory(list)
+    sources: list[str] = Factory(list)
+    data: list[bytes] = Factory(list)
+
+    def check(self) -> None:
+        ids, kinds, sizes, data = self.ids, self.kinds, self.sizes, self.data
+        types, sources = self.content_types, self.sources
+        if not len(ids) == len(kinds) == len(types) == len(sizes) == len(sources) == len(data):
+            raise uneven("placed objects", ids, kinds, types, sizes, sources, data)
+
+
+@define
+class LentObjects:
+    """Objects that come with the tasks that read them, and go when these have ended."""
+
+    ids: list[ObjectId] = Factory(list)
+    kinds: list[KindId] = Factory(list)
+    content_types: list[str] = Factory(list)  # as found when it was made; "" says nothing
+    data: list[bytes] = Factory(list)
+
+    def check(self) -> None:
+        ids, kinds, types, data = self.ids, self.kinds, self.content_types, self.data
+        if not len(ids) == len(kinds) == len(types) == len(data):
+            raise uneven("lent objects", ids, kinds, types, data)
+
+
+@define
+class AssignedTasks:
+    """Tasks that a governor shall run, in the order in which it should prefer them.
+
+    `priorities` are larger for what should run first.
+    """
+
+    ids: list[TaskId] = Factory(list)
+    runs: list[int] = Factory(list)
+    kinds: list[KindId] = Factory(list)
+    priorities: list[int] = Factory(list)
+    configs: list[bytes] = Factory(list)
+    input_counts: list[int] = Factory(list)
+    inputs: list[ObjectId] = Factory(list)
+    outputs: list[ObjectId] = Factory(list)
+
+    def check(self) -> None:
+        ids, tries, kinds, ranks = self.ids, self.runs, self.kinds, self.priorities
+        configs, counts = self.configs, self.input_counts
+        if not len(ids) == len(tries) == len(kinds) == len(ranks) == len(configs) == len(counts):
+            raise uneven("assigned tasks", ids, tries, kinds, ranks, configs, counts)
+        check_counts("assigned tasks: the input counts", self.input_counts, self.inputs)
+        if self.outputs and not ids:
+            raise outputs_of_nobody("assigned tasks")
+
+
+@define
+class CancelledRuns:
+    """Runs that nobody wants any more. A governor tells of each when it has ended."""
+
+    ids: list[TaskId] = Factory(list)
+    runs: list[int] = Factory(list)
+    graces: list[float] = Factory(list)  # seconds until it is killed, or `OWN_GRACE`
+
+    def check(self) -> None:
+        if not len(self.ids) == len(self.runs) == len(self.graces):
+            raise uneven("cancelled tasks", self.ids, self.runs, self.graces)
+
+
+@define
+class Orders:
+    """All that the server tells one governor at the end of one turn; applied from top to bottom."""
+
+    forget_sessions: list[SessionId] = Factory(list)  # stop and drop all of theirs, kinds too
+    stop_ids: list[TaskId] = Factory(list)
+    stop_runs: list[int] = Factory(list)
+    cancelled: CancelledRuns = Factory(CancelledRuns)
+    drops: list[ObjectId] = Factory(list)  # these copies are not wanted here any more
+    task_kinds: list[TaskKind] = Factory(list)  # told before their first use
+    object_kinds: list[ObjectKind] = Factory(list)
+    objects: PlacedObjects = Factory(PlacedObjects)
+    lent: LentObjects = Factory(LentObjects)
+    tasks: AssignedTasks = Factory(AssignedTasks)
+    number: int = 0  # counts the orders of one governor from 1; 0 of a server that does not return
+
+    def check(self) -> None:
+        if len(self.stop_ids) != len(self.stop_runs):
+            raise uneven("stopped tasks", self.stop_ids, self.stop_runs)
+        self.cancelled.check()
+        self.objects.check()
+        self.lent.check()
+        self.tasks.check()
