@@ -1,4 +1,4 @@
-"""Detects the memory and the gpus of this machine; `offer` decides what to do with them.
+"""Detects memory, room and gpus of this machine; `budget` and `offer` decide what to do with them.
 
 It reads below a root folder and from a given environment, so that tests can provide their own.
 """
@@ -35,6 +35,17 @@ class Machine:
         groups = [amount_in(group.limit) for group in memory_groups(self.root)]
         limits = [self._physical_memory(), *groups]
         return min((limit for limit in limits if limit), default=0)
+
+    def free(self, folder: str) -> int:
+        """Free bytes of the file system of a folder, or of the nearest one that is there; or 0."""
+        place = self.root / folder.lstrip("/")
+        while not place.exists() and place != self.root:
+            place = place.parent
+        try:
+            status = os.statvfs(place)
+        except OSError:
+            return 0
+        return status.f_bavail * status.f_frsize
 
     def _physical_memory(self) -> int:
         for line in lines(self.root / "proc/meminfo"):

@@ -8,9 +8,8 @@ from attrs import frozen
 
 from rain.base.errors import StartError
 from rain.base.resources import CPUS, GPUS, MEMORY, Resources, checked_amount
+from rain.governor.budget import DETECT
 from rain.governor.machine import Machine
-
-DETECT = "detect"
 
 _OWN_OPTIONS = {CPUS: "--cpus", GPUS: "--gpus", MEMORY: "--memory"}
 
@@ -40,10 +39,13 @@ class Offer:
 
 
 def read_offer(
-    cpus: int, memory: str, gpus: str, named: Sequence[str], machine: Machine, share: Share
+    cpus: int, memory: int, gpus: str, named: Sequence[str], machine: Machine, share: Share
 ) -> Offer:
-    """Makes the offer from command-line options; raises a one-line StartError for bad ones."""
-    amounts = {CPUS: cpus, MEMORY: _memory(memory, machine, share)}
+    """Makes the offer from command-line options; raises a one-line StartError for bad ones.
+
+    The bytes of memory are those of the `Budget`.
+    """
+    amounts = {CPUS: cpus, MEMORY: memory}
     names = _gpus(gpus, machine, share)
     amounts[GPUS] = len(names)
     for entry in named:
@@ -52,17 +54,6 @@ def read_offer(
             raise StartError(f"--resource {entry!r}: {name!r} is named twice")
         amounts[name] = amount
     return Offer(Resources.of(amounts), names)
-
-
-def _memory(text: str, machine: Machine, share: Share) -> int:
-    if text == DETECT:
-        return machine.memory() // share.of
-    try:
-        return checked_amount(MEMORY, text)
-    except ValueError:
-        raise StartError(
-            f"--memory {text!r} is neither a size, such as 4G or 512MiB, nor 'detect'"
-        ) from None
 
 
 def _gpus(text: str, machine: Machine, share: Share) -> tuple[str, ...]:

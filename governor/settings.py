@@ -11,6 +11,7 @@ from rain.base.admission import Secret
 from rain.base.resources import Resources
 from rain.base.silence import AWAY_LIMIT, SILENCE_LIMIT
 from rain.daemon.readiness import Readiness
+from rain.governor.budget import Budget
 from rain.governor.cancelling import GRACE
 from rain.governor.pool_settings import IDLE_SECONDS
 
@@ -38,6 +39,7 @@ class GovernorSettings:
     resources: Resources = Factory(Resources)
     server_silence: float | None = SILENCE_LIMIT  # seconds until the server is lost; None: never
     server_away: float = AWAY_LIMIT  # seconds to wait for a server that comes back
+    budget: Budget = Factory(Budget)
     gpus: tuple[str, ...] = ()  # their names; () for 0, 1, ... as many as the resources say
     monitoring_seconds: float = 5.0  # between two samples of the load; 0 for none
     config: Path | None = None  # names executors of the user's own (see executor_config.py)

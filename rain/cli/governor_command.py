@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from tempfile import gettempdir
 
 import click
 
@@ -55,7 +56,19 @@ def _cpus(text: str) -> int:
     "--memory",
     "detect",
     "SIZE",
-    "How much memory to offer: 4G, 512MiB, or 'detect' for all of it.",
+    "How much memory tasks may use: 4G, 512MiB, or 'detect' for what is here without --store.",
+)
+@amount(
+    "--store",
+    "detect",
+    "SIZE",
+    "How much data to keep in shared memory: a size, or 'detect' for 3 tenths of memory.",
+)
+@amount(
+    "--store-disk",
+    "detect",
+    "SIZE",
+    "How much data to keep on the disk of --workdir: a size, or 'detect' for what is free.",
 )
 @amount("--gpus", "detect", "N", "How many gpus to offer: a number, or 'detect'.")
 @click.option(
@@ -120,6 +133,8 @@ def governor(
     listen_at: str,
     cpus: str,
     memory: str,
+    store: str,
+    store_disk: str,
     gpus: str,
     named: tuple[str, ...],
     share: str,
@@ -142,6 +157,7 @@ def governor(
     lean.begin()
     from rain.daemon.addresses import parse_address
     from rain.daemon.exposure import check_exposure, or_user_key
+    from rain.governor.budget import Room, read_budget
     from rain.governor.machine import Machine
     from rain.governor.main import run_governor
     from rain.governor.offer import Share, read_offer
@@ -153,7 +169,10 @@ def governor(
     is_open = daemon.insecure or identity is not None
     check_exposure(host, secret, insecure=is_open, risk="read the data of all tasks")
     secret = or_user_key(secret, host, server_host, insecure=is_open)
-    offer = read_offer(_cpus(cpus), memory, gpus, named, Machine.this(), Share.read(share))
+    machine, part = Machine.this(), Share.read(share)
+    room = Room.of(machine, part.of, str((workdir or Path(gettempdir())).absolute()))
+    budget = read_budget(memory, store, store_disk, room)
+    offer = read_offer(_cpus(cpus), budget.memory, gpus, named, machine, part)
     settings = GovernorSettings(
         server_host=server_host,
         server_port=server_port,
@@ -163,6 +182,7 @@ def governor(
         identity=identity,
         resources=offer.resources,
         gpus=offer.gpus,
+        budget=budget,
         server_silence=server_timeout,
         server_away=server_away,
         monitoring_seconds=monitoring,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from rain.common.errors import RainException
+from rain.governor.budget import DETECT
 from rain.governor.machine import Machine
-from rain.governor.offer import DETECT, Share, read_offer
+from rain.governor.offer import Share, read_offer
 from rain.local.cluster import HereCluster
 
 CPUS = 4
@@ -15,5 +16,8 @@ def start_here(cpus: int | None) -> HereCluster:
     """A cluster in this process, with one governor that has as many cpus."""
     if cpus is not None and cpus < 1:
         raise RainException("a local cluster needs at least one cpu")
-    offer = read_offer(CPUS if cpus is None else cpus, DETECT, DETECT, (), Machine.this(), Share())
+    machine = Machine.this()
+    offer = read_offer(
+        CPUS if cpus is None else cpus, machine.memory(), DETECT, (), machine, Share()
+    )
     return HereCluster(offer)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from rain.base.errors import StartError
+from rain.governor.budget import Room, read_budget
 from rain.governor.machine import Machine
 from rain.governor.offer import Offer, Share, read_offer
 
@@ -31,7 +32,9 @@ def offer(
     named: tuple[str, ...] = (),
     share: str = "0/1",
 ) -> Offer:
-    return read_offer(2, memory, gpus, named, machine, Share.read(share))
+    part = Share.read(share)
+    budget = read_budget(memory, "0", "0", Room.of(machine, part.of, "/tmp"))
+    return read_offer(2, budget.memory, gpus, named, machine, part)
 
 
 def test_the_memory_is_what_the_machine_has(tmp_path: Path) -> None:

@@ -1,0 +1,85 @@
+"""How many bytes a governor may use: the one place where its budgets meet.
+
+* `memory`: what the executors may hold together. It is what the governor offers as the resource
+  `memory`, and what `watch` keeps them within.
+* `store`: data objects in shared memory. Whatever is mapped from there counts here, and not as the
+  memory of the executors that map it.
+* `disk`: data objects in the work folder.
+
+Each is told by an option, or detected. Of the memory that the machine or a control group around
+this process allows, the store gets `STORE_TENTHS` and the executors get the rest, so that both
+together fit. An amount of 0 means that nothing is known, or that there is none.
+"""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from rain.base.errors import StartError
+from rain.base.resources import MEMORY, checked_amount
+from rain.governor.machine import Machine
+
+DETECT = "detect"
+
+STORE_TENTHS = 3
+"""How much of the memory is for stored objects."""
+
+FILL_TENTHS = 9
+"""How much of a file system may be filled: others write there, too."""
+
+
+@frozen
+class Budget:
+    """Bytes for executors, for objects in shared memory, and for objects on the disk."""
+
+    memory: int = 0
+    store: int = 0
+    disk: int = 0
+
+
+@frozen
+class Room:
+    """What is there for one governor: a part of the machine, if several governors share it."""
+
+    memory: int  # that the machine and the control groups allow
+    shared: int  # free in the file system of shared memory
+    disk: int  # free in the file system of the work folder
+
+    @staticmethod
+    def of(machine: Machine, parts: int, work_folder: str) -> Room:
+        """Measures it."""
+        return Room(
+            machine.memory() // parts,
+            machine.free("dev/shm") // parts,
+            machine.free(work_folder) // parts,
+        )
+
+
+def read_budget(memory: str, store: str, disk: str, room: Room) -> Budget:
+    """Makes the budgets from the options; raises a one-line StartError for bad ones."""
+    told_memory = _told("--memory", memory)
+    told_store = _told("--store", store)
+    told_disk = _told("--store-disk", disk)
+    for_store = _detected_store(told_memory, room) if told_store is None else told_store
+    for_executors = max(room.memory - for_store, 0) if told_memory is None else told_memory
+    on_disk = room.disk * FILL_TENTHS // 10 if told_disk is None else told_disk
+    return Budget(for_executors, for_store, on_disk)
+
+
+def _detected_store(told_memory: int | None, room: Room) -> int:
+    """Its part of the machine, or of what belongs to the memory that was told, if that is less."""
+    most = min(room.memory * STORE_TENTHS // 10, room.shared * FILL_TENTHS // 10)
+    if told_memory is None:
+        return most
+    return min(most, told_memory * STORE_TENTHS // (10 - STORE_TENTHS))
+
+
+def _told(option: str, text: str) -> int | None:
+    if text == DETECT:
+        return None
+    try:
+        return checked_amount(MEMORY, text)
+    except ValueError:
+        raise StartError(
+            f"{option} {text!r} is neither a size, such as 4G or 512MiB, nor 'detect'"
+        ) from None
