@@ -1,6 +1,6 @@
 """The command line: `rain`, `rain-server`, `rain-governor`.
 
-Each command is a file here (or in `rain.start`); `options` has what several of them share. Heavy
+Each command is a file here; `options` has what several of them share. Heavy
 imports wait until the command is known, so that `--help` answers at once. A `RainError` is printed
 as one line on standard error, with exit status 1.
 """
@@ -15,14 +15,19 @@ import click
 import rain
 from rain.base.errors import RainError
 from rain.cli.cache_command import cache
+from rain.cli.drain_command import drain
 from rain.cli.governor_command import governor
 from rain.cli.journal_command import journal
 from rain.cli.keys_command import keys
 from rain.cli.lab_command import lab
+from rain.cli.logs_command import logs
 from rain.cli.server_command import server
+from rain.cli.sessions_command import sessions
+from rain.cli.start_command import start
+from rain.cli.status_command import status
+from rain.cli.stop_command import stop
 from rain.cli.template_command import template
 from rain.cli.token_command import token
-from rain.start.commands import drain, logs, sessions, start, status, stop
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

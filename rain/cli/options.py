@@ -1,7 +1,7 @@
 """Helpers for the options of several commands, so that each option is one line.
 
-`seconds`, `file`, `address` and others make an option of that type; `daemon_options` are the
-options that both daemons have.
+`seconds`, `file`, `address` and others make an option of that type. `daemon_options` are those of
+both daemons, and `server_options` those of the commands that ask a server.
 """
 
 from __future__ import annotations
@@ -135,6 +135,47 @@ def tls(text: str) -> Option:
     return click.option(
         "--tls", type=PATH, metavar="PATH", envvar=TLS_FILE, help=f"{text}  [env: {TLS_FILE}]"
     )
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def server_options(http: str = "") -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Adds what says which server is meant, and how to be let in; the command gets it as `server`.
+
+    `http` is the help of its option; without it there is none.
+    """
+
+    def add(run: Callable[..., int]) -> Callable[..., int]:
+        @wraps(run)
+        def command(
+            which: str,
+            secret_file: Path | None,
+            tls: Path | None,
+            insecure: bool,
+            http: str = "",
+            **own: object,
+        ) -> int:
+            from rain.start.clusters import user_index
+            from rain.start.reaching import reach
+
+            server = reach(user_index(), which, http, secret_file, tls, insecure=insecure)
+            return run(server=server, **own)
+
+        unless = "if 'rain start' has not started it here."
+        for option in (
+            click.option(
+                "--insecure", is_flag=True, help="The server was started with --insecure."
+            ),
+            tls(f"The certificate of a client, or the folder of 'rain keys', {unless}"),
+            secret_file(f"The secret of the cluster, {unless}"),
+            *([click.option("--http", metavar="ADDRESS", default="", help=http)] if http else []),
+            click.argument("which", metavar="[LOGDIR|ADDRESS]", default=""),
+        ):
+            command = option(command)
+        return command
+
+    return add
 
 
 @frozen

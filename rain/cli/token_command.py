@@ -11,7 +11,7 @@ from rain.cli import options
 
 
 @click.command()
-@click.argument("which", metavar="[ADDRESS]", default="")
+@click.argument("which", metavar="[LOGDIR|ADDRESS]", default="")
 @options.secret_file("The secret of the cluster.")
 @options.tls("The certificate of the server, or the folder of 'rain keys'.")
 @click.option("--url", is_flag=True, help="Print a URL for a browser.")
@@ -20,19 +20,21 @@ def token(which: str, secret_file: Path | None, tls: Path | None, url: bool) -> 
 
     Use it with any user name, or as 'Authorization: Bearer TOKEN'. It is derived from the secret,
     which cannot be computed from it, and opens nothing else. ADDRESS is where the server serves
-    HTTP; default: the cluster that 'rain start' has started here, or the default port.
+    HTTP, LOGDIR the log folder of a cluster. Without an argument, the cluster that 'rain start' has
+    started here is meant, or the usual port.
     """
     from rain.base.address import spell_address
     from rain.base.admission import Member, http_url
     from rain.common.secret_file import read_secret
     from rain.daemon.addresses import parse_address
     from rain.daemon.exposure import or_user_key
-    from rain.start.choice import serves_http
+    from rain.start.choice import is_folder, serves_http
     from rain.start.clusters import user_index
     from rain.start.plan import DEFAULT_HTTP_PORT, LOOPBACK
 
     secret = None if secret_file is None else read_secret(secret_file)
-    cluster = serves_http(user_index(), which) if url or secret is None else None
+    asks = url or secret is None or is_folder(which)
+    cluster = serves_http(user_index(), which) if asks else None
     host, port = parse_address(
         which if cluster is None else cluster.http, LOOPBACK, DEFAULT_HTTP_PORT
     )

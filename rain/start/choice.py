@@ -14,7 +14,7 @@ from rain.start.clusters import FILE, Cluster, Elsewhere, Index, read_cluster
 
 def find_cluster(index: Index, wanted: str) -> Cluster:
     """Returns the running cluster that the user means; StartError says why there is none."""
-    if wanted and ("/" in wanted or (Path(wanted) / FILE).exists()):
+    if is_folder(wanted):
         return _by_folder(Path(wanted).absolute())
     running, elsewhere = index.look()
     if wanted:
@@ -32,8 +32,10 @@ def find_cluster(index: Index, wanted: str) -> Cluster:
 def server_of(index: Index, wanted: str) -> Cluster | None:
     """Returns the cluster of the server, or None if the user has not started it here.
 
-    The argument may name any server, not only one of a cluster of the user.
+    An address may be that of any server, not only of one in a cluster of the user.
     """
+    if is_folder(wanted):
+        return _by_folder(Path(wanted).absolute())
     running, _ = index.look()
     if wanted:
         found = [cluster for cluster in running if is_address_of(cluster.address, wanted)]
@@ -44,7 +46,15 @@ def server_of(index: Index, wanted: str) -> Cluster | None:
 
 
 def serves_http(index: Index, wanted: str) -> Cluster | None:
-    """Returns the user's cluster that serves HTTP at an address, or the only one there is."""
+    """Returns the user's cluster that serves HTTP at an address, or the only one there is.
+
+    A log folder may stand for the address.
+    """
+    if is_folder(wanted):
+        cluster = _by_folder(Path(wanted).absolute())
+        if not cluster.http:
+            raise StartError(f"the cluster of {cluster.log_folder} serves no HTTP")
+        return cluster
     found = [
         cluster
         for cluster in index.look()[0]
@@ -76,6 +86,11 @@ def is_address_of(address: str, wanted: str) -> bool:
     bare = wanted_host.strip("[]")
     same_host = bare == host or (is_loopback(bare) and is_loopback(host))
     return same_host and int(wanted_port) == port
+
+
+def is_folder(wanted: str) -> bool:
+    """Whether the user means a log folder, and not an address."""
+    return bool(wanted) and ("/" in wanted or (Path(wanted) / FILE).exists())
 
 
 def _by_folder(folder: Path) -> Cluster:

@@ -10,7 +10,7 @@ from attrs import evolve
 
 from rain.base.errors import StartError
 from rain.start import processes
-from rain.start.choice import find_cluster, is_address_of
+from rain.start.choice import find_cluster, is_address_of, server_of, serves_http
 from rain.start.clusters import (
     FILE,
     Cluster,
@@ -170,7 +170,10 @@ def test_several_clusters_are_listed(tmp_path: Path, index: Index) -> None:
 def test_a_cluster_is_found_by_its_log_folder(tmp_path: Path, index: Index) -> None:
     cluster = running(tmp_path / "one")
 
-    assert find_cluster(index, str(tmp_path / "one")) == cluster
+    folder = str(tmp_path / "one")
+    assert find_cluster(index, folder) == cluster
+    assert server_of(index, folder) == cluster
+    assert serves_http(index, folder) == cluster
 
 
 def test_nothing_running_is_said_in_one_line(index: Index) -> None:
@@ -187,12 +190,20 @@ def test_a_folder_that_is_not_one_of_a_running_cluster_is_refused(
     write_cluster(evolve(ended, members=ended.members[:1]))
     write_cluster(evolve(running(tmp_path / "away"), machine="login2"))
 
-    with pytest.raises(StartError, match="no cluster was started with its logs in"):
-        find_cluster(index, str(tmp_path / "nothing"))
-    with pytest.raises(StartError, match="over does not run any more"):
-        find_cluster(index, str(tmp_path / "over"))
-    with pytest.raises(StartError, match="away was started on login2"):
-        find_cluster(index, str(tmp_path / "away"))
+    for find in (find_cluster, server_of, serves_http):
+        with pytest.raises(StartError, match="no cluster was started with its logs in"):
+            find(index, str(tmp_path / "nothing"))
+        with pytest.raises(StartError, match="over does not run any more"):
+            find(index, str(tmp_path / "over"))
+        with pytest.raises(StartError, match="away was started on login2"):
+            find(index, str(tmp_path / "away"))
+
+
+def test_a_cluster_that_serves_no_http_has_none_to_be_asked(tmp_path: Path, index: Index) -> None:
+    write_cluster(evolve(running(tmp_path / "one"), http=""))
+
+    with pytest.raises(StartError, match="one serves no HTTP"):
+        serves_http(index, str(tmp_path / "one"))
 
 
 def test_a_cluster_whose_server_has_gone_may_have_governors_on_other_hosts(

@@ -54,7 +54,7 @@ def test_a_start_says_where_all_is_and_how_it_ends(world: World) -> None:
     ]
     url = rain(world, "token", "--url")
     assert url.stdout.strip() in started.stdout
-    token = rain(world, "token")
+    token = rain(world, "token", str(world.logs))
     assert f":{token.stdout.strip()}@" in url.stdout
     # The log of the server has it, too, and is for its owner alone, whatever the folder is.
     assert (world.logs / "server.err").stat().st_mode & 0o077 == 0

@@ -1,0 +1,42 @@
+"""The command `rain drain`."""
+
+from __future__ import annotations
+
+import click
+
+from rain.base.errors import StartError
+from rain.cli.options import seconds
+
+
+@click.command()
+@click.argument("governor", metavar="GOVERNOR")
+@click.argument("which", metavar="[LOGDIR|ADDRESS]", default="")
+@seconds(
+    "--grace",
+    60.0,
+    "Kill it when it has not ended after so long; it drains for its --drain-seconds.",
+)
+def drain(governor: str, which: str, grace: float) -> int:
+    """Take a governor out of a cluster that 'rain start' has started.
+
+    GOVERNOR is its name, as governor-0, or its address. Its tasks finish, and its data is copied to
+    the other governors. The second argument says which cluster is meant, if there are several.
+    """
+    from rain.start.choice import find_cluster
+    from rain.start.clusters import user_index
+    from rain.start.drain import drain_governor, governor_of
+    from rain.start.ending import Ending
+
+    cluster = find_cluster(user_index(), which)
+    member = governor_of(cluster, governor)
+    match drain_governor(cluster, member, grace):
+        case Ending.GONE:
+            raise StartError(f"{member.name} at {member.address} had ended before")
+        case Ending.KILLED:
+            raise StartError(
+                f"{member.name} at {member.address} was killed: it has not ended within"
+                f" {grace:g} seconds"
+            )
+        case Ending.STOPPED:
+            click.echo(f"{member.name} at {member.address} has left the cluster")
+    return 0
