@@ -8,13 +8,10 @@ that Ctrl-C reaches only the program, which then stops them in order.
 
 import logging
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from rain.client.local_daemon import (
     STOP_SECONDS,
@@ -26,6 +23,7 @@ from rain.client.local_daemon import (
 from rain.client.local_keeper import Keeper
 from rain.common.errors import RainException
 from rain.common.secret_file import make_secret_file
+from rain.daemon.work_folder import WorkFolder, remove_abandoned_clusters
 
 _log = logging.getLogger("rain.client")
 
@@ -67,7 +65,8 @@ class LocalCluster:
         if cpus is not None:
             check_count(cpus, "cpus")
         share = max(1, len(os.sched_getaffinity(0)) // governors) if cpus is None else cpus
-        self.folder = Path(tempfile.mkdtemp(prefix="rain-local-"))
+        self._work = WorkFolder.of_cluster("local")
+        self.folder = self._work.path
         self._command = tuple(command)
         self._offer = ("--cpus", str(share), *governor_options)
         self._server: Daemon | None = None
@@ -80,7 +79,7 @@ class LocalCluster:
         self.secret = make_secret_file(self.secret_file)
         self._closed = False
         self._alive_read, self._alive_write = os.pipe()
-        self._janitor = _start_janitor(self.folder, self._alive_read)
+        self._janitor = _start_janitor(self._work, self._alive_read)
         started = False
         try:
             server = self._server = Daemon("server", self.folder / "server", self._alive_write)
@@ -91,6 +90,7 @@ class LocalCluster:
                     *("--workdir", str(self.folder / "work-server"), *self._secret()),
                 ]
             )
+            remove_abandoned_clusters("local")  # of programs that were killed with their janitors
             # The modules of governors are imported only once, and while the server starts.
             with start_template(command, self.folder) as template:
                 address, _, self.http = server.wait_until_ready().partition(" ")
@@ -200,21 +200,27 @@ class LocalCluster:
             for daemon in group:
                 daemon.stop(deadline)
         if keep_logs:
+            self._work.keep()
             os.write(self._alive_write, b"keep")
         os.close(self._alive_read)
         os.close(self._alive_write)
         self._janitor.wait()
 
 
-def _start_janitor(folder: Path, alive_read: int) -> "subprocess.Popen[bytes]":
+def _start_janitor(work: WorkFolder, alive_read: int) -> "subprocess.Popen[bytes]":
+    """Starts the shell. From then on it alone holds the folder, so that who kills it, too, leaves a
+    folder that the next program removes."""
     try:
-        return subprocess.Popen(
-            ["/bin/sh", "-c", _JANITOR, "rain-janitor", str(folder)],
+        janitor = subprocess.Popen(
+            ["/bin/sh", "-c", _JANITOR, "rain-janitor", str(work.path)],
             stdin=alive_read,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            pass_fds=work.lock,
             process_group=0,
         )
     except OSError:
-        shutil.rmtree(folder)
+        work.remove()
         raise
+    work.let_go()
+    return janitor

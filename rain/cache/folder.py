@@ -22,7 +22,7 @@ from rain.cache.digests import digest_of
 from rain.cache.entries import Entry, KeptOutput, Output, decode, encode
 from rain.cache.errors import CacheError, DamagedError
 from rain.cache.journal import Journal
-from rain.cache.limits import Limit
+from rain.cache.limits import Limit, remove_left_behind
 from rain.cache.places import Place
 from rain.stream.removing import remove
 
@@ -50,6 +50,7 @@ class CacheFolder:
         self.place = place
         self._digests = digests
         self._limit = Limit(place, most)
+        remove_left_behind(place)
         self._journals: dict[str, Journal] = {}
         self._lock = threading.Lock()
 

@@ -114,13 +114,18 @@ def evict(place: Place, path: Path) -> bool:
     return True
 
 
-def tidy(place: Place) -> None:
-    """Removes what killed processes have left behind, and the beginnings of long journals."""
+def remove_left_behind(place: Place) -> None:
+    """Removes what killed processes were making a day ago."""
     oldest = time.time() - LEFT_BEHIND
     for path in (place.path / "new").iterdir():
         with suppress(OSError):  # as above
             if path.lstat().st_mtime < oldest:
                 remove(path)
+
+
+def tidy(place: Place) -> None:
+    """Removes what killed processes have left behind, and the beginnings of long journals."""
+    remove_left_behind(place)
     for path in (place.path / "journals").iterdir():
         with suppress(OSError):
             shorten(path, place)

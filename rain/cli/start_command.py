@@ -160,7 +160,7 @@ def start(
     from rain.daemon.addresses import parse_address
     from rain.daemon.folders import default_log_folder
     from rain.start.asked import asked_governors
-    from rain.start.clusters import user_index
+    from rain.start.clusters import has_ended, user_index
     from rain.start.interrupts import InterruptedStartError
     from rain.start.plan import DEFAULT_PORT, NONE, Settings, run_rain
     from rain.start.remote import RemoteAccess
@@ -186,7 +186,7 @@ def start(
             environment=os.environ,
         ),
         rain=command,
-        log_folder=(logdir or default_log_folder("rain")).absolute(),
+        log_folder=(logdir or default_log_folder("rain", has_ended)).absolute(),
         listen_host=host,
         listen_port=port,
         http_listen=http_listen,

@@ -3,22 +3,37 @@
 A program removes its work folder at its end. One that was killed cannot, but the kernel lets go its
 lock. So programs that start remove the folders that nobody holds any more: those that had a default
 place, and the one in the place where their own shall be.
+
+Clusters inside of a program have their folders beside those of all programs, in the temporary
+folder itself, so that tests and notebooks need no safe one. They have locks, too.
 """
 
 from __future__ import annotations
 
 import fcntl
+import glob
 import os
 import socket
+import tempfile
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attrs import define
-from structlog.typing import FilteringBoundLogger
 
 from rain.base.errors import StartError
-from rain.daemon.private import ONLY_OWNER, objection_to_file, private_folder, temporary_folder
+from rain.daemon.private import (
+    ONLY_OWNER,
+    objection,
+    objection_to_file,
+    private_folder,
+    temporary_folder,
+)
 from rain.stream.removing import remove
+
+if TYPE_CHECKING:  # programs that have no log use this, too
+    from structlog.typing import FilteringBoundLogger
 
 LOCK = ".rain-work-folder"
 """The file that is locked. Nobody removes a folder without it, which may be a user's."""
@@ -48,6 +63,17 @@ class WorkFolder:
             abandoned.remove()
         return _make(path)
 
+    @staticmethod
+    def of_cluster(name: str) -> WorkFolder:
+        """The folder of a cluster inside of this program, in the temporary folder."""
+        path = Path(tempfile.mkdtemp(prefix=f"rain-{name}{_host()}")).resolve()
+        return WorkFolder(path, _new_lock(path))
+
+    @property
+    def lock(self) -> tuple[int, ...]:
+        """The descriptor of the lock, for another process that is to hold it as well."""
+        return () if self._lock is None else (self._lock,)
+
     def remove(self) -> None:
         """Removes the folder with all that is in it; what is gone already is ignored."""
         # The lock goes last, so that a removal that is interrupted can be taken up again.
@@ -56,6 +82,11 @@ class WorkFolder:
                 if entry.name != LOCK:
                     remove(entry)
         remove(self.path)
+        self.let_go()
+
+    def keep(self) -> None:
+        """Leaves the folder to the user: no program removes it any more."""
+        (self.path / LOCK).unlink(missing_ok=True)
         self.let_go()
 
     def let_go(self) -> None:
@@ -67,18 +98,34 @@ class WorkFolder:
 
 def remove_abandoned(log: FilteringBoundLogger) -> None:
     """Removes the folders in default places of programs of this machine that were killed."""
-    for path in _place().iterdir():
-        # On another machine, which has the same disk, the locks of this one may be unknown.
-        abandoned = _take_over(path) if _host() in path.name else None
-        if abandoned is None:
-            continue
+    for abandoned in _abandoned([*_place().iterdir(), *_of_clusters("*")]):
         try:
             abandoned.remove()
-            log.info("the work folder of a program that was killed is removed", folder=str(path))
+            log.info("the folder of a program that was killed is removed", folder=abandoned.path)
         except OSError as error:
-            log.warning("work folder not removed", folder=str(path), reason=str(error))
+            log.warning("work folder not removed", folder=abandoned.path, reason=str(error))
         finally:
             abandoned.let_go()
+
+
+def remove_abandoned_clusters(name: str) -> None:
+    """Removes the folders of clusters inside of programs that were killed; what cannot be stays."""
+    for abandoned in _abandoned(_of_clusters(name)):
+        with suppress(OSError):
+            abandoned.remove()
+        abandoned.let_go()
+
+
+def _abandoned(paths: Iterable[Path]) -> Iterator[WorkFolder]:
+    for path in paths:
+        # On another machine, which has the same disk, the locks of this one may be unknown.
+        abandoned = _take_over(path) if _host() in path.name else None
+        if abandoned is not None:
+            yield abandoned
+
+
+def _of_clusters(name: str) -> Iterable[Path]:
+    return Path(tempfile.gettempdir()).glob(f"rain-{name}{glob.escape(_host())}*")
 
 
 def _place() -> Path:
@@ -123,8 +170,9 @@ def _take_over(path: Path) -> WorkFolder | None:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         found = os.fstat(lock)
-        # Without a name it was removed just now.
-        if found.st_nlink and not objection_to_file(found, os.geteuid()):
+        # Without a name it was removed just now. Others may make links to our files in theirs.
+        is_ours = not objection(path.lstat(), os.geteuid())
+        if found.st_nlink and is_ours and not objection_to_file(found, os.geteuid()):
             return WorkFolder(path, lock)
     except OSError:  # it is held, or the filesystem has no locks
         pass

@@ -18,20 +18,18 @@ time.
 from __future__ import annotations
 
 import secrets
-import shutil
-import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from time import monotonic
 
 from rain.base.errors import ConnectionLostError
 from rain.base.ids import ObjectId
 from rain.base.wire.update import Update
 from rain.client.nested import TaskClient
+from rain.daemon.work_folder import WorkFolder, remove_abandoned_clusters
 from rain.governor.messages import BuiltinDone, Event
 from rain.governor.offer import Offer
 from rain.local.builtins import STOPPED
@@ -59,7 +57,9 @@ class HereCluster:
     """The cluster, until `close`. May be used by several threads."""
 
     def __init__(self, offer: Offer) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="rain-here-"))
+        remove_abandoned_clusters("here")  # of programs that were killed
+        self._work = WorkFolder.of_cluster("here")
+        self.folder = self._work.path
         self.name = secrets.token_bytes(16)
         self.clock = Steps()
         self._lock = threading.RLock()
@@ -338,4 +338,4 @@ class HereCluster:
         self.governor.end()
         self.server.uploads.close()
         forget_frames()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._work.remove()

@@ -139,7 +139,7 @@ async def _serve(
 
 def _keep_house(nursery: trio.Nursery, settings: ServerSettings, log: FilteringBoundLogger) -> None:
     """Starts what has nothing to do with tasks."""
-    if settings.work_folder is None and settings.journal is None:
+    if settings.work_folder is None:
         nursery.start_soon(in_a_thread, partial(remove_abandoned, log))
     if settings.identity is not None:
         nursery.start_soon(keep_looking, settings.identity, log)

@@ -147,6 +147,15 @@ def read_cluster(log_folder: Path) -> Cluster | None:
     return parse_cluster(text, file)
 
 
+def has_ended(log_folder: Path) -> bool:
+    """Whether nothing of a cluster whose logs are in a folder runs here any more."""
+    try:
+        cluster = read_cluster(log_folder)
+    except StartError:  # of another version: nobody knows
+        return False
+    return cluster is None or not cluster.is_running()
+
+
 def write_cluster(cluster: Cluster) -> None:
     """Writes cluster.json."""
     file = cluster.log_folder / FILE

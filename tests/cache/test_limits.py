@@ -92,6 +92,17 @@ def test_what_a_killed_process_has_left_behind_goes_after_a_day(tmp_path: Path) 
     assert new.exists()
 
 
+def test_what_was_left_behind_goes_when_the_cache_is_opened_even_if_it_is_far_from_full(
+    tmp_path: Path,
+) -> None:
+    a_cache(tmp_path)
+    old = tmp_path / "new" / "old"
+    old.mkdir()
+    os.utime(old, (1, 1))
+    a_cache(tmp_path)
+    assert not old.exists()
+
+
 def test_without_a_limit_a_cache_may_have_a_part_of_its_disk(tmp_path: Path) -> None:
     cache = a_cache(tmp_path, None)
     limit = limits.Limit(cache.place, None)

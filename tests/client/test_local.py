@@ -13,6 +13,7 @@ import pytest
 
 from rain.client import RainException, local, local_daemon
 from rain.client.local import RAIN, LocalCluster
+from rain.daemon.work_folder import WorkFolder
 
 DOUBLE = (sys.executable, str(Path(__file__).parent / "daemon_double.py"))
 PATIENCE = 20.0
@@ -175,15 +176,14 @@ def test_the_folder_stays_whatever_becomes_of_other_programs(
         (tmp_path / name).write_text("#!/bin/sh\n")
         (tmp_path / name).chmod(0o700)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    folder = tmp_path / "rain-local-mine"
-    folder.mkdir()
+    work = WorkFolder.make(tmp_path / "rain-local-mine", "")
     read, write = os.pipe()
     # when: the folder shall be kept
-    janitor = local._start_janitor(folder, read)  # pyright: ignore[reportPrivateUsage]
+    janitor = local._start_janitor(work, read)  # pyright: ignore[reportPrivateUsage]
     with suppress(BrokenPipeError):
         os.write(write, b"keep")
     os.close(read)
     os.close(write)
     janitor.wait(PATIENCE)
     # then
-    assert folder.is_dir()
+    assert work.path.is_dir()

@@ -17,14 +17,23 @@ import structlog
 
 from rain.base.errors import StartError
 from rain.daemon import work_folder
-from rain.daemon.work_folder import LOCK, WorkFolder, remove_abandoned
+from rain.daemon.work_folder import (
+    LOCK,
+    WorkFolder,
+    remove_abandoned,
+    remove_abandoned_clusters,
+)
 from rain.stream.removing import remove
 
 _HOLD = """
 import sys, time
 from pathlib import Path
 from rain.daemon.work_folder import WorkFolder
-held = WorkFolder.make(Path(sys.argv[1]) if sys.argv[1] else None, "governor")
+place = sys.argv[1]
+if place == "cluster":
+    held = WorkFolder.of_cluster("cluster")
+else:
+    held = WorkFolder.make(Path(place) if place else None, "governor")
 inner = held.path / "data" / "folder"
 inner.mkdir(parents=True)
 (inner / "file").write_bytes(b"data")
@@ -103,6 +112,47 @@ def test_a_removal_that_was_interrupted_is_taken_up(
     assert [path.name for path in killed.iterdir()] == [LOCK]
     tidy()
     assert not killed.exists()
+
+
+def test_the_folder_of_a_cluster_inside_of_a_killed_program_goes_with_the_next_start(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    process, folder = holder(temporary, "cluster")
+    remove_abandoned_clusters("cluster")
+    assert folder.exists()
+    end(process)
+    remove_abandoned_clusters("other")
+    assert folder.exists()
+    remove_abandoned_clusters("cluster")
+    assert not folder.exists()
+
+
+def test_a_daemon_removes_them_too_and_leaves_what_was_kept_for_its_user(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    process, folder = holder(temporary, "cluster")
+    end(process)
+    kept = WorkFolder.of_cluster("local")
+    kept.keep()
+    tidy()
+    assert not folder.exists()
+    assert kept.path.exists()
+
+
+def test_the_lock_of_a_folder_may_be_held_by_another_process_alone(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    work = WorkFolder.of_cluster("local")
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=work.lock) as other:
+        work.let_go()
+        tidy()
+        assert work.path.exists()
+        other.communicate()
+    tidy()
+    assert not work.path.exists()
 
 
 def test_folders_of_other_machines_and_of_nobody_stay(killed: Path) -> None:
