@@ -109,6 +109,11 @@ interface ClientService {
 
   removeDurable @22 (name :Text) -> (refusal :Common.Refusal);
   # What is under a name is let go. Sessions of it that clients have open go on as ordinary ones.
+
+  holdUps @23 () -> (reasons :List(Text), outlooks :List(Text), refusal :Common.Refusal);
+  # Why tasks of the client's sessions that could run do not, as far as people can mend it: no
+  # governor is there, none has what they need, or all that have it take no tasks now. Two columns:
+  # each reason once, and what becomes of the tasks.
 }
 
 # A part of a submission. The parts of one submission name the same session.

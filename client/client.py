@@ -35,6 +35,7 @@ from rain.client.housekeeper import Closable, Housekeeper
 from rain.client.items import asked_ids, note_reports
 from rain.client.kept_results import KeptResults
 from rain.client.local import LocalCluster
+from rain.client.lookout import Lookout, warn_aside
 from rain.client.misspelled import names_misspelled
 from rain.client.numbers import SharedNumbers
 from rain.client.pictures import asked, client_picture, dashboard
@@ -224,6 +225,7 @@ class Client(FutureMethods):
         self.address = address  # of the server, "host:port"
         self.connection = connection
         self.housekeeper = Housekeeper(connection, cluster)
+        self._lookout = Lookout(connection, warn_aside)
         self.uploads = Uploads()
         self._secret = secret  # of the cluster
         self._http = ""  # the address of the dashboard, once it was asked for

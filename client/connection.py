@@ -66,6 +66,15 @@ class Connection(Protocol):
     cluster: bytes  # which start of which server this is
     returns: bool  # it comes back when it has died, with all that it knew
 
+    def at_each_beat(self, call: Callable[[], object]) -> None:
+        """Calls this every second, in the thread of the connection, where it must not wait."""
+        ...
+
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether the server has not answered everything yet."""
+        ...
+
     @property
     def here(self) -> Here | None:
         """The cluster, if it is in this process: else calls run by themselves."""

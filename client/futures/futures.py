@@ -21,7 +21,7 @@ from rain.base.ids import ObjectId, SessionId, TaskId, session_of
 from rain.base.states import TaskState as States
 from rain.base.wire import INLINE_LIMIT
 from rain.base.wire.grace import OWN_GRACE
-from rain.base.wire.requests import Cancel, CancelUnstarted, ReportsOf, ServerInfo, Submit
+from rain.base.wire.requests import Cancel, CancelUnstarted, ReportsOf, Submit
 from rain.base.wire.submission import Submission
 from rain.client.data import DataObject, constant_object, filled, new_handle
 from rain.client.future import Future
@@ -29,12 +29,11 @@ from rain.client.futures.borrowed import Borrowing, borrowed_object
 from rain.client.futures.callbacks import Callback, Callbacks
 from rain.client.futures.called import Function
 from rain.client.futures.ends import Ends, note_finished
-from rain.client.futures.fitting import Fitting
 from rain.client.futures.plain import PlainCalls
 from rain.client.futures.sender import Sender
 from rain.client.options import Options
 from rain.client.running_loop import is_in_loop
-from rain.client.shapes import ObjectShape, TaskShape
+from rain.client.shapes import ObjectShape
 from rain.client.task import Task
 from rain.common.content_type import encode_value
 from rain.common.errors import ConnectionException, RainException
@@ -65,8 +64,6 @@ class Futures:
         housekeeper.at_close += [self._sender.stop, self._callbacks.stop]
         self._connection = housekeeper.connection
         self.here = self._connection.here
-        self._fitting = Fitting(partial(self._connection.ask, ServerInfo()))
-        self._last_shape: TaskShape | None = None
         self._id = SessionId(session.session_id)
         self._ends = Ends(session, self._connection)
         self._held: set[object] = set()  # those with callbacks that are not done
@@ -100,22 +97,10 @@ class Futures:
     ) -> tuple[DataObject, Task]:
         """The result and the task of a call that is not sent before it is started."""
         self._expect_open()
-        task = self._new_task(fn, args, keywords, options)
+        task = self._calls.new_task(fn, args, keywords, options)
         output = task.output
         output.kept = True
         return output, task
-
-    def _new_task(
-        self, fn: Function, args: Sequence[Any], keywords: Mapping[str, Any], options: Options
-    ) -> Task:
-        """Warns if it could run nowhere."""
-        task = self._calls.new_task(fn, args, keywords, options)
-        shape = task.wire_shape
-        if shape is not self._last_shape:  # calls of a loop share one
-            self._last_shape = shape
-            if self.here is None and not self.is_interrupted_here:
-                self._fitting.check(shape.name or "", shape.resources)
-        return task
 
     def start(self, future: Future[Any]) -> None:
         """Lets a new call be sent soon. Does not wait for anything."""
@@ -138,7 +123,7 @@ class Futures:
 
     def step(self, fn: Function, args: Sequence[Any], options: Options) -> Task:
         """A call in a graph that `run` sends; steps after it may have its output as an argument."""
-        return self._new_task(fn, args, {}, options)
+        return self._calls.new_task(fn, args, {}, options)
 
     def constant(self, value: Any, name: str) -> DataObject:
         """A value that is here, for the steps of a graph; sent with the next submission."""

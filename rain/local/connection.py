@@ -84,6 +84,7 @@ class LocalConnection:
 
     is_interrupted_here = False  # nothing is sent
     returns = False  # it ends with this process
+    is_waited_for = False  # what cannot run has failed at once
 
     def __init__(self, cluster: Cluster) -> None:
         self.here = cluster  # who waits runs calls
@@ -94,6 +95,9 @@ class LocalConnection:
         self._failed: dict[SessionId, Exception] = {}  # of submissions whose answer nobody took
         self._latest: Submission | None = None  # that was handed over (see `has_left`)
         self._is_closed = False
+
+    def at_each_beat(self, call: Callable[[], object]) -> None:
+        """There are no beats."""
 
     # Requests.
 

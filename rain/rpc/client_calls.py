@@ -137,6 +137,7 @@ class ClientCalls:
         self._one_uploads = threading.RLock()
         self._upload: _Upload | None = None
         self.key = b""  # goes with uploads
+        self.on_beat: Callable[[], object] | None = None
         caller.say_alive = self._say_alive
 
     @property
@@ -307,6 +308,8 @@ class ClientCalls:
         return isinstance(outcomes[0], CallError) and self._caller.is_usable
 
     def _say_alive(self) -> None:
+        if self.on_beat is not None:
+            self.on_beat()
         self._caller.peer.call(self._service, _METHODS["alive"], {}, _ignore)
         numbers = self._caller.peer.take_settled()
         if numbers:

@@ -213,6 +213,15 @@ class ClientConnection:
         """Closes the connection, and with it its sessions; twice is once."""
         _close(self._calls, self._downloads)
 
+    def at_each_beat(self, call: Callable[[], object]) -> None:
+        """Calls this every second, in the thread of the connection, where it must not wait."""
+        self._calls.on_beat = call
+
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether the server has not answered everything yet."""
+        return self._calls.unanswered > 0
+
     @property
     def unanswered(self) -> int:
         """How many requests may still be answered."""

@@ -32,7 +32,7 @@ def look_at(state: State, session: Session, kinds: Iterable[TaskKind]) -> None:
         key = (session, kind.id)
         if state.infeasible.get(key, inf) == inf:
             state.infeasible[key] = state.now + state.settings.infeasible_grace
-            state.emit(Notice(session.id, _why(state, kind)))
+            state.emit(Notice(session.id, why(state, kind)))
 
 
 def submitted(state: State, session: Session, new: Iterable[TaskKind], tasks: list[Task]) -> None:
@@ -69,21 +69,11 @@ def give_up(state: State) -> None:
         if task.is_known and not task.is_done:  # else its session has ended, or it was skipped
             grace = state.settings.infeasible_grace
             failure = SessionFailure(
-                f"the task {spell(task.id)} cannot run: {_why(state, task.kind)}, and none that"
+                f"the task {spell(task.id)} cannot run: {why(state, task.kind)}, and none that"
                 f" has joined within {grace:g} seconds",
                 task=task.id,
             )
             failing.give_up(state, task, failure)
-
-
-def why_held_up(state: State, session: Session, now: float) -> str:
-    """Why a session waits for a missing governor, and for how long; "" if it does not."""
-    for (held, kind_id), deadline in state.infeasible.items():
-        if held is session and deadline < inf and _waiting(session, kind_id):
-            left = max(deadline - now, 0.0)
-            why = _why(state, session.task_kinds[kind_id])
-            return f"{why}; given up in {left:.0f} seconds unless such a governor joins"
-    return ""
 
 
 def next_deadline(state: State) -> float:
@@ -95,22 +85,27 @@ def _waiting(session: Session, kind_id: KindId) -> list[Task]:
     return [t for t in session.tasks.values() if t.kind.id == kind_id and not t.is_done]
 
 
-def _why(state: State, kind: TaskKind) -> str:
+def why(state: State, kind: TaskKind) -> str:
+    """Why tasks of this kind fit on none of the governors that are there."""
     governors = list(state.graph.governors.values())
-    name = f" {kind.name!r}" if kind.name else ""
     wishes = kind.constraints
     if wishes is not None and not any(wishes.admits(found.address) for found in governors):
         there = sorted(found.address for found in governors)
         return (
-            f"{kind.task_type}{name} is pinned to {', '.join(wishes.pin)}, which is none of the"
+            f"{spelled_kind(kind)} is pinned to {', '.join(wishes.pin)}, which is none of the"
             f" {len(governors)} governors ({', '.join(there[:3])}{', ...' if there[3:] else ''})"
         )
     needs = _spelled(kind.resources.items())
     has = sorted({_spelled(governor.offered.items()) for governor in governors})
     return (
-        f"{kind.task_type}{name} needs {needs}, which none of the {len(governors)} governors has"
+        f"{spelled_kind(kind)} needs {needs}, which none of the {len(governors)} governors has"
         f" ({'; '.join(has[:3])}{'; ...' if len(has) > 3 else ''})"
     )
+
+
+def spelled_kind(kind: TaskKind) -> str:
+    """How people know tasks of this kind."""
+    return f"{kind.task_type} {kind.name!r}" if kind.name else kind.task_type
 
 
 def _spelled(amounts: Iterable[tuple[str, int]]) -> str:

@@ -24,9 +24,11 @@ from rain.base.wire.requests import (
     TakePrinted,
     Terminate,
     WatchPrinted,
+    WhatHoldsUp,
 )
 from rain.base.wire.update import Update
 from rain.rpc.handlers import ClientLink, GovernorLink, Reply
+from rain.server import hold_ups
 from rain.server.audience import Audience
 from rain.server.dashboard_on_demand import DashboardOnDemand
 from rain.server.drain import OVER
@@ -258,6 +260,8 @@ class ConnectedClient:
                 links.live.with_live(tasks, reply, partial(self._ask_later, number, request))
             case OverviewOf(session):
                 reply.answer(gather_overview(links.state, session, links.http))
+            case WhatHoldsUp():
+                reply.answer(hold_ups.of_client(links.state, self.id, links.state.now))
             case TakePrinted(wait):
                 links.audience.ask(self.id, wait, reply)
             case OpenDashboard():

@@ -6,6 +6,8 @@ import os
 import re
 import subprocess
 import sys
+import warnings
+from _thread import interrupt_main
 from collections.abc import Generator, Mapping
 from functools import partial
 from importlib import import_module
@@ -198,20 +200,25 @@ def test_a_failed_node_is_run_again_if_retries_say_so(tmp_path: Path) -> None:
 
 
 @in_processes
-def test_a_need_that_no_governor_has_is_warned_of_at_the_line_of_the_program() -> None:
+def test_a_need_that_no_governor_has_is_warned_of_at_the_line_of_the_program(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     node = dask.delayed(add)(1, 2)
+    seen: list[tuple[str, str]] = []
 
-    def stop(*_: object, **__: object) -> None:
-        raise InterruptedError
+    def show(message: Warning | str, _: type[Warning], filename: str, *__: object) -> None:
+        seen.append((str(message), filename))
+        interrupt_main()
 
-    with (
-        pytest.warns(RainWarning, match="add needs 1 cpus and 9 gpus, and no governor has") as seen,
-        Callback(start=stop),
-        pytest.raises(InterruptedError),
-    ):
-        node.compute(resources={"gpus": 9})
+    monkeypatch.setattr(warnings, "showwarning", show)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", RainWarning)
+        with pytest.raises(KeyboardInterrupt):
+            node.compute(resources={"gpus": 9})
 
-    assert [warning.filename for warning in seen] == [__file__]
+    ((text, filename),) = seen
+    assert "'add' needs cpus=1, gpus=9, which none of the 1 governors has" in text
+    assert filename == __file__
 
 
 class Heard:

@@ -72,6 +72,7 @@ class FakeConnection:
     here = None
     is_interrupted_here = False
     returns = True
+    is_waited_for = False
 
     def __init__(self) -> None:
         self.cluster = token_bytes(16)
@@ -118,6 +119,9 @@ class FakeConnection:
             raise self.errors[name]
         if session in self.failures:
             raise SessionFailedError(self.failures[session])
+
+    def at_each_beat(self, call: Callable[[], object]) -> None:
+        self.beat = call
 
     # What the client asks.
 

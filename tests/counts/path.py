@@ -119,6 +119,7 @@ class Path:
     cluster = b"the only one"
     here = None
     is_interrupted_here = False
+    is_waited_for = False
     returns = False
 
     def __init__(self) -> None:
@@ -141,6 +142,9 @@ class Path:
         self._inbox.from_clients.append(ClientJoined(CLIENT))
 
     # What the client asks.
+
+    def at_each_beat(self, call: Callable[[], object]) -> None:
+        """No time passes here."""
 
     def ask(self, request: Request[Any], timeout: float | None = None) -> Any:
         assert timeout is None, "nobody is in a hurry here"

@@ -22,6 +22,7 @@ from rain.base.wire.answers import (
     DurableTask,
     Fetched,
     GovernorReport,
+    HoldUps,
     JoinedSession,
     ObjectReport,
     Overview,
@@ -56,6 +57,7 @@ from rain.base.wire.requests import (
     Unkeep,
     WaitFor,
     WatchPrinted,
+    WhatHoldsUp,
 )
 from rain.base.wire.update import Update
 from rain.rpc.governor_endpoint import Upstream, connect_governor
@@ -133,6 +135,8 @@ class FakeClient:
                 self._tell("server_info", reply, [here])
             case OverviewOf(session):
                 self._tell("overview", reply, Overview(1, 2, 6, 1, 3, "here:7222"), session)
+            case WhatHoldsUp():
+                self._tell("hold_ups", reply, HoldUps(("no governor",), ("wait for one",)))
             case TakePrinted(wait):
                 lines = [PrintedLines(TaskId(5), "talk", True, "hello\n", 7, "there:1")]
                 self._tell("printed", reply, lines, wait)

@@ -19,7 +19,7 @@ from rain.base.errors import (
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import KindId, SessionId, TaskId
 from rain.base.states import ObjectState, TaskState
-from rain.base.wire.answers import GovernorReport, Overview
+from rain.base.wire.answers import GovernorReport, HoldUp, Overview
 from rain.base.wire.printed import PrintedLines, Watch
 from rain.base.wire.requests import (
     CloseSession,
@@ -35,6 +35,7 @@ from rain.base.wire.requests import (
     Unkeep,
     WaitFor,
     WatchPrinted,
+    WhatHoldsUp,
 )
 from rain.base.wire.submission import Submission, TaskColumns
 from rain.daemon import program
@@ -59,6 +60,7 @@ def test_every_call_gets_its_answer() -> None:
         assert [report.state for report in objects] == [ObjectState.UNFINISHED]
         assert client.ask(ServerInfo()) == [GovernorReport("here:1", (), (), (), (("cpus", 2),))]
         assert client.ask(OverviewOf(SESSION)) == Overview(1, 2, 6, 1, 3, "here:7222")
+        assert client.ask(WhatHoldsUp()).each == [HoldUp("no governor", "wait for one")]
         assert client.ask(OpenDashboard()) == "here:7222"
         watch = Watch(frozenset([SESSION]), frozenset([TaskId(OBJECT)]))
         client.say(WatchPrinted(watch))
@@ -78,6 +80,7 @@ def test_every_call_gets_its_answer() -> None:
         ("update", [OBJECT], [OBJECT]),
         ("server_info",),
         ("overview", SESSION),
+        ("hold_ups",),
         ("dashboard",),
         ("watch", Watch(frozenset([SESSION]), frozenset([TaskId(OBJECT)]))),
         ("printed", True),

@@ -32,6 +32,7 @@ from rain.base.wire.requests import (
     TakeHandles,
     TakePrinted,
     WaitFor,
+    WhatHoldsUp,
 )
 from rain.daemon import program
 from rain.rpc.client_endpoint import ClientConnection
@@ -69,6 +70,7 @@ def asked_for_everything(client: ClientConnection) -> None:
         TakeHandles((constant,)),
         CancelUnstarted(session, (made,)),
         OverviewOf(SessionId(0)),
+        WhatHoldsUp(),
         TakePrinted(wait=False),
         ServerInfo(),
     )

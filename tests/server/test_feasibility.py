@@ -6,7 +6,6 @@ from attrs import evolve
 
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.states import TaskRow
-from rain.server import feasibility
 from rain.server.messages import Answered, Refuse
 from tests.support.world import World, new_world
 
@@ -142,31 +141,6 @@ def test_a_kind_whose_tasks_are_all_done_is_not_given_up() -> None:
     give_grace(world, 1000)
     # then
     assert world.state.graph.sessions[draft.session].failure is None
-
-
-def test_pages_and_status_say_why_a_session_is_held_up_and_for_how_much_longer() -> None:
-    # given
-    world = new_world()
-    world.governor(2)
-    client = world.client()
-    draft = client.session()
-    draft.task(cpus=4)
-    other = client.session()
-    client.submit(draft)
-    state = world.state
-    sessions = state.graph.sessions
-    # when
-    told = feasibility.why_held_up(state, sessions[draft.session], world.now + 10)
-    # then
-    assert told == (
-        "py/ 'work' needs cpus=4, which none of the 1 governors has (cpus=2);"
-        " given up in 20 seconds unless such a governor joins"
-    )
-    assert not feasibility.why_held_up(state, sessions[other.session], world.now)
-    # when
-    world.governor(4)
-    # then
-    assert not feasibility.why_held_up(state, sessions[draft.session], world.now)
 
 
 def test_many_tasks_that_fit_nowhere_are_given_up_some_in_each_turn() -> None:

@@ -76,6 +76,30 @@ class JoinedSession:
 
 
 @frozen
+class HoldUp:
+    """Why a task that could run does not, and what becomes of it."""
+
+    why: str
+    outlook: str
+
+    def __str__(self) -> str:
+        return f"{self.why}; {self.outlook}"
+
+
+@frozen
+class HoldUps:
+    """Several of these, as columns."""
+
+    reasons: tuple[str, ...] = ()
+    outlooks: tuple[str, ...] = ()
+
+    @property
+    def each(self) -> list[HoldUp]:
+        """One after the other."""
+        return [*map(HoldUp, self.reasons, self.outlooks)]
+
+
+@frozen
 class Overview:
     """What is there and what was done, in numbers, of one session or of all."""
 

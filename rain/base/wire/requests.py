@@ -18,6 +18,7 @@ from rain.base.wire.answers import (
     DurableReports,
     Fetched,
     GovernorReport,
+    HoldUps,
     JoinedSession,
     ObjectReport,
     Overview,
@@ -195,6 +196,11 @@ class OverviewOf(Request[Overview]):
     """What is there and was done in numbers, of one session or of all."""
 
     session: SessionId = ALL_SESSIONS
+
+
+@frozen
+class WhatHoldsUp(Request[HoldUps]):
+    """Why tasks of this client that could run do not."""
 
 
 @frozen

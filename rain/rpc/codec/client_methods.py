@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar, overload
 from attrs import frozen
 
 from rain.base.errors import ProtocolError
-from rain.base.wire.answers import Fetched, ObjectReport, Overview, TaskReport
+from rain.base.wire.answers import Fetched, HoldUps, ObjectReport, Overview, TaskReport
 from rain.base.wire.requests import (
     Cancel,
     CancelUnstarted,
@@ -37,6 +37,7 @@ from rain.base.wire.requests import (
     Unkeep,
     WaitFor,
     WatchPrinted,
+    WhatHoldsUp,
 )
 from rain.rpc.codec.answers import (
     read_fetched,
@@ -182,6 +183,7 @@ _ANSWERED: Mapping[type, ClientMethod[Any, Any]] = {
         "cancelUnstarted", record(CancelUnstarted), Codec(write_cancelled, read_cancelled)
     ),
     OverviewOf: ClientMethod("overview", record(OverviewOf), record(Overview)),
+    WhatHoldsUp: ClientMethod("holdUps", record(WhatHoldsUp), record(HoldUps)),
     TakePrinted: ClientMethod("printed", record(TakePrinted), Codec(write_lines, read_lines)),
     OpenDashboard: ClientMethod(
         "dashboard", record(OpenDashboard), Codec(_write_address, _read_address)

@@ -7,7 +7,7 @@ from typing import TypedDict
 import rain
 from rain.base.governors import GovernorRow
 from rain.graph import Governor, Session
-from rain.server import feasibility
+from rain.server import hold_ups
 from rain.server.state import SchedulerStatus, State
 
 
@@ -37,7 +37,7 @@ class SessionStatus(TypedDict):
     unfinished: int
     objects: int
     failure: str
-    held_up: str  # why a task waits for a missing governor
+    held_up: str  # why a task that could run does not, if people can mend that
 
 
 class SchedulerReport(TypedDict):
@@ -110,6 +110,7 @@ def _governor(state: State, governor: Governor, now: float) -> GovernorStatus:
 
 def _session(state: State, session: Session, now: float) -> SessionStatus:
     failure = session.failure
+    hold_up = hold_ups.of_session(state, session, now)
     return SessionStatus(
         session=session.id,
         name=session.name,
@@ -118,5 +119,5 @@ def _session(state: State, session: Session, now: float) -> SessionStatus:
         unfinished=session.unfinished,
         objects=len(session.objects) + session.gone_objects,
         failure=failure.message if failure else "",
-        held_up=feasibility.why_held_up(state, session, now),
+        held_up=str(hold_up) if hold_up else "",
     )

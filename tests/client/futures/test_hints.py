@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rain.base.wire.answers import GovernorReport
 from rain.client import Client, RainWarning
 from rain.client.futures import plain
-from rain.client.futures.fitting import Fitting
 from tests.client.fake import World
 
 
@@ -66,31 +64,6 @@ def test_a_value_that_is_given_again_and_again_is_hinted_at_put_once(
     with pytest.warns(RainWarning, match=r"argument 0 .*client\.put\(value\)") as warned:
         here.client.map(len, [table] * 5)
     assert [warning.filename for warning in warned] == [__file__]
-
-
-def test_a_call_that_no_governor_can_run_is_warned_of_once(here: World) -> None:
-    huge = here.client.options(cpus=4000)
-    with pytest.warns(RainWarning, match="abs needs 4000 cpus, and the largest governor has 4"):
-        huge.submit(abs, 1)
-    with warnings.catch_warnings(action="error"):
-        huge.submit(abs, 1)
-        here.client.options(cpus=4).submit(abs, 1)
-
-
-def test_what_no_governor_has_is_named() -> None:
-    def governor(**resources: int) -> GovernorReport:
-        return GovernorReport("a:1", (), (), (), tuple(resources.items()))
-
-    def check(needs: dict[str, int], *governors: GovernorReport) -> None:
-        Fitting(lambda: governors).check("work", tuple(needs.items()))
-
-    with pytest.warns(RainWarning, match="needs 1 cpus and 1 gpus, and no governor has gpus"):
-        check({"cpus": 1, "gpus": 1}, governor(cpus=2))
-    with pytest.warns(RainWarning, match="no governor has all of it together"):
-        check({"cpus": 4, "gpus": 1}, governor(cpus=4), governor(cpus=2, gpus=1))
-    with warnings.catch_warnings(action="error"):
-        check({"cpus": 4, "gpus": 1}, governor(cpus=2), governor(cpus=4, gpus=1))
-        check({"cpus": 4000})  # nobody has come yet
 
 
 def test_what_cannot_be_sent_is_named_with_what_to_do(here: World) -> None:

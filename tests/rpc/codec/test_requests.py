@@ -18,6 +18,7 @@ from rain.base.wire.answers import (
     DurableReport,
     DurableReports,
     DurableTask,
+    HoldUps,
     JoinedSession,
     ObjectReport,
     Overview,
@@ -46,6 +47,7 @@ from rain.base.wire.requests import (
     Unkeep,
     WaitFor,
     WatchPrinted,
+    WhatHoldsUp,
 )
 from rain.base.wire.submission import ConstantColumns, Submission
 from rain.graph.wait import WAIT_MODES
@@ -98,6 +100,7 @@ REQUESTS: list[tuple[Any, st.SearchStrategy[Any]]] = [
     (ServerInfo, st.builds(ServerInfo)),
     (CancelUnstarted, st.builds(CancelUnstarted, sessions, some_objects)),
     (OverviewOf, st.builds(OverviewOf, sessions)),
+    (WhatHoldsUp, st.builds(WhatHoldsUp)),
     (TakePrinted, st.builds(TakePrinted, flags)),
     (OpenDashboard, st.builds(OpenDashboard)),
     (Terminate, st.builds(Terminate)),
@@ -147,6 +150,7 @@ def test_a_part_of_a_submission_arrives_as_it_was_sent(part: SubmitPart) -> None
 firsts = st.just(0) | st.integers(FIRST_SHARED, LAST_SHARED)
 joined = st.builds(JoinedSession, sessions, texts, st.sampled_from(OnFailure), firsts)
 few = st.integers(0, 2**32 - 1)
+some_texts = st.lists(texts, max_size=2).map(tuple)
 overviews = st.builds(Overview, few, few, counted, counted, counted, texts)
 both_reports = st.tuples(st.lists(task_reports, max_size=2), st.lists(object_reports, max_size=2))
 
@@ -164,6 +168,7 @@ RESULTS: list[tuple[Any, st.SearchStrategy[Any]]] = [
     (ReportsOf, both_reports),
     (TakeHandles, st.lists(object_reports, max_size=2)),
     (OverviewOf, overviews),
+    (WhatHoldsUp, st.builds(HoldUps, some_texts, some_texts)),
     (OpenDashboard, texts),
     (ServerInfo, st.lists(governor_reports, max_size=2)),
     (DurableSessions, st.builds(DurableReports, st.lists(durable_reports, max_size=2).map(tuple))),

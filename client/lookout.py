@@ -1,0 +1,70 @@
+"""Warns a program that waits when its tasks are held up by something that people can mend.
+
+Whoever waits, for a session, for a future, in a loop or inside of joblib, has a call at the server
+that is not answered yet. While there is one for some seconds, the server is asked what holds the
+tasks up: seldom, and the less often the longer it takes. The wait itself goes on.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import partial
+from weakref import WeakMethod
+
+from rain.base.errors import ConnectionLostError
+from rain.base.wire.answers import HoldUps
+from rain.base.wire.requests import WhatHoldsUp
+from rain.client.connection import Connection
+from rain.client.warn import warn_main_thread
+
+FIRST, SELDOM = 2, 60
+"""Beats after which somebody has waited for long, and the most between two questions."""
+
+
+class Lookout:
+    """What holds up the tasks of one client; each reason is told once."""
+
+    def __init__(self, connection: Connection, warn: Callable[[str], object]) -> None:
+        self._connection = connection
+        self._warn = warn
+        self._known: set[str] = set()
+        self._waited = 0  # beats
+        self._next = FIRST
+        # It must not keep a connection alive that nobody has any more.
+        connection.at_each_beat(partial(_call, WeakMethod(self.beat)))
+
+    def beat(self) -> None:
+        """A second has passed. In the thread of the connection, which must not wait here."""
+        if not self._connection.is_waited_for:
+            self._waited, self._next = 0, FIRST
+            return
+        self._waited += 1
+        if self._waited >= self._next:
+            self._next = self._waited + min(self._waited, SELDOM)
+            then = partial(_call, WeakMethod(self._tell))
+            try:
+                self._connection.ask_then(WhatHoldsUp(), then)
+            except ConnectionLostError:
+                return  # who waits is told
+
+    def _tell(self, answer: HoldUps | Exception) -> None:
+        if isinstance(answer, Exception):
+            return  # who waits is told
+        for hold_up in answer.each:
+            if hold_up.why not in self._known:
+                self._known.add(hold_up.why)
+                self._warn(f"{hold_up.why}; {hold_up.outlook}")
+
+
+def warn_aside(text: str) -> None:
+    """Warns in a thread of its own: a filter may make it raise, and what shows it may wait."""
+    threading.Thread(
+        target=warn_main_thread, args=(text,), name="rain-client-warning", daemon=True
+    ).start()
+
+
+def _call(method: WeakMethod[Callable[..., object]], *args: object) -> None:
+    alive = method()
+    if alive is not None:
+        alive(*args)

@@ -1,0 +1,83 @@
+"""Why tasks that could run do not: what people can mend, for those who wait and for the status.
+
+No governor may be there, none may have what a task needs, or all that have it may take no tasks
+now. Nothing here is kept: it is found when somebody asks.
+"""
+
+from __future__ import annotations
+
+from math import inf
+
+from rain.base.governors import GovernorRow
+from rain.base.ids import ClientId
+from rain.base.kinds import TaskKind
+from rain.base.states import TaskRow
+from rain.base.wire.answers import HoldUp, HoldUps
+from rain.graph import Governor, Session
+from rain.graph.rules import would_suit
+from rain.server import feasibility
+from rain.server.state import State
+
+_WAITING = (TaskRow.READY, TaskRow.PLANNED, TaskRow.QUEUED)
+
+
+def of_client(state: State, client: ClientId, now: float) -> HoldUps:
+    """What holds up the sessions in which a client takes part, each reason once."""
+    found = [
+        hold_up
+        for session in state.graph.sessions.values()
+        if client in session.members
+        if (hold_up := of_session(state, session, now)) is not None
+    ]
+    by_why = {hold_up.why: hold_up for hold_up in found}
+    return HoldUps(tuple(by_why), tuple(one.outlook for one in by_why.values()))
+
+
+def of_session(state: State, session: Session, now: float) -> HoldUp | None:
+    """What holds up a task of the session, if anything does."""
+    governors = list(state.graph.governors.values())
+    if not session.unfinished:
+        return None
+    if not governors:
+        return HoldUp("the cluster has no governor", "tasks wait for the first one that joins")
+    for kind in session.task_kinds.values():
+        hold_up = _of_kind(state, session, kind, governors, now)
+        if hold_up is not None and _waits(session, kind):
+            return hold_up
+    return None
+
+
+def _of_kind(
+    state: State, session: Session, kind: TaskKind, governors: list[Governor], now: float
+) -> HoldUp | None:
+    """What would hold up a task of this kind."""
+    suiting = [governor for governor in governors if would_suit(kind, governor)]
+    if not suiting:
+        deadline = state.infeasible.get((session, kind.id), inf)
+        if deadline == inf:  # they were given up
+            return None
+        left = max(deadline - now, 0.0)
+        outlook = f"given up in {left:.0f} seconds unless such a governor joins"
+        return HoldUp(feasibility.why(state, kind), outlook)
+    if any(governor.row is GovernorRow.WORKS and governor.away is None for governor in suiting):
+        return None
+    reasons = "; ".join(_why_idle(state, governor) for governor in suiting[:3])
+    more = "; ..." if suiting[3:] else ""
+    return HoldUp(
+        f"no governor takes {feasibility.spelled_kind(kind)} now: {reasons}{more}",
+        "it waits until one does",
+    )
+
+
+def _why_idle(state: State, governor: Governor) -> str:
+    """Why a governor takes no tasks now."""
+    if governor.away is not None:
+        return f"{governor.address} is away, since {governor.away.why}"
+    if governor.row is GovernorRow.RESTS:
+        return f"{governor.address} rests, since {state.rests[governor].why}"
+    return f"{governor.address} drains"
+
+
+def _waits(session: Session, kind: TaskKind) -> bool:
+    """Whether a task of this kind could run, and was given to no governor."""
+    return any(task.kind.id == kind.id and task.row in _WAITING for task in session.tasks.values())

@@ -1,0 +1,98 @@
+"""A program that waits is warned of what holds its tasks up, and goes on waiting."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from rain.base.errors import ConnectionLostError
+from rain.base.wire.answers import HoldUps
+from rain.base.wire.requests import Request, WhatHoldsUp
+from rain.client import RainWarning
+from rain.client.lookout import Lookout, warn_aside
+from tests.client.fake import FakeConnection
+
+
+class Held(FakeConnection):
+    """A server that tells what holds tasks up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_waited_for = True
+        self.asked = 0
+        self.holding: HoldUps | Exception = HoldUps()
+
+    def ask_then(self, request: Request[Any], then: Callable[[Any], object]) -> None:
+        assert isinstance(request, WhatHoldsUp)
+        self.asked += 1
+        then(self.holding)
+
+    def beats(self, count: int) -> None:
+        for _ in range(count):
+            self.beat()
+
+
+def test_each_reason_is_told_once() -> None:
+    server, warned = Held(), list[str]()
+    _alive = Lookout(server, warned.append)
+    server.holding = HoldUps(("no governor", "no gpu"), ("waits", "given up in 9 seconds"))
+    server.beats(2)
+    server.holding = HoldUps(("no gpu", "no disk"), ("given up in 1 second", "waits"))
+    server.beats(2)
+
+    assert warned == ["no governor; waits", "no gpu; given up in 9 seconds", "no disk; waits"]
+
+
+def test_who_waits_for_long_is_asked_for_less_and_less_often() -> None:
+    server = Held()
+    _alive = Lookout(server, print)
+
+    server.beats(64)
+    assert server.asked == 6  # after 2, 4, 8, 16, 32 and 64 seconds
+    server.beats(120)
+    assert server.asked == 8
+
+
+def test_nobody_asks_for_a_program_that_does_not_wait_or_only_for_a_moment() -> None:
+    server = Held()
+    _alive = Lookout(server, print)
+    for waits in (False, False, True, False, True, False):
+        server.is_waited_for = waits
+        server.beats(1)
+
+    assert not server.asked
+
+
+def test_a_server_that_cannot_tell_is_no_reason_to_warn() -> None:
+    server, warned = Held(), list[str]()
+    _alive = Lookout(server, warned.append)
+    server.holding = ConnectionLostError("it has gone")
+    server.beats(2)
+
+    assert server.asked == 1
+    assert warned == []
+
+
+def test_a_warning_names_the_line_where_the_program_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[str, str, int]] = []
+    shown = threading.Event()
+
+    def show(message: Warning | str, _: type[Warning], name: str, line: int, *__: object) -> None:
+        seen.append((str(message), name, line))
+        shown.set()
+
+    monkeypatch.setattr(warnings, "showwarning", show)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", RainWarning)
+        warn_aside("a task is held up")
+        assert shown.wait(60)
+
+    ((text, name, line),) = seen
+    assert text == "a task is held up"
+    assert name == __file__
+    first = test_a_warning_names_the_line_where_the_program_waits.__code__.co_firstlineno
+    assert first < line < first + 20

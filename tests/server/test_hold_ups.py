@@ -1,0 +1,103 @@
+"""Who waits is told why tasks that could run do not, and only of what people can mend."""
+
+from __future__ import annotations
+
+from rain.base.wire.answers import HoldUp, HoldUps
+from rain.server import hold_ups
+from tests.server.test_handing_back import WHY, hand_back
+from tests.support.scenes import Scene, scene
+from tests.support.world import new_world
+
+
+def told(s: Scene) -> HoldUp | None:
+    """What is said of the session."""
+    state = s.world.state
+    return hold_ups.of_session(state, state.graph.sessions[s.draft.session], s.world.now)
+
+
+def test_a_need_that_no_governor_has_is_told_with_the_time_that_is_left() -> None:
+    # given
+    world = new_world()
+    world.governor(2)
+    client = world.client()
+    draft = client.session()
+    draft.task(cpus=4)
+    other = client.session()
+    client.submit(draft)
+    state = world.state
+    sessions = state.graph.sessions
+    # when
+    hold_up = hold_ups.of_session(state, sessions[draft.session], world.now + 10)
+    # then
+    assert hold_up is not None
+    assert str(hold_up) == (
+        "py/ 'work' needs cpus=4, which none of the 1 governors has (cpus=2);"
+        " given up in 20 seconds unless such a governor joins"
+    )
+    assert hold_ups.of_session(state, sessions[other.session], world.now) is None
+    # when
+    world.governor(4)
+    # then
+    assert hold_ups.of_session(state, sessions[draft.session], world.now) is None
+
+
+def test_a_cluster_without_governors_is_told() -> None:
+    s = scene()
+    s.draft.task()
+    s.submit()
+
+    assert told(s) == HoldUp(
+        "the cluster has no governor", "tasks wait for the first one that joins"
+    )
+
+
+def test_a_rest_of_the_only_governor_is_told_with_its_reason() -> None:
+    # given: one task was handed back, and another one runs
+    s = scene(1, 1)
+    first, second = s.draft.task()[0], s.draft.task()[0]
+    s.submit()
+    s.assign(second, to=1)
+    s.governors[1].send(s.governors[1].started(second))
+    s.assign(first, to=0)
+    hand_back(s.governors[0], first)
+
+    # then: another governor would take it
+    assert told(s) is None
+
+    # when
+    s.governors[1].drain(second)
+
+    # then
+    address, other = (governor.address for governor in s.governors)
+    assert told(s) == HoldUp(
+        f"no governor takes py/ 'work' now: {address} rests, since {WHY}; {other} drains",
+        "it waits until one does",
+    )
+
+
+def test_tasks_that_run_on_a_governor_that_drains_are_not_held_up() -> None:
+    s = scene(1)
+    task, _ = s.draft.task()
+    s.submit()
+    s.assign(task)
+    s.governors[0].drain(task)
+
+    assert told(s) is None
+
+
+def test_a_client_is_told_each_reason_once_and_none_of_other_clients() -> None:
+    # given: two sessions of one client, and one of another one, each with a task that fits nowhere
+    world = new_world()
+    world.governor(2)
+    client, other = world.client(), world.client()
+    for one, cpus in ((client, 4), (client, 4), (other, 8)):
+        draft = one.session()
+        draft.task(cpus=cpus)
+        one.submit(draft)
+
+    # then
+    ups = hold_ups.of_client(world.state, client.id, world.now)
+    assert [up.why for up in ups.each] == [
+        "py/ 'work' needs cpus=4, which none of the 1 governors has (cpus=2)"
+    ]
+    assert hold_ups.of_client(world.state, world.client().id, world.now) == HoldUps()
