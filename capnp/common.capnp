@@ -52,6 +52,7 @@ struct TaskKind {
   timeout @19 :Float64;     # seconds that one run may take from its start; 0 for any number
   finalTimeout @20 :Bool;   # a run that has taken longer is not worth another try
   root @21 :Int64;          # the session of the outermost task it is inside of, as the depth; or 0
+  memoryTries @22 :UInt32;  # how often it may end for want of memory; 0 for a usual number
 }
 
 # What many data objects have in common.
@@ -74,7 +75,7 @@ enum RunState {
   lost @6;                  # its governor is gone
 }
 
-# Why a run has ended without success. Governors say the first three and `timeout`, the server finds out the others.
+# Why a run has ended without success. Governors say the first three, `timeout` and `memory`, the server finds out the others.
 enum RunCause {
   none @0;                  # it is not over, or it has succeeded
   task @1;                  # the task itself: an exception, an exit code
@@ -88,6 +89,7 @@ enum RunCause {
   givenUp @9;               # its task can never finish
   cancelled @10;            # a client has cancelled its task
   timeout @11;              # it took longer than its task allows
+  memory @12;               # it had more memory than its governor could give, and was ended
 }
 
 # One attempt of a task.
@@ -105,6 +107,7 @@ struct RunReport {
   signal @10 :UInt32;       # by which that has ended; 0 for none
   logs @11 :Text;           # the end of what a failed run has printed
   retryable @12 :Bool = true;       # what has failed is worth another try
+  peak @13 :Int64;          # the most bytes of memory that it had; 0 if nobody has looked
 }
 
 # What a task that has failed for good means for its session.

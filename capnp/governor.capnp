@@ -111,6 +111,8 @@ struct AssignedTasks {
   inputCounts @5 :List(UInt32);
   inputs @6 :List(Int64);       # flat: `inputCounts`
   outputs @7 :List(Int64);      # flat: as many as the kind of the task has outputs
+  needs @8 :List(Int64);
+  # Bytes of memory that each is expected to take, where that is more than its kind says. May be empty.
 }
 
 struct Update {
@@ -184,6 +186,9 @@ struct FinishedTasks {
 
   starts @6 :List(Float64);
   # As `ids`: when each began, in seconds on the governor's clock. May be empty.
+
+  peaks @7 :List(Int64);
+  # As `ids`: the most bytes of memory that each had, 0 for unknown. May be empty.
 }
 
 struct TaskFailure {
@@ -199,6 +204,8 @@ struct TaskFailure {
   handedOn @9 :List(Int64);
   # If there are any, the task has not failed: these objects are what it was to make, one for each
   # output, and other tasks make them.
+
+  peak @10 :Int64;              # the most bytes of memory that it had; 0 if nobody has looked
 }
 
 # What a task has said about itself.

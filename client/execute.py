@@ -17,6 +17,7 @@ from rain.client.data import DataObject, to_dataobj
 from rain.client.input import Input, InputBase, InputDir
 from rain.client.output import Output, OutputBase
 from rain.client.retrying import RetryCodes, attempts_of_program
+from rain.client.shapes import with_memory
 from rain.client.task import Task
 from rain.common.content_type import merge_content_types
 from rain.common.data_type import DataType
@@ -59,11 +60,13 @@ class Execute(Task):
         name: str | None = None,
         session: "Session | None" = None,
         cpus: int = 1,
+        memory: int | str | None = None,
         resources: Mapping[str, int | str] | None = None,
         duration: float | None = None,
         constraints: Mapping[str, object] | None = None,
         tries: int = 1,
         crash_tries: int | None = None,
+        memory_tries: int | None = None,
         backoff: float | None = None,
         retry_on: RetryCodes = None,
         priority: int = 0,
@@ -114,10 +117,12 @@ class Execute(Task):
             name=name,
             session=session,
             cpus=cpus,
-            resources=resources,
+            resources=with_memory(resources, memory),
             duration=duration,
             constraints=constraints,
-            attempts=attempts_of_program("Execute", tries, crash_tries, backoff, timeout, retry_on),
+            attempts=attempts_of_program(
+                "Execute", tries, crash_tries, backoff, timeout, retry_on, memory_tries
+            ),
             priority=priority,
             cache=kept,
         )

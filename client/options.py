@@ -20,6 +20,7 @@ from rain.client.shapes import (
     checked_duration,
     checked_priority,
     checked_resources,
+    with_memory,
 )
 from rain.client.task_parts import PYTHON_TASK
 
@@ -44,6 +45,7 @@ class OptionWords(TypedDict, total=False):
     constraints: Mapping[str, object] | None
     tries: int
     crash_tries: int | None
+    memory_tries: int | None
     backoff: float | None
     timeout: float | None
     retry_on: RetryOn
@@ -96,10 +98,10 @@ class Options:
 
 def checked(what: str, words: OptionWords) -> Options:
     """The same; messages about a wrong one begin with `what`."""
-    amounts = {CPUS: words.get("cpus", 1), **(words.get("resources") or {})}
-    memory = words.get("memory")
-    if memory is not None:
-        amounts["memory"] = memory
+    amounts = {
+        CPUS: words.get("cpus", 1),
+        **with_memory(words.get("resources"), words.get("memory")),
+    }
     folder = checked_cache(what, words.get("cache"))
     return Options(
         words.get("name"),
@@ -113,6 +115,7 @@ def checked(what: str, words: OptionWords) -> Options:
             words.get("backoff"),
             words.get("timeout"),
             words.get("retry_on"),
+            words.get("memory_tries"),
         ),
         checked_priority(what, words.get("priority", 0)),
         None,

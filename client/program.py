@@ -40,11 +40,13 @@ class Program:
         shell: bool | None = None,
         name: str | None = None,
         cpus: int = 1,
+        memory: int | str | None = None,
         resources: Mapping[str, int | str] | None = None,
         duration: float | None = None,
         constraints: Mapping[str, object] | None = None,
         tries: int = 1,
         crash_tries: int | None = None,
+        memory_tries: int | None = None,
         backoff: float | None = None,
         retry_on: RetryCodes = None,
         priority: int = 0,
@@ -72,15 +74,17 @@ class Program:
         self.shell = bool(shell)
         self.name = name
         retry_on = tuple(retry_on) if isinstance(retry_on, Iterable) else retry_on
-        attempts_of_program("Program", tries, crash_tries, backoff, timeout, retry_on)
+        attempts_of_program("Program", tries, crash_tries, backoff, timeout, retry_on, memory_tries)
         checked_cache_key("Program", cache_key, checked_cache("Program", cache))
         self._options: dict[str, Any] = {
             "cpus": cpus,
+            "memory": memory,
             "resources": resources,
             "duration": duration,
             "constraints": constraints,
             "tries": tries,
             "crash_tries": crash_tries,
+            "memory_tries": memory_tries,
             "backoff": backoff,
             "retry_on": retry_on,
             "priority": checked_priority("Program", priority),

@@ -226,11 +226,13 @@ def remote(
     auto_encode: str | None = None,
     name: str | None = None,
     cpus: int = 1,
+    memory: int | str | None = None,
     resources: Mapping[str, int | str] | None = None,
     duration: float | None = None,
     constraints: Mapping[str, object] | None = None,
     tries: int = 1,
     crash_tries: int | None = None,
+    memory_tries: int | None = None,
     backoff: float | None = None,
     timeout: float | None = None,
     retry_on: RetryOn = None,
@@ -254,12 +256,15 @@ def remote(
         auto_encode: the content type with which all outputs are encoded, for instance "pickle".
         name: the name of the tasks; by default the name of the function.
         cpus: how many cpus a call needs.
-        resources: what else it needs, for instance `{"memory": "2GiB", "gpus": 1}`.
+        memory: how much memory a call needs, as "2GiB"; by default what earlier calls have needed.
+        resources: what else it needs, for instance `{"gpus": 1}`.
         duration: the seconds that a call is expected to take; a hint for the scheduler.
         constraints: where calls may run: `pin`, `spread`, `apart`.
         tries: how often a call may be run until it has failed.
         crash_tries: how often its process or its governor may end under it until it has failed;
             3, if the server was started without another number.
+        memory_tries: how often a call may be ended for want of memory until it has failed; 4 by
+            default. Each next run gets twice as much.
         backoff: seconds from a failed run to the next one; doubled with each further one.
         timeout: seconds that one run of a call may take from its start; then it is interrupted.
         retry_on: exception classes that are worth another try; by default all are.
@@ -275,11 +280,13 @@ def remote(
     words: OptionWords = {
         "name": name,
         "cpus": cpus,
+        "memory": memory,
         "resources": resources,
         "duration": duration,
         "constraints": constraints,
         "tries": tries,
         "crash_tries": crash_tries,
+        "memory_tries": memory_tries,
         "backoff": backoff,
         "timeout": timeout,
         "retry_on": retry_on,

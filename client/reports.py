@@ -78,6 +78,7 @@ def runs_info(runs: Iterable[RunReport]) -> list[RunInfo]:
             "" if run.status is None or run.status >= 0 else signal_name(-run.status),
             run.logs,
             run.retryable,
+            run.peak,
         )
         for run in runs
     ]

@@ -36,6 +36,7 @@ def attempts_of_function(
     backoff: Any = None,
     timeout: Any = None,
     retry_on: Any = None,
+    memory_tries: Any = None,
 ) -> Attempts:
     """How often a function may be run; RainException when that makes no sense."""
     given = _given(what, retry_on, tries)
@@ -55,6 +56,7 @@ def attempts_of_function(
         timeout,
         _pickled(what, given) if given else b"",
         final_timeout=bool(given) and not issubclass(TaskTimeout, given),
+        memory_tries=memory_tries,
     )
 
 
@@ -65,6 +67,7 @@ def attempts_of_program(
     backoff: Any = None,
     timeout: Any = None,
     retry_on: Any = None,
+    memory_tries: Any = None,
 ) -> Attempts:
     """How often a program may be run; RainException when that makes no sense."""
     given = _given(what, retry_on, tries)
@@ -93,6 +96,7 @@ def attempts_of_program(
         # With a timeout alone no exit code is worth another try.
         codes or ((NO_CODE,) if kinds else ()),
         final_timeout=bool(given) and not kinds,
+        memory_tries=memory_tries,
     )
 
 

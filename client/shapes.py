@@ -13,7 +13,7 @@ from rain.base import constraints as base_constraints
 from rain.base.attempts import MOST_TRIES, ONE_TRY, Attempts
 from rain.base.constraints import Constraints
 from rain.base.kinds import MOST_PRIORITY
-from rain.base.resources import CPUS, Resources, checked_amount
+from rain.base.resources import CPUS, MEMORY, Resources, checked_amount
 from rain.common.data_type import DataType
 from rain.common.errors import RainException
 
@@ -73,6 +73,14 @@ def checked_resources(what: str, amounts: Mapping[str, Any]) -> tuple[tuple[str,
         raise RainException(f"{what}: {error}") from None
 
 
+def with_memory(resources: Mapping[str, Any] | None, memory: object) -> dict[str, Any]:
+    """The amounts that a user names, with the memory that has an argument of its own."""
+    amounts = dict(resources or {})
+    if memory is not None:
+        amounts[MEMORY] = memory
+    return amounts
+
+
 def checked_constraints(what: str, given: Mapping[str, object] | None) -> Constraints | None:
     """Where a task may run, as the user says; RainException if that makes no sense."""
     try:
@@ -114,6 +122,7 @@ def checked_attempts(
     retry_codes: tuple[int, ...] = (),
     *,
     final_timeout: bool = False,
+    memory_tries: Any = None,
 ) -> Attempts:
     """How often a task may be run; RainException when that makes no sense."""
     return Attempts(
@@ -124,6 +133,7 @@ def checked_attempts(
         retry_on,
         retry_codes,
         final_timeout,
+        0 if memory_tries is None else checked_tries(what, memory_tries, "memory_tries"),
     )
 
 

@@ -109,6 +109,7 @@ class Submitting:
             constraints: where it may run: `pin`, `spread`, `apart`.
             tries: how often it may be run until it has failed.
             crash_tries: how often its process or its governor may end under it until it has failed.
+            memory_tries: how often it may be ended for want of memory until it has failed.
             backoff: seconds from a failed run to the next one; doubled with each further one.
             timeout: seconds that one run may take from its start; then it is interrupted.
             retry_on: exception classes that are worth another try; by default all are.

@@ -5,6 +5,9 @@ from attrs import frozen
 MOST_TRIES = 100
 """How many tries a task may have at most: each run that fails is remembered."""
 
+MEMORY_TRIES = 4
+"""Runs that may end because they take too much memory, if a task does not say how many."""
+
 LONGEST_PAUSE = 300.0
 """Seconds to which pauses between runs grow, unless the first one is longer already."""
 
@@ -23,6 +26,7 @@ class Attempts:
     retry_on: bytes = b""  # a pickled tuple of exception classes, which only executors read
     retry_codes: tuple[int, ...] = ()  # exit codes of programs; of signals the negative numbers
     final_timeout: bool = False  # and a timeout is not among them
+    memory_tries: int = 0  # runs that may end for want of memory; 0 for `MEMORY_TRIES`
 
 
 ONE_TRY = Attempts()

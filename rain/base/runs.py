@@ -25,12 +25,13 @@ class RunState(Word):
 
 
 class RunCause(enum.Enum):
-    """Why a run has ended without success. The first five may be somebody's doing."""
+    """Why a run has ended without success. All before `NOT_STARTED` may be somebody's doing."""
 
     TASK = "task"  # its own: an exception, an exit code, wrong outputs
     TIMEOUT = "timeout"  # it took longer than its task allows
     EXECUTOR = "executor"  # the process that ran it has ended under it
     GOVERNOR = "governor"  # its governor was lost while it ran, and it may be the reason
+    MEMORY = "memory"  # it had more memory than its governor could give, and was ended
     NOT_STARTED = "not started"  # nobody's: its governor had no room for it, and hands it back
     GOVERNOR_LEFT = "governor left"  # its governor left or was lost, and it is not the reason
     TAKEN_BACK = "taken back"  # the scheduler has changed its mind
@@ -44,7 +45,13 @@ CRASHES = frozenset({RunCause.EXECUTOR, RunCause.GOVERNOR})
 """What ends around a task. How often that may happen is counted apart from its own failures."""
 
 TOLD_BY_GOVERNORS = frozenset(
-    {RunCause.TASK, RunCause.TIMEOUT, RunCause.EXECUTOR, RunCause.NOT_STARTED}
+    {
+        RunCause.TASK,
+        RunCause.TIMEOUT,
+        RunCause.EXECUTOR,
+        RunCause.MEMORY,
+        RunCause.NOT_STARTED,
+    }
 )
 """The others are found out by the server itself."""
 
@@ -90,8 +97,14 @@ RUN_TABLE: tuple[RunFacts, ...] = (
     RunFacts(
         RunState.FAILED,
         (),
-        (RunCause.TASK, RunCause.TIMEOUT, RunCause.EXECUTOR, RunCause.NOT_STARTED),
-        "a try; one of `crash_tries` for *executor*",
+        (
+            RunCause.TASK,
+            RunCause.TIMEOUT,
+            RunCause.EXECUTOR,
+            RunCause.MEMORY,
+            RunCause.NOT_STARTED,
+        ),
+        "a try; one of `crash_tries` for *executor*, of `memory_tries` for *memory*",
         "it has failed; *not started* only when too many governors could not start the task",
     ),
     RunFacts(
@@ -164,3 +177,4 @@ class RunReport:
     status: int | None = None  # exit code of what has failed; of a signal the negative number
     logs: str = ""  # the end of what a failed one has printed
     retryable: bool = True  # what has failed is worth another try
+    peak: int = 0  # the most bytes of memory that it had; 0 if nobody has looked

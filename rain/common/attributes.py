@@ -135,6 +135,11 @@ class TaskInfo(Attributes):
         """Those of its runs that have failed."""
         return [run for run in self.runs if run.has_failed]
 
+    @property
+    def peak_memory(self) -> int:
+        """The most bytes of memory that its last run had; 0 for a short run: nobody has looked."""
+        return self.runs[-1].peak_memory if self.runs else 0
+
     @classmethod
     def _read(cls, name: str, value: Any) -> Any:
         return [RunInfo(**entry) for entry in value] if name == "runs" else value

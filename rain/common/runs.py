@@ -16,7 +16,8 @@ class RunInfo:
     `cause` says why a run has not succeeded:
 
     * failed: "task" for what it has done itself, "timeout" when it took too long, "executor" when
-      the process that ran it has ended under it, "not started" when too many governors could not
+      the process that ran it has ended under it, "memory" when it had more than its governor could
+      give, "not started" when too many governors could not
       start the task;
     * lost: "governor" when it was running and may be the reason, else "governor left";
     * handed back: "not started";
@@ -37,6 +38,7 @@ class RunInfo:
     signal: str = ""  # by which that was killed, as "SIGSEGV"
     logs: str = ""  # the end of what a failed run has printed
     retryable: bool = True  # False when `retry_on` forbids another try
+    peak_memory: int = 0  # the most bytes that it had; 0 for a short run: nobody has looked
 
     @property
     def has_failed(self) -> bool:

@@ -50,6 +50,7 @@ class Graph:
     remains: list[Task | DataObject] = Factory(list)  # gone, to be taken apart
     pauses: list[tuple[float, TaskId, int]] = Factory(list)  # a heap of ends (see `pausing`)
     sched: object = None  # the scheduler's own
+    has_needs: bool = False  # some task has had more memory than governors need be told
 
     def __attrs_post_init__(self) -> None:
         self.look_into_sessions()

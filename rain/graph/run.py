@@ -26,6 +26,7 @@ class LastWords:
     status: int | None = None  # exit code of what has ended; of a signal the negative number
     logs: str = ""  # the end of what it has printed
     retryable: bool = True  # what it has failed by is worth another try
+    peak: int = 0  # the most bytes of memory that it had; 0 if nobody has looked
 
 
 NOTHING_LEFT = LastWords()
@@ -56,6 +57,7 @@ class Run:
     message: str = ""
     debug: str = ""  # the lines that the task has left
     words: LastWords = NOTHING_LEFT
+    peak: int = 0  # the most bytes of memory that it had, of one that has finished
 
     def __repr__(self) -> str:
         return f"<Run {self.number} on {self.place.address} {self.state.value}>"
@@ -106,6 +108,7 @@ class Run:
             self.words.status,
             self.words.logs,
             self.words.retryable,
+            self.peak or self.words.peak,
         )
 
 

@@ -32,11 +32,16 @@ class Learned:
     seconds: float = 0.0  # all of them together
     bytes: int = 0  # of all their outputs together
     least: float = 0.0  # while none has finished: how long one of them has been running so far
+    peak: int = 0  # about the most bytes of memory that one of them had; 0 if nobody has looked
 
     @property
     def mean_seconds(self) -> float | None:
         """Their mean duration, None before the first one."""
         return self.seconds / self.finished if self.finished else None
+
+    def note_peak(self, peak: int) -> None:
+        """One of them had so much memory. It rises at once and falls slowly."""
+        self.peak = peak if peak >= self.peak else self.peak - (self.peak - peak) // 8
 
     def note(self, seconds: Sequence[float], longest: float, made: int) -> None:
         """More tasks have finished: their durations, the longest, and the bytes of all outputs.

@@ -4,6 +4,9 @@ A run may have failed because of its machine: a broken gpu, a missing library, a
 next try goes to a governor on which no run of the task has failed. If there is none, it goes to any
 other than the last one. If no other governor can take it, the scheduler plans it as any task.
 
+A run that was ended for want of memory says nothing of its machine but how much that has: the next
+try goes to a governor that has enough, perhaps the same.
+
 There it goes before what waits: it tells whether the task or the machine was the reason, and a
 machine that fails everything should be known soon (`rain.server.blaming`).
 """
@@ -13,8 +16,10 @@ from __future__ import annotations
 from attrs import define, field
 
 from rain.base.address import Source
-from rain.base.runs import RunState
+from rain.base.resources import MEMORY
+from rain.base.runs import RunCause, RunState
 from rain.graph import Governor, Graph, Task
+from rain.graph.needs import had, has_more, needed
 from rain.graph.rules import allows
 from rain.scheduler.api import MOST, News, Plan
 from rain.scheduler.toolbox.loads import Loads
@@ -48,11 +53,24 @@ class _Others:
 
     def choose(self, task: Task) -> Governor | None:
         """Where the task goes; None if no other governor can take it."""
+        if task.last_run().cause is RunCause.MEMORY:
+            return self._choose_with_more(task)
         failed = frozenset(run.place for run in task.runs if run.state is RunState.FAILED)
         governor = self._choose(task, failed)
         if governor is None and len(failed) > 1:
             governor = self._choose(task, frozenset([task.last_run().place]))
         return governor
+
+    def _choose_with_more(self, task: Task) -> Governor | None:
+        """One with as much memory as it needs now, or if there is none with more than it had.
+
+        That it has failed somewhere says nothing against that place: it may be alone there next.
+        """
+        need = needed(task)
+        enough = [one for one in self.governors if one.offered.amount(MEMORY) >= need]
+        more = enough or [one for one in self.governors if has_more(one, had(task))]
+        governor = Loads(more).choose(task) if more else None
+        return governor if governor and allows(task, governor, self.governors) else None
 
     def _choose(self, task: Task, without: frozenset[Source]) -> Governor | None:
         loads = self._without.get(without)

@@ -14,6 +14,7 @@ from collections.abc import Collection
 from rain.base.states import ObjectState, TaskRow
 from rain.base.wire.orders import Orders
 from rain.graph import DataObject, Governor, Session, Task, planning
+from rain.graph.needs import needs_of
 from rain.scheduler.api import Plan
 from rain.server.placing import bring, lend, place_again, tell_object_kind
 from rain.server.state import State
@@ -173,6 +174,9 @@ def _tell(state: State, governor: Governor, tasks: list[Task]) -> None:
     columns.configs += [task.config for task in tasks]
     columns.input_counts += [len(task.inputs) for task in tasks]
     columns.outputs += [output.id for task in tasks for output in task.outputs]
+    if state.graph.has_needs:
+        columns.needs += [0] * (len(columns.ids) - len(tasks) - len(columns.needs))
+        columns.needs += needs_of(tasks)
     read = [one for task in tasks for one in task.inputs]
     if read:
         columns.inputs += [one.id for one in read]

@@ -12,10 +12,11 @@ from attrs import evolve
 
 from rain.base.failures import SessionFailure, end_of
 from rain.base.runs import RunCause
+from rain.base.sizes import spell_size
 from rain.base.states import TaskMove, TaskRow
 from rain.base.wire.grace import OWN_GRACE
 from rain.base.wire.update import TaskFailure
-from rain.graph import DataObject, Governor, Run, Task, failing, pausing, planning
+from rain.graph import DataObject, Governor, Run, Task, failing, needs, pausing, planning
 from rain.graph.cancelling import unstarted, unwanted
 from rain.graph.handles import NOBODY
 from rain.graph.run import Ending, LastWords
@@ -39,10 +40,13 @@ def run_failed(
         failure.cause,
         failure.message,
         failure.debug,
-        LastWords(failure.status, end_of(printed), failure.retryable),
+        LastWords(failure.status, end_of(printed), failure.retryable, failure.peak),
     )
     planning.withdraw(task, ending, TaskMove.RUN_FAILED)
     run = task.last_run()
+    if _is_too_large(state, task):
+        most = spell_size(needs.most_memory(state.graph.governors.values()))
+        run.message += f"; no governor has more than {most} of memory"
     again = _has_another_try(state, task)
     if state.happenings is not None:
         state.happenings.run_failed(state.now, task, run, again=again)
@@ -151,7 +155,19 @@ def end_cancelled(state: State, governor: Governor, task: Task) -> None:
 
 
 def _has_another_try(state: State, task: Task) -> bool:
-    return tries.may_try_again(task.kind.attempts, task.runs, state.settings.crash_limit)
+    return not _is_too_large(state, task) and tries.may_try_again(
+        task.kind.attempts, task.runs, state.settings.crash_limit
+    )
+
+
+def _is_too_large(state: State, task: Task) -> bool:
+    """Whether its last run has ended because it has taken all the memory of a governor, and no
+    other one has more."""
+    run = task.last_run()
+    if run.cause is not RunCause.MEMORY:
+        return False
+    governors = state.graph.governors.values()
+    return not any(needs.has_more(governor, run.words.peak) for governor in governors)
 
 
 def _verdict(task: Task, last: Run, message: str) -> SessionFailure:

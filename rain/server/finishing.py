@@ -23,7 +23,7 @@ from rain.graph.run import Run
 from rain.graph.session import Session
 from rain.graph.standing_in import stands_in
 from rain.graph.task import Task
-from rain.server import blaming, failing, following, waiting
+from rain.server import blaming, failing, following, memory, waiting
 from rain.server.began import difference
 from rain.server.state import State
 
@@ -33,6 +33,8 @@ _NOT_AT_WORK = (TaskRow.AHEAD, TaskRow.BLOCKED, TaskRow.CANCELLING)
 def finish(state: State, governor: Governor, update: Update) -> None:
     """All that has finished, together as far as nobody made there what another one waited for."""
     finished, sessions = update.finished, state.graph.sessions
+    if finished.peaks:
+        memory.note_peaks(state, governor, finished)
     known: dict[TaskId, Task] = {}  # those of one session
     sizes, data = finished.sizes, finished.data
     notes = {note.object: note for note in update.object_notes} if update.object_notes else None

@@ -28,6 +28,7 @@ from rain.server import (
     happenings,
     logs,
     losses,
+    memory,
     nesting,
     resuming,
     unfetched,
@@ -213,6 +214,8 @@ def _failed(state: State, governor: Governor, failure: TaskFailure, printed: str
     if failure.cause is RunCause.NOT_STARTED:
         handing_back.handed_back(state, governor, task, failure)
         return
+    if failure.peak:
+        memory.note_peak(state, task, failure.peak)
     failing.run_failed(state, governor, task, failure, printed)
 
 

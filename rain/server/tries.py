@@ -1,12 +1,14 @@
 """Whether a task is tried again: the one place where that is decided.
 
-A task has two budgets, both of which its kind says:
+A task has three budgets, all of which its kind says:
 
 * `tries` for what it does itself: an exception, an exit code, wrong outputs.
 * `crash_tries` for what ends around it: its executor ends under it, or its governor is lost while
   it runs. If the kind does not say, there are as many as the server says (`crash_limit`).
+* `memory_tries` for runs that its governor has ended for want of memory. Each next one gets more
+  (`rain.graph.needs`); if no governor has more, there is none.
 
-Each run that has failed uses up one of either, and the task has failed when nothing of one is left,
+Each run that has failed uses up one of these, and the task has failed when nothing of one is left,
 or when what it has failed by is not worth another try: `retry_on` says what is, and the executor or
 the governor judges, since only they know the exception or the exit code.
 
@@ -23,17 +25,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
-from rain.base.attempts import LONGEST_PAUSE, Attempts
-from rain.base.runs import CRASHES, RunState
+from rain.base.attempts import LONGEST_PAUSE, MEMORY_TRIES, Attempts
+from rain.base.runs import CRASHES, RunCause, RunState
 from rain.graph import Governor, Run, Task
 
 
 def may_try_again(attempts: Attempts, runs: Sequence[Run], crash_limit: int) -> bool:
     """Whether a task whose runs have all ended, the last one without success, has another try."""
-    failed = sum(
-        run.state is RunState.FAILED and run.cause not in CRASHES for run in _that_count(runs)
-    )
+    failed = short = 0
+    for run in _that_count(runs):
+        if run.state is RunState.FAILED and run.cause not in CRASHES:
+            if run.cause is RunCause.MEMORY:
+                short += 1
+            else:
+                failed += 1
     if runs and not runs[-1].words.retryable:
+        return False
+    if short >= (attempts.memory_tries or MEMORY_TRIES):
         return False
     return failed < attempts.tries and len(crashes(runs)) < _allowed(attempts, crash_limit)
 

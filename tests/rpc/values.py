@@ -8,7 +8,7 @@ from rain.base.failures import SessionFailure
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId, pack
 from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.resources import Resources
-from rain.base.runs import RunCause, RunReport, RunState
+from rain.base.runs import TOLD_BY_GOVERNORS, RunCause, RunReport, RunState
 from rain.base.states import ObjectState, TaskState
 from rain.base.wire.answers import (
     Delivery,
@@ -79,13 +79,22 @@ task_kinds = st.builds(
         data,
         st.lists(st.integers(-64, 255), max_size=3).map(tuple),
         st.booleans(),
+        numbers,
     ),
 )
 
 
 statuses = st.none() | st.integers(-64, 255)
 task_failures = st.builds(
-    TaskFailure, task_ids, numbers, texts, texts, status=statuses, retryable=st.booleans()
+    TaskFailure,
+    task_ids,
+    numbers,
+    texts,
+    texts,
+    cause=st.sampled_from(sorted(TOLD_BY_GOVERNORS, key=str)),
+    status=statuses,
+    retryable=st.booleans(),
+    peak=sizes,
 )
 
 
@@ -162,6 +171,7 @@ def assigned_tasks(draw: st.DrawFn) -> AssignedTasks:
         input_counts=list(tasks.input_counts),
         inputs=list(tasks.inputs),
         outputs=list(tasks.outputs),
+        needs=draw(st.just([]) | st.lists(st.integers(1, 2**60), min_size=count, max_size=count)),
     )
 
 
@@ -197,6 +207,7 @@ def finished_tasks(draw: st.DrawFn) -> FinishedTasks:
         sizes=draw(st.lists(sizes, min_size=outputs, max_size=outputs)),
         data=draw(st.lists(data, min_size=outputs, max_size=outputs)),
         starts=draw(st.just([]) | st.lists(above_zero, min_size=count, max_size=count)),
+        peaks=draw(st.just([]) | st.lists(st.integers(1, 2**60), min_size=count, max_size=count)),
     )
 
 

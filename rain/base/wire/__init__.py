@@ -18,8 +18,8 @@ Nobody changes a value after it was handed over.
 | `columns`, `grace` | checks of columns, and of seconds to clean up |
 """
 
-CLIENT_VERSION = 19
-GOVERNOR_VERSION = 20
+CLIENT_VERSION = 20
+GOVERNOR_VERSION = 21
 
 INLINE_LIMIT = 16 * 1024
 """Data objects up to this many bytes travel inside the messages that mention them."""

@@ -62,12 +62,15 @@ class AssignedTasks:
     input_counts: list[int] = Factory(list)
     inputs: list[ObjectId] = Factory(list)
     outputs: list[ObjectId] = Factory(list)
+    needs: list[int] = Factory(list)  # bytes of memory, beyond what kinds say; none if all are 0
 
     def check(self) -> None:
         ids, tries, kinds, ranks = self.ids, self.runs, self.kinds, self.priorities
         configs, counts = self.configs, self.input_counts
         if not len(ids) == len(tries) == len(kinds) == len(ranks) == len(configs) == len(counts):
             raise uneven("assigned tasks", ids, tries, kinds, ranks, configs, counts)
+        if self.needs and len(self.needs) != len(ids):
+            raise uneven("assigned tasks", ids, self.needs)
         check_counts("assigned tasks: the input counts", self.input_counts, self.inputs)
         if self.outputs and not ids:
             raise outputs_of_nobody("assigned tasks")

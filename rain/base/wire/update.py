@@ -23,11 +23,14 @@ class FinishedTasks:
     sizes: list[int] = Factory(list)
     data: list[bytes] = Factory(list)
     starts: list[float] = Factory(list)  # on the governor's clock; none if it does not say so
+    peaks: list[int] = Factory(list)  # the most bytes of memory of each; none if all are unknown
 
     def check(self) -> None:
         ids, runs, counts = self.ids, self.runs, self.output_counts
         if self.starts and len(self.starts) != len(ids):
             raise uneven("finished tasks", ids, self.starts)
+        if self.peaks and len(self.peaks) != len(ids):
+            raise uneven("finished tasks", ids, self.peaks)
         if not len(ids) == len(runs) == len(self.durations) == len(counts):
             raise uneven("finished tasks", ids, runs, self.durations, counts)
         if len(self.sizes) != len(self.data):
@@ -51,6 +54,7 @@ class TaskFailure:
     status: int | None = None  # exit code of what has ended; of a signal the negative number
     retryable: bool = True  # the kind of the task says that this is worth another try
     handed_on: tuple[ObjectId, ...] = ()  # it has ended well, and these are what it was to make
+    peak: int = 0  # the most bytes of memory that it had; 0 if nobody has looked
 
 
 @frozen

@@ -66,6 +66,7 @@ def write_task_kind(kind: TaskKind) -> Fields:
         "backoff": kind.attempts.backoff,
         "timeout": kind.attempts.timeout,
         "finalTimeout": kind.attempts.final_timeout,
+        "memoryTries": kind.attempts.memory_tries,
         "retryOn": kind.attempts.retry_on,
         "retryCodes": kind.attempts.retry_codes,
         "depth": kind.depth,
@@ -97,6 +98,7 @@ def read_task_kind(place: int, fields: Fields) -> TaskKind:
                 fields["retryOn"],
                 tuple(fields["retryCodes"]),
                 fields["finalTimeout"],
+                fields["memoryTries"],
             ),
             fields["priority"],
             fields["depth"],
@@ -181,6 +183,7 @@ def _check_task_numbers(kind: TaskKind) -> None:
     _check_number("id", kind.id)
     _check_number("tries", kind.attempts.tries, _MOST_TRIES)
     _check_number("crash tries", kind.attempts.crash_tries, _MOST_TRIES)
+    _check_number("memory tries", kind.attempts.memory_tries, _MOST_TRIES)
     _check_seconds("duration hint", kind.duration_hint)
     _check_seconds("backoff", kind.attempts.backoff)
     _check_seconds("timeout", kind.attempts.timeout)

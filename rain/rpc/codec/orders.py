@@ -131,6 +131,7 @@ def _write_assigned(tasks: AssignedTasks) -> Fields:
         },
         priorities=tasks.priorities,
         configs=tasks.configs,
+        needs=tasks.needs,
     )
 
 
@@ -145,4 +146,5 @@ def _read_assigned(fields: Fields) -> AssignedTasks:
         fields["inputCounts"],
         fields["inputs"],
         fields["outputs"],
+        fields["needs"],
     )

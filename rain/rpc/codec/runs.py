@@ -29,6 +29,7 @@ _CAUSES: dict[RunCause | None, str] = {
     RunCause.INPUT_LOST: "inputLost",
     RunCause.GIVEN_UP: "givenUp",
     RunCause.CANCELLED: "cancelled",
+    RunCause.MEMORY: "memory",
 }
 _CAUSES_BY_NAME = {name: cause for cause, name in _CAUSES.items()}
 
@@ -73,6 +74,7 @@ def write_runs(runs: Sequence[RunReport]) -> list[Fields]:
             **write_status(run.status),
             "logs": shown(run.logs),
             "retryable": run.retryable,
+            "peak": run.peak,
         }
         for run in runs
     ]
@@ -93,6 +95,7 @@ def read_runs(rows: list[Fields]) -> tuple[RunReport, ...]:
             read_status(row),
             row["logs"],
             row["retryable"],
+            row["peak"],
         )
         for row in rows
     )

@@ -148,6 +148,7 @@ def split_orders(orders: Orders) -> list[Orders]:
             input_counts=tasks.input_counts[start:end],
             inputs=tasks.inputs[inputs[start] : inputs[end]],
             outputs=tasks.outputs[outputs * start // count : outputs * end // count],
+            needs=tasks.needs[start:end],
         )
         parts.append(Orders(tasks=some_tasks))
     parts[-1].number = orders.number

@@ -89,7 +89,7 @@ def _write_finished(finished: FinishedTasks) -> Fields:
         "outputCounts": finished.output_counts,
         "sizes": finished.sizes,
     }
-    return with_columns(fields, data=finished.data, starts=finished.starts)
+    return with_columns(fields, data=finished.data, starts=finished.starts, peaks=finished.peaks)
 
 
 def _read_finished(fields: Fields) -> FinishedTasks:
@@ -99,6 +99,8 @@ def _read_finished(fields: Fields) -> FinishedTasks:
         raise ProtocolError("finished tasks: what they took is no number of seconds")
     if sizes and min(sizes) < 0:
         raise ProtocolError("finished tasks: the size of an output is below zero")
+    if fields["peaks"] and min(fields["peaks"]) < 0:
+        raise ProtocolError("finished tasks: the memory of one is below zero")
     return FinishedTasks(
         fields["ids"],
         fields["runs"],
@@ -107,6 +109,7 @@ def _read_finished(fields: Fields) -> FinishedTasks:
         sizes,
         filled(fields["data"], len(sizes), b""),
         _read_times("finished tasks", fields["starts"]),
+        fields["peaks"],
     )
 
 
@@ -128,6 +131,7 @@ def _write_failure(failure: TaskFailure) -> Fields:
         **write_status(failure.status),
         "retryable": failure.retryable,
         "handedOn": failure.handed_on,
+        "peak": failure.peak,
     }
 
 
@@ -142,6 +146,7 @@ def _read_failure(row: Fields) -> TaskFailure:
         read_status(row),
         row["retryable"],
         tuple(row["handedOn"]),
+        max(row["peak"], 0),
     )
 
 

@@ -1,0 +1,72 @@
+"""How much memory the next run of a task is expected to take, beyond what its kind declares.
+
+A task that was ended for want of memory gets twice of what it had. Any other gets what tasks of its
+name have had so far, if it declares nothing itself.
+
+Tasks inside of other tasks get nothing of this: whoever waits for them may hold the memory that
+they would wait for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from itertools import takewhile
+
+from rain.base.resources import MEMORY
+from rain.base.runs import RunCause, RunState
+from rain.graph.governor import Governor
+from rain.graph.task import Task
+
+NOTABLE = 32 * 1024 * 1024
+"""Bytes of memory that every governor has for each of its tasks, so that less is not told."""
+
+GROWTH = 2
+"""How many times of what it had a task gets that was ended for want of memory."""
+
+LIMIT_PERCENT = 95
+"""How much of its memory the tasks of a governor may take together; with more it ends one."""
+
+
+def needed(task: Task) -> int:
+    """Bytes for its next run, or for the one that is open; 0 for what its kind declares."""
+    kind = task.kind
+    if kind.depth:
+        return 0
+    declared = kind.resources.amount(MEMORY) if kind.resources.others else 0
+    need = GROWTH * had(task) if task.run is not None else 0
+    if not need and not declared:
+        learned = task.session.learned.get(kind.id)
+        need = 0 if learned is None else learned.peak
+    return need if need > max(declared, NOTABLE) else 0
+
+
+def had(task: Task) -> int:
+    """How much the task had when it was last ended for want of memory; 0 if it never was."""
+    since = takewhile(lambda run: run.state is not RunState.FINISHED, reversed(task.runs))
+    return max((run.words.peak for run in since if run.cause is RunCause.MEMORY), default=0)
+
+
+def has_more(governor: Governor, peak: int) -> bool:
+    """Whether a task that has had so much may get more there."""
+    memory = governor.offered.amount(MEMORY)
+    return not memory or memory * LIMIT_PERCENT // 100 > peak
+
+
+def most_memory(governors: Collection[Governor]) -> int:
+    """The most that one of them has."""
+    return max((governor.offered.amount(MEMORY) for governor in governors), default=0)
+
+
+def needs_of(tasks: Collection[Task]) -> list[int]:
+    """The needs of tasks, many of which are of the same kind."""
+    of_kinds: dict[int, int] = {}
+    needs: list[int] = []
+    for task in tasks:
+        if task.former:
+            needs.append(needed(task))
+            continue
+        need = of_kinds.get(task.kind.id)
+        if need is None:
+            need = of_kinds[task.kind.id] = needed(task)
+        needs.append(need)
+    return needs
