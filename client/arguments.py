@@ -179,42 +179,36 @@ def pickle_argument(
     load: bool = False,
     content_type: str | None = None,
 ) -> bytes:
-    """The pickle of one argument; raises RainWarning when it is large or slow."""
-    if type(value) in _ATOMS:
-        data = _dumps(value, PROTOCOL)
-    elif isinstance(value, DataObject | Task):
-        label = f"{name}{{0}}"
-        data = placeholder(label, collector.add(label, value), load, content_type)
-    else:
-        data = _pickle_structure(value, name, collector, load, content_type)
-    if len(data) > LARGEST_PICKLE:
-        raise RainWarning(
-            f"Pickled object {name} length {len(data)} is over {LARGEST_PICKLE} bytes; it would be"
-            f" sent with every call. {_upload(name, load)}"
-        )
-    return data
-
-
-def pickle_value(value: Any, collector: InputCollector, name: str) -> bytes:
-    """The pickle of an argument of a plain call, however large; data objects inside are loaded.
+    """The pickle of one argument, however large; raises RainWarning when a small one is slow.
 
     Large buffers lie in it so that they can be mapped (see rain/common/pickles.py).
     """
     if type(value) in _ATOMS:
         return _dumps(value, PROTOCOL)
     if isinstance(value, DataObject | Task):
+        label = f"{name}{{0}}"
+        return placeholder(label, collector.add(label, value), load, content_type)
+    start = time.thread_time()
+    data = _structure(value, name, collector, load, content_type)
+    taken = time.thread_time() - start
+    if taken > LONGEST_PICKLING and len(data) <= LARGEST_PICKLE:
+        raise RainWarning(
+            f"Pickled object {name} took {taken:.1f} s of CPU time to pickle, and would with"
+            f" every call. {advice_to_upload(name, load)}"
+        )
+    return data
+
+
+def pickle_value(value: Any, collector: InputCollector, name: str) -> bytes:
+    """The pickle of an argument of a plain call; data objects inside are loaded."""
+    if type(value) in _ATOMS:
+        return _dumps(value, PROTOCOL)
+    if isinstance(value, DataObject | Task):
         return placeholder(name, collector.add(name, value), load=True)
-    known, referred = len(collector.objects), len(collector.references)
-
-    def dump(value: Any, _: int, buffer_callback: _Aside = None) -> bytes:
-        collector.forget(known, referred)
-        return _structure(value, name, collector, True, None, buffer_callback)
-
-    parts = dump_parts(dump, value, PROTOCOL)
-    return bytes(parts[0]) if len(parts) == 1 else b"".join(parts)
+    return _structure(value, name, collector, load=True, content_type=None)
 
 
-def _upload(name: str, load: bool) -> str:
+def advice_to_upload(name: str, load: bool) -> str:
     """The lines to write instead."""
     variable = name if name.isidentifier() else "value"
     loaded = (
@@ -223,39 +217,28 @@ def _upload(name: str, load: bool) -> str:
     return f"Upload it once: write {variable} = pickled({variable}) before the calls{loaded}"
 
 
-def _pickle_structure(
+def _structure(
     value: Any, name: str, collector: InputCollector, load: bool, content_type: str | None
 ) -> bytes:
-    start = time.thread_time()
-    data = _structure(value, name, collector, load, content_type)
-    taken = time.thread_time() - start
-    if taken > LONGEST_PICKLING:
-        raise RainWarning(
-            f"Pickled object {name} took {taken:.1f} s of CPU time to pickle, and would with"
-            f" every call. {_upload(name, load)}"
-        )
-    return data
-
-
-def _structure(
-    value: Any,
-    name: str,
-    collector: InputCollector,
-    load: bool,
-    content_type: str | None,
-    aside: _Aside = None,
-) -> bytes:
     known, referred = len(collector.objects), len(collector.references)
-    target = io.BytesIO()
-    with suppress(_NotPlain):
-        _PlainPickler(target, _Finder(collector, name, load, content_type), aside).dump(value)
+
+    def dump(value: Any, _: int, buffer_callback: _Aside = None) -> bytes:
+        # Each try finds again what one before it has found.
+        collector.forget(known, referred)
+        with suppress(_NotPlain):
+            target = io.BytesIO()
+            finder = _Finder(collector, name, load, content_type)
+            _PlainPickler(target, finder, buffer_callback).dump(value)
+            return target.getvalue()
+        collector.forget(known, referred)
+        target = io.BytesIO()
+        finder = _Finder(collector, name, load, content_type)
+        pickler: Any = _CloudPickler(target, finder, buffer_callback)
+        pickler.dump(value)
         return target.getvalue()
-    # The next try finds again what the first one has found.
-    collector.forget(known, referred)
-    target = io.BytesIO()
-    pickler: Any = _CloudPickler(target, _Finder(collector, name, load, content_type), aside)
-    pickler.dump(value)
-    return target.getvalue()
+
+    parts = dump_parts(dump, value, PROTOCOL)
+    return bytes(parts[0]) if len(parts) == 1 else b"".join(parts)
 
 
 _placeholders: dict[tuple[str, int, bool, str | None], bytes] = {}

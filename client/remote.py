@@ -8,7 +8,15 @@ import msgpack
 
 from rain.base.caching import CONFIG_KEY
 from rain.client.active import get_active_session
-from rain.client.arguments import InputCollector, Position, pickle_argument, pickle_plain
+from rain.client.arguments import (
+    LARGEST_PICKLE,
+    InputCollector,
+    Position,
+    advice_to_upload,
+    pickle_argument,
+    pickle_plain,
+    placeholder,
+)
 from rain.client.binding import Binding
 from rain.client.cached.plans import (
     Cache,
@@ -28,6 +36,7 @@ from rain.client.declared import (
     how_loaded,
 )
 from rain.client.input import InputBase
+from rain.client.large_arguments import is_surely_large
 from rain.client.misspelled import expect_known
 from rain.client.options import OptionWords, checked
 from rain.client.output import OutputSpec
@@ -39,7 +48,7 @@ from rain.client.shapes import (
 from rain.client.stack import here
 from rain.client.task import Task, quick_task
 from rain.client.told import ToldFunction
-from rain.common.errors import RainException
+from rain.common.errors import RainException, RainWarning
 
 if TYPE_CHECKING:
     from rain.client.session import Session
@@ -133,11 +142,11 @@ class Remote(Wrapper):
             if not fits:
                 values, words = self._binding.bound(args, words)
             pickles = [
-                pickle_argument(value, collector, *self._position(i))
+                _pickled(session, value, collector, self._position(i))
                 for i, value in enumerate(values)
             ]
             named = {
-                key: pickle_argument(value, collector, key, *self._keyword(key))
+                key: _pickled(session, value, collector, (key, *self._keyword(key)))
                 for key, value in words.items()
             }
         table: dict[str, Any] = {
@@ -299,6 +308,33 @@ def remote(
         return Remote(fn, outputs, inputs, auto_load, auto_encode, words)
 
     return decorate
+
+
+def _pickled(
+    session: "Session", value: Any, collector: InputCollector, position: Position
+) -> bytes:
+    """The pickle of an argument; of a large one, which is uploaded, what stands for it.
+
+    Raises RainWarning for a large one with data objects inside, which cannot be uploaded.
+    """
+    name, load, _ = position
+    known, referred = len(collector.objects), len(collector.references)
+    if not is_surely_large(value):
+        data = pickle_argument(value, collector, *position)
+        if len(data) <= LARGEST_PICKLE:
+            return data
+        if len(collector.objects) > known:
+            raise RainWarning(
+                f"Pickled object {name} length {len(data)} is over {LARGEST_PICKLE} bytes; it would"
+                " be sent with every call, because there are data objects inside of it."
+                f" {advice_to_upload(name, load)}"
+            )
+        if len(collector.references) == referred:
+            sent = session.large_arguments.sent(data, name)
+            return placeholder(name, collector.add(name, sent), load=True)
+        del collector.references[referred:]  # they are inside of what is uploaded
+    uploaded = session.large_arguments.uploaded(value, name)
+    return placeholder(name, collector.add(name, uploaded), load=True)
 
 
 _OPTIONS = tuple(remote.__annotations__)[1:-2]

@@ -30,6 +30,7 @@ from rain.client.items import (
     not_computable,
     submitted_items,
 )
+from rain.client.large_arguments import LargeArguments
 from rain.client.numbers import SharedNumbers
 from rain.client.pictures import asked, session_picture
 from rain.client.results import ResultStore
@@ -81,6 +82,7 @@ class Session(Building):
         self.on_failure = on_failure
         # Read and changed by tasks and data objects.
         self.finished_submissions = 0  # all of these submits are known to be finished
+        self.large_arguments = LargeArguments(self, "pickled(value)")  # of remote functions
         self._results = ResultStore()
         self._waiting = Waiting(session_id, self._outgoing, self._results, self._asking)
         self._fetching = Fetching(self._waiting, self._results, self._asking)

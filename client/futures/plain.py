@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
-from weakref import WeakValueDictionary
 
 import msgpack
 from attrs import evolve
@@ -26,26 +24,20 @@ from rain.client.arguments import (
     pickle_value,
     placeholder,
 )
-from rain.client.data import DataObject, constant_object
+from rain.client.data import DataObject
 from rain.client.future import Future
 from rain.client.futures.called import ENCODING, CalledFunctions, Function
 from rain.client.futures.task_function import TaskFunction
+from rain.client.large_arguments import LargeArguments, is_surely_large
 from rain.client.options import NO_OPTIONS, Options
 from rain.client.remote import Remote
-from rain.client.shapes import ObjectShape
 from rain.client.stack import here
 from rain.client.task import Task, quick_task
 from rain.client.unpicklable import UNPICKLABLE, advice
-from rain.client.warn import warn_user
-from rain.common.content_type import encode_value
 from rain.common.errors import RainException
-from rain.common.references import Reference, finding_references
 
 if TYPE_CHECKING:
     from rain.client.session import Session
-
-REPEATED_AT_MOST = 100_000_000
-"""Bytes that calls may bring again before their client hints at `put`."""
 
 _pack: Callable[[object], bytes] = msgpack.Packer().pack
 
@@ -58,8 +50,7 @@ class PlainCalls:
         self._kept = None if session.client is None else session.client.kept_results
         self._take_over = take_over  # gives a future of this client for one of another client
         self._functions = CalledFunctions()
-        self._large: WeakValueDictionary[bytes, DataObject] = WeakValueDictionary()
-        self._repeated = 0  # bytes that were pickled for arguments that were there
+        self._large = LargeArguments(session, "client.put(value)")
 
     def new_task(
         self, fn: Function, args: Sequence[Any], keywords: Mapping[str, Any], options: Options
@@ -143,8 +134,7 @@ class PlainCalls:
         if isinstance(value, Future):
             return placeholder(label, collector.add(label, value.input()), load=True)
         known, referred = len(collector.objects), len(collector.references)
-        size = getattr(value, "nbytes", 0)
-        if not (isinstance(size, int) and size > LARGEST_PICKLE):
+        if not is_surely_large(value):
             try:
                 data = pickle_value(value, collector, label)
             except UNPICKLABLE as error:
@@ -153,37 +143,11 @@ class PlainCalls:
             if len(data) <= LARGEST_PICKLE or len(collector.objects) > known:
                 return data
             if len(collector.references) == referred:
-                return placeholder(label, collector.add(label, self._sent(data, label)), load=True)
+                sent = self._large.sent(data, label)
+                return placeholder(label, collector.add(label, sent), load=True)
             del collector.references[referred:]  # they are inside of what is uploaded
-        return placeholder(label, collector.add(label, self._uploaded(value, label)), load=True)
-
-    def _uploaded(self, value: Any, label: str) -> DataObject:
-        with finding_references() as found:
-            data = encode_value(value, "pickle")
-        return self._sent(data, label, found)
-
-    def _sent(
-        self, data: bytes, label: str, found: Mapping[int, Reference] | None = None
-    ) -> DataObject:
-        """The object of a large argument; equal ones have the same."""
-        digest = blake2b(data, digest_size=16).digest()
-        digest += self._session.refusals.to_bytes(8)  # what was refused is uploaded again
-        known = self._large.get(digest)
-        if known is not None:
-            self._hint_at_put(label, len(data))
-        else:
-            shape = ObjectShape(label, "pickle")
-            known = self._large[digest] = constant_object(self._session, shape, data, found)
-        return known
-
-    def _hint_at_put(self, label: str, size: int) -> None:
-        """Once: to pickle it again, only to find that it is there, takes longer and longer."""
-        before, self._repeated = self._repeated, self._repeated + size
-        if before <= REPEATED_AT_MOST < self._repeated:
-            warn_user(
-                f"argument {label} of {size / 1e6:.0f} MB was given before, and is pickled for each"
-                " call; write value = client.put(value) once, and give that to the calls"
-            )
+        uploaded = self._large.uploaded(value, label)
+        return placeholder(label, collector.add(label, uploaded), load=True)
 
     def _remote_task(self, fn: Remote, args: Sequence[Any], keywords: Mapping[str, Any]) -> Task:
         """The call of a remote function, which gets its context and says itself what it makes."""

@@ -121,10 +121,10 @@ class RainWarning(Warning):
     ... def measure(ctx, table):
     ...     return str(len(table))
     >>> try:
-    ...     measure(list(range(200_000)))
+    ...     measure([blob("inside"), list(range(200_000))])
     ... except RainWarning:
-    ...     print("upload it once with pickled()")
-    upload it once with pickled()
+    ...     print("upload the list once with pickled()")
+    upload the list once with pickled()
     """
 
 

@@ -7,6 +7,8 @@ data is a mapped file, `load` reads only this second pickle, and the value refer
 buffers. The loaded value belongs to its reader: pages are copied on write, so nobody else sees
 changes.
 
+A single buffer is large from 256 KiB on. Many smaller ones are large together: a list of a thousand
+arrays, or the columns of a table.
 
     pickle | the pickle without its buffers | offset and length of each buffer | footer
 """
@@ -20,6 +22,9 @@ from typing import Any, TypeAlias
 
 LARGE = 256 * 1024
 """Buffers of at least this size are mapped; smaller values are loaded as usual."""
+
+SMALL = 32 * 1024
+"""Buffers of at least this size are mapped, too, when those before them are large together."""
 
 ALIGNMENT = 64
 MAGIC = b"rainview"
@@ -55,13 +60,17 @@ def dump_parts(dump: Dump, value: Any, protocol: int) -> list[Part]:
     if type(value) in WITHOUT_BUFFERS:
         return [dump(value, protocol)]
     buffers: list[memoryview] = []
+    inside = 0  # bytes of the smaller buffers that stay where they are
 
     def stays_inside(buffer: pickle.PickleBuffer) -> bool:
+        nonlocal inside
         try:
             raw = buffer.raw()
         except BufferError:  # it is not contiguous
             return True
-        if raw.nbytes < LARGE:
+        size = raw.nbytes
+        if size < LARGE and (size < SMALL or inside + size <= LARGE):
+            inside += size
             return True
         buffers.append(raw)
         return False

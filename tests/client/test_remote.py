@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import msgpack
+import numpy as np
 import pytest
 
 from rain.client import (
@@ -23,6 +24,7 @@ from rain.client import (
 )
 from rain.client.task import Task as PlainTask
 from rain.common import DataType, LabeledList
+from rain.common.pickles import load
 from tests.client.executor import Loaded, read_call
 from tests.client.fake import World
 
@@ -366,22 +368,36 @@ def test_descriptions_of_no_parameter_are_refused() -> None:
 # Warnings.
 
 
+class Large:
+    def __init__(self) -> None:
+        self.data = bytes(300_000)
+
+
 @pytest.mark.parametrize(
-    "value", [b"x" * 300_000, "y" * 300_000, ["z" * 300_000], {1: bytes(300_000)}]
+    "value",
+    [b"x" * 300_000, "y" * 300_000, ["z" * 300_000], {1: bytes(300_000)}, np.zeros(200_000)],
 )
-def test_a_large_argument_raises_a_warning(session: Session, value: Any) -> None:
-    with pytest.raises(RainWarning, match=r"^Pickled object a length 3"):
-        plain(value)
+def test_a_large_argument_is_uploaded_once_for_equal_ones(session: Session, value: Any) -> None:
+    first, second = plain(value), plain(value)
+
+    assert session.dataobj_count == 4  # the function, the value, what the calls make
+    assert [task.inputs[1] for task in (first, second)] == [first.inputs[1]] * 2
+    uploaded = first.inputs[1]
+    assert uploaded.content_type == "pickle"
+    assert len(first.wire_config) < 1000
+    assert pickle.dumps(load(uploaded.constant or b"")) == pickle.dumps(value)
+
+
+def test_a_large_argument_without_a_length_is_uploaded_too(session: Session) -> None:
+    task = plain(1, b=Large())
+
+    assert len(load(task.inputs[1].constant or b"").data) == 300_000
+
+
+def test_a_large_argument_with_data_objects_inside_raises_a_warning(session: Session) -> None:
+    with pytest.raises(RainWarning, match=r"^Pickled object a length 3\d* .* data objects inside"):
+        plain([bytes(300_000), blob("x")])
     assert session.task_count == 0
-
-
-def test_a_large_argument_without_a_length_raises_it_too(session: Session) -> None:
-    class Large:
-        def __init__(self) -> None:
-            self.data = bytes(300_000)
-
-    with pytest.raises(RainWarning, match=r"^Pickled object b length"):
-        plain(1, b=Large())
 
 
 def test_an_argument_that_takes_long_to_pickle_raises_a_warning(
@@ -405,7 +421,7 @@ def test_the_arguments_travel_as_bytes(session: Session) -> None:
 
 
 def test_the_warning_about_a_large_argument_shows_the_line_to_write(session: Session) -> None:
-    large = "x" * 300_000
+    large = ["x" * 300_000, blob("inside")]
     with pytest.raises(RainWarning, match=r"write a = pickled\(a\) before the calls, and @remote"):
         plain(large)
 

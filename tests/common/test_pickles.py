@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rain.common.data_instance import DataInstance
-from rain.common.pickles import ALIGNMENT, LARGE, Dump, dump_parts, load
+from rain.common.pickles import ALIGNMENT, LARGE, SMALL, Dump, dump_parts, load
 from rain.stream.mapping import map_file
 from tests.support.effort import examples
 
@@ -58,6 +58,28 @@ def owner(array: Any) -> object:
     while isinstance(array, np.ndarray):
         array = array.base
     return array.obj
+
+
+def test_many_smaller_buffers_are_mapped_from_the_size_on_that_one_buffer_must_have(
+    tmp_path: Path,
+) -> None:
+    value = [np.full(SMALL // 8, number) for number in range(40)] + [np.arange(10)] * 20
+    view = a_map(joined(value), tmp_path)
+
+    loaded = load(view)
+
+    assert same(loaded, value)
+    inside = LARGE // SMALL
+    assert [type(owner(array)) is mmap.mmap for array in loaded[:40]] == [
+        number >= inside for number in range(40)
+    ]
+    assert same(pickle.loads(view), value)
+
+
+def test_fewer_smaller_buffers_are_an_ordinary_pickle() -> None:
+    value = [np.full(SMALL // 8, number) for number in range(LARGE // SMALL)]
+
+    assert joined(value) == pickle.dumps(value, 5)
 
 
 @pytest.mark.parametrize("dump", DUMPS)

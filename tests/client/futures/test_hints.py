@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rain.client import Client, RainWarning
-from rain.client.futures import plain
+from rain.client import Client, RainWarning, large_arguments
 from tests.client.fake import World
 
 
@@ -56,7 +55,7 @@ def test_a_future_is_still_a_thing_to_keep(here: World) -> None:
 def test_a_value_that_is_given_again_and_again_is_hinted_at_put_once(
     here: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plain, "REPEATED_AT_MOST", 1_000_000)
+    monkeypatch.setattr(large_arguments, "REPEATED_AT_MOST", 1_000_000)
     table = np.zeros(60_000)
     with warnings.catch_warnings(action="error"):
         for _ in range(3):
