@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 from weakref import WeakMethod
 
 from rain.base.errors import RainError
@@ -93,17 +92,6 @@ class FutureSession(FutureMethods):
             session.leave()
         else:
             session.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         durable = " durable" if self.durable else ""

@@ -4,11 +4,10 @@ from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
 from os import PathLike
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from rain.base.address import seen_from_outside, spell_address, split_address
-from rain.base.admission import Secret, http_url
+from rain.base.address import seen_from_outside, split_address
+from rain.base.admission import http_url
 from rain.base.errors import RainError
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import SessionId, TaskId, pack
@@ -26,7 +25,7 @@ from rain.base.wire.requests import (
     Terminate,
 )
 from rain.client.by_name import FutureSession, check_durable
-from rain.client.connection import Asking, Connection, connect
+from rain.client.connection import Asking, Connection
 from rain.client.data import DataObject
 from rain.client.failure import noting_failure
 from rain.client.futures.futures import Futures
@@ -34,19 +33,18 @@ from rain.client.futures.methods import FutureMethods
 from rain.client.housekeeper import Closable, Housekeeper
 from rain.client.items import asked_ids, note_reports
 from rain.client.kept_results import KeptResults
-from rain.client.local import LocalCluster
 from rain.client.lookout import Lookout, warn_aside
 from rain.client.misspelled import names_misspelled
 from rain.client.numbers import SharedNumbers
 from rain.client.pictures import asked, client_picture, dashboard
 from rain.client.reaching import (
+    Reached,
     check_address,
-    chosen_identity,
-    chosen_secret,
     host_and_port,
-    limiting,
+    reach_server,
     refuse_in_local_mode,
-    started_here,
+    start_cluster,
+    start_here,
 )
 from rain.client.references import note_client
 from rain.client.reports import ask_reports, governor_info
@@ -106,9 +104,8 @@ class Client(FutureMethods):
 
     housekeeper: Housekeeper
     connection: Connection
-    _is_encrypted = False
+    kept_results: KeptResults | None  # of all calls, in a folder
     _is_of_tasks = False
-    kept_results: KeptResults | None = None  # of all calls, in a folder
     _is_patient = False  # waits for a server that is not there when it is made
 
     @hides_frames
@@ -144,7 +141,7 @@ class Client(FutureMethods):
                 server_away=server_away != AWAY_LIMIT,
                 insecure=insecure,
             )
-            self._take_over(*started_here(cpus))
+            self._take_over(start_here(cpus))
             return
         check_address(address, port)
         if address:
@@ -154,80 +151,53 @@ class Client(FutureMethods):
                     "cpus, governors, folder and cache_limit describe the embedded cluster; a"
                     " server that runs already has its own"
                 )
-            host, number = host_and_port(address, port)
-            identity = chosen_identity(tls, insecure=insecure)
-            key = chosen_secret(
-                host, secret, secret_file, insecure=insecure, encrypted=identity is not None
-            )
-            connection = connect(
-                host,
-                number,
-                key,
-                server_timeout,
-                away_limit=server_away,
-                identity=identity,
+            reached = reach_server(
+                *host_and_port(address, port),
+                secret=secret,
+                secret_file=secret_file,
+                tls=tls,
+                insecure=insecure,
+                server_timeout=server_timeout,
+                server_away=server_away,
                 is_patient=self._is_patient,
             )
-            self._take_over(connection, None, spell_address(host, number), key)
-            self._is_encrypted = identity is not None
-            return
-        if secret is not None or secret_file is not None:
-            raise RainException("the embedded cluster makes a secret of its own")
-        if tls is not None:
-            raise RainException(
-                "the embedded cluster is reached by this program only, and encrypts nothing: leave"
-                " tls out"
+        else:
+            if secret is not None or secret_file is not None:
+                raise RainException("the embedded cluster makes a secret of its own")
+            if tls is not None:
+                raise RainException(
+                    "the embedded cluster is reached by this program only, and encrypts nothing:"
+                    " leave tls out"
+                )
+            reached = start_cluster(
+                cpus=cpus,
+                governors=governors,
+                folder=folder,
+                cache_limit=cache_limit,
+                server_timeout=server_timeout,
+                server_away=server_away,
             )
-        limit = limiting(cache_limit)
-        kept = None if folder is None else KeptResults(folder)
-        try:
-            cluster = LocalCluster(cpus, governors, governor_options=limit)
-        except BaseException:
-            if kept is not None:
-                kept.close()
-            raise
-        try:
-            connection = connect(
-                cluster.host,
-                cluster.port,
-                cluster.secret,
-                server_timeout,
-                cluster.why_lost,
-                server_away,
-            )
-            cluster.watch(connection.give_up)
-        except BaseException:
-            cluster.close()
-            if kept is not None:
-                kept.close()
-            raise
-        where = spell_address(cluster.host, cluster.port)
-        self._take_over(connection, cluster, where, cluster.secret)
-        if kept is not None:
-            self.kept_results = kept
-            self.housekeeper.at_close.append(kept.close)
+        self._take_over(reached)
 
     @classmethod
     def over(cls, connection: Connection, cluster: Closable | None = None) -> Self:
         """A client on a connection that exists already."""
         client = cls.__new__(cls)
-        client._take_over(connection, cluster)
+        client._take_over(Reached(connection, cluster))
         return client
 
-    def _take_over(
-        self,
-        connection: Connection,
-        cluster: Closable | None,
-        address: str = "",
-        secret: Secret | None = None,
-    ) -> None:
+    def _take_over(self, reached: Reached) -> None:
         super().__init__()
-        self.address = address  # of the server, "host:port"
-        self.connection = connection
-        self.housekeeper = Housekeeper(connection, cluster)
+        self.address = reached.address
+        self.connection = connection = reached.connection
+        self.housekeeper = Housekeeper(connection, reached.cluster)
         self._lookout = Lookout(connection, warn_aside)
+        self.kept_results = reached.kept_results
+        if self.kept_results is not None:
+            self.housekeeper.at_close.append(self.kept_results.close)
         self.uploads = Uploads()
-        self._secret = secret  # of the cluster
+        self._secret = reached.secret
+        self._is_encrypted = reached.is_encrypted
         self._http = ""  # the address of the dashboard, once it was asked for
         self._numbers: dict[SessionId, SharedNumbers] = {}  # of joined sessions
         self.showing = Showing(connection, self.housekeeper.open_sessions)
@@ -250,17 +220,6 @@ class Client(FutureMethods):
         True
         """
         self.housekeeper.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def new_session(
         self,

@@ -1,19 +1,29 @@
-"""Which cluster a client is for: what the arguments of `Client` mean, or why they mean none."""
+"""Which cluster a client is for: what the arguments of `Client` mean, or why they mean none.
+
+There are three ways: a server that runs already, a cluster that is started for this client alone,
+and one in this process.
+"""
 
 from __future__ import annotations
 
 import logging
 import os
 import time
+from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
+from rain.base.address import spell_address
 from rain.base.admission import TLS_FILE, Member, Secret
 from rain.base.errors import StartError
 from rain.base.resources import checked_amount
-from rain.client.connection import Connection
+from rain.client.connection import Connection, connect
 from rain.client.housekeeper import Closable
+from rain.client.kept_results import KeptResults
+from rain.client.local import LocalCluster
 from rain.common.errors import RainException
 from rain.common.secret_file import read_secret, secret_from_environment
 from rain.daemon.exposure import or_user_key
@@ -26,6 +36,87 @@ log = logging.getLogger("rain.client")
 DEFAULT_PORT = 7210
 
 
+@frozen
+class Reached:
+    """A connection to a server, and what is known of that."""
+
+    connection: Connection
+    cluster: Closable | None = None  # that was started for this client
+    address: str = ""  # "host:port"
+    secret: Secret | None = None  # of the cluster
+    is_encrypted: bool = False
+    kept_results: KeptResults | None = None
+
+
+def reach_server(
+    host: str,
+    port: int,
+    *,
+    secret: str | bytes | None,
+    secret_file: str | PathLike[str] | None,
+    tls: str | PathLike[str] | None,
+    insecure: bool,
+    server_timeout: float,
+    server_away: float,
+    is_patient: bool,
+) -> Reached:
+    """Connects to a server that runs already; one that is patient waits until it does."""
+    identity = _chosen_identity(tls, insecure=insecure)
+    is_encrypted = identity is not None
+    key = _chosen_secret(host, secret, secret_file, insecure=insecure, encrypted=is_encrypted)
+    connection = connect(
+        host,
+        port,
+        key,
+        server_timeout,
+        away_limit=server_away,
+        identity=identity,
+        is_patient=is_patient,
+    )
+    return Reached(connection, None, spell_address(host, port), key, is_encrypted=is_encrypted)
+
+
+def start_cluster(
+    *,
+    cpus: int | None,
+    governors: int,
+    folder: str | PathLike[str] | None,
+    cache_limit: int | str | None,
+    server_timeout: float,
+    server_away: float,
+) -> Reached:
+    """Starts a cluster on this machine for one client."""
+    limit = _limiting(cache_limit)
+    with ExitStack() as undoing:
+        kept = None
+        if folder is not None:
+            kept = KeptResults(folder)
+            undoing.callback(kept.close)
+        cluster = LocalCluster(cpus, governors, governor_options=limit)
+        undoing.callback(cluster.close)
+        connection = connect(
+            cluster.host,
+            cluster.port,
+            cluster.secret,
+            server_timeout,
+            cluster.why_lost,
+            server_away,
+        )
+        cluster.watch(connection.give_up)
+        undoing.pop_all()
+    address = spell_address(cluster.host, cluster.port)
+    return Reached(connection, cluster, address, cluster.secret, kept_results=kept)
+
+
+def start_here(cpus: int | None) -> Reached:
+    """The cluster of local mode, in this process."""
+    # The reactors of a server and a governor: nobody else needs them here.
+    from rain.local import starting  # noqa: PLC0415
+
+    cluster = starting.start_here(cpus)
+    return Reached(cluster.connect(), cluster, "local")
+
+
 def refuse_in_local_mode(**given: bool) -> None:
     """RainException when options were given that mean nothing there."""
     names = [name for name, is_given in given.items() if is_given]
@@ -36,7 +127,7 @@ def refuse_in_local_mode(**given: bool) -> None:
         )
 
 
-def limiting(cache_limit: int | str | None) -> tuple[str, ...]:
+def _limiting(cache_limit: int | str | None) -> tuple[str, ...]:
     """The options of governors whose cache is limited to this size."""
     if cache_limit is None:
         return ()
@@ -46,16 +137,7 @@ def limiting(cache_limit: int | str | None) -> tuple[str, ...]:
         raise RainException(f"cache_limit: {error}") from None
 
 
-def started_here(cpus: int | None) -> tuple[Connection, Closable, str]:
-    """The cluster of local mode, and a connection to it."""
-    # The reactors of a server and a governor: nobody else needs them here.
-    from rain.local.starting import start_here  # noqa: PLC0415
-
-    cluster = start_here(cpus)
-    return cluster.connect(), cluster, "local"
-
-
-def chosen_secret(
+def _chosen_secret(
     address: str,
     secret: str | bytes | None,
     secret_file: str | PathLike[str] | None,
@@ -80,7 +162,7 @@ def chosen_secret(
         raise RainException(str(error)) from None
 
 
-def chosen_identity(tls: str | PathLike[str] | None, *, insecure: bool) -> Identity | None:
+def _chosen_identity(tls: str | PathLike[str] | None, *, insecure: bool) -> Identity | None:
     """The certificate that the arguments mean, or None if nothing is encrypted."""
     named = os.environ.get(TLS_FILE, "") if tls is None else os.fspath(tls)
     if insecure:

@@ -46,7 +46,7 @@ def test_an_address_may_have_its_port(
         dialled.append((host, port))
         return connection
 
-    monkeypatch.setattr("rain.client.client.connect", connect)
+    monkeypatch.setattr("rain.client.reaching.connect", connect)
     client = Client(address, insecure=True)
 
     assert [spell_address(*place) for place in dialled] == [where]
