@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from rain.client.active import get_active_session
-from rain.client.data import DataObject, constant_object
+from rain.client.data import DataObject
+from rain.client.handles import constant_object
 from rain.client.shapes import ObjectShape
 from rain.common.content_type import check_content_type, encode_value
 from rain.common.data_type import DataType

@@ -1,14 +1,13 @@
 """Data objects: handles of blobs and directories that tasks read and make."""
 
 import json
-from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from rain.base.ids import ObjectId, unpack
 from rain.client.active import get_active_session
 from rain.client.rpc.common import DataObjectState
-from rain.client.shapes import FUNCTION, ObjectShape, notes_as_json
+from rain.client.shapes import ObjectShape, notes_as_json
 from rain.client.tracebacks import hides_frames
 from rain.client.unit import Unit
 from rain.common.attributes import ObjectInfo, ObjectSpec
@@ -18,11 +17,8 @@ from rain.common.errors import RainException
 from rain.common.ids import ID
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rain.client.session import Session
     from rain.common.data_instance import DataInstance
-    from rain.common.references import Reference
 
 _DIRECTORY = DataType.DIRECTORY.value
 
@@ -342,34 +338,6 @@ def filled(
 def output_object(session: "Session", shape: ObjectShape) -> DataObject:
     """The handle of an output that a new task will make."""
     return filled(new_handle(DataObject), session, shape)
-
-
-def constant_object(
-    session: "Session",
-    shape: ObjectShape,
-    data: bytes,
-    found: "Mapping[int, Reference] | None" = None,
-) -> DataObject:
-    """The handle of data that the client has, and the futures that were found in that."""
-    obj = filled(new_handle(DataObject), session, shape, data)
-    if found:
-        session.note_contents(obj.packed_id, found.values())
-    if session.is_durable and shape.content_type != FUNCTION:  # which is the same by what it does
-        session.note_key(obj.packed_id, (blake2b(data, digest_size=16).digest(), ()))
-    session.add_object(obj)
-    return obj
-
-
-def submitted_object(
-    session: "Session", packed_id: ObjectId, shape: ObjectShape, state: DataObjectState
-) -> DataObject:
-    """The handle of an object that another client has submitted and keeps."""
-    obj = filled(new_handle(DataObject), session, shape)
-    obj.packed_id = packed_id
-    obj.submission = 1
-    obj.kept = True
-    obj.known_state = state
-    return obj
 
 
 def to_dataobj(value: Any) -> DataObject:

@@ -10,8 +10,9 @@ import msgpack
 
 from rain.base.units import BEFORE, FUNCTION_LABEL, UNIT
 from rain.client.data import DataObject
+from rain.client.handles import unit_task
 from rain.client.shapes import ObjectShape, TaskShape
-from rain.client.task import Task, unit_task
+from rain.client.task import Task
 from rain.client.unit import Unit, unit_name
 
 _pack = msgpack.Packer().pack

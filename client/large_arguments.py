@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from rain.client.arguments import LARGEST_PICKLE
-from rain.client.data import DataObject, constant_object
+from rain.client.data import DataObject
+from rain.client.handles import constant_object
 from rain.client.shapes import ObjectShape
 from rain.client.warn import warn_user
 from rain.common.content_type import encode_value

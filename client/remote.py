@@ -35,6 +35,7 @@ from rain.client.declared import (
     chosen_outputs,
     how_loaded,
 )
+from rain.client.handles import quick_task
 from rain.client.input import InputBase
 from rain.client.large_arguments import is_surely_large
 from rain.client.misspelled import expect_known
@@ -46,7 +47,7 @@ from rain.client.shapes import (
     TaskShape,
 )
 from rain.client.stack import here
-from rain.client.task import Task, quick_task
+from rain.client.task import Task
 from rain.client.told import ToldFunction
 from rain.common.errors import RainException, RainWarning
 

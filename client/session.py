@@ -18,10 +18,11 @@ from rain.client import active
 from rain.client.active import get_active_session
 from rain.client.building import Building
 from rain.client.connection import Connection
-from rain.client.data import DataObject, submitted_object, to_dataobj
+from rain.client.data import DataObject, to_dataobj
 from rain.client.failure import noting_failure
 from rain.client.fetching import Fetching
 from rain.client.grace import check_grace
+from rain.client.handles import submitted_object
 from rain.client.items import (
     asked_ids,
     expect_fetchable,

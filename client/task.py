@@ -10,7 +10,7 @@ from rain.base.attempts import Attempts
 from rain.base.ids import TaskId, unpack
 from rain.base.resources import CPUS
 from rain.client.active import get_active_session
-from rain.client.data import DataObject, filled, new_handle
+from rain.client.data import DataObject
 from rain.client.rpc.common import WITHOUT_RESULT, TaskState
 from rain.client.shapes import (
     TaskShape,
@@ -144,7 +144,7 @@ class Task(metaclass=TaskMeta):
             checked_priority(task_type, priority),
             cache,
         )
-        _fill(self, session, shape, encoded_config(task_type, config), objects, made, here())
+        fill_task(self, session, shape, encoded_config(task_type, config), objects, made, here())
         session.add_task(self)
 
     def __del__(self) -> None:
@@ -437,16 +437,13 @@ class Task(metaclass=TaskMeta):
         return describe(self.packed_id, self.wire_shape)
 
 
-_new = Task.__new__
-
-
 def describe(packed_id: int, shape: TaskShape) -> str:
     """A task as messages name it."""
     name = "" if shape.name is None else f" {shape.name!r}"
     return f"<Task {unpack(packed_id)}{name} type={shape.task_type}>"
 
 
-def _fill(
+def fill_task(
     task: Task,
     session: "Session",
     shape: TaskShape,
@@ -466,35 +463,3 @@ def _fill(
     task.known_info = None
     task.given_spec = None
     task.created_at = created_at
-
-
-def quick_task(
-    session: "Session",
-    shape: TaskShape,
-    config: bytes,
-    inputs: tuple[DataObject, ...],
-    created_at: Stack,
-) -> Task:
-    """A task whose parts are in their final form; it is still to be added to its session."""
-    task = _new(Task)
-    outputs: list[DataObject] = []
-    for output in shape.outputs:
-        outputs.append(filled(new_handle(DataObject), session, output))  # noqa: PERF401 # a comprehension is one more call for each task
-    _fill(task, session, shape, config, inputs, tuple(outputs), created_at)
-    return task
-
-
-def unit_task(last: Task, shape: TaskShape, config: bytes, inputs: tuple[DataObject, ...]) -> Task:
-    """What is sent for a chain of tasks; it has the id and the outputs of the last of them.
-
-    It is no handle of anybody's, and belongs to no session.
-    """
-    task = _new(Task)
-    task.session = last.session
-    task.packed_id = last.packed_id
-    task.wire_shape = shape
-    task.wire_config = config
-    task.input_objects = inputs
-    task.output_objects = last.output_objects
-    task.given_spec = None
-    return task

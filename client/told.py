@@ -10,7 +10,8 @@ from rain.client.arguments import LARGEST_PICKLE, PROTOCOL
 from rain.client.cached.sameness import key_of_function
 from rain.client.cached.values import value_digest
 from rain.client.captured import Captured
-from rain.client.data import DataObject, constant_object
+from rain.client.data import DataObject
+from rain.client.handles import constant_object
 from rain.client.imports import own_imports
 from rain.client.shapes import FUNCTION, ObjectShape
 from rain.client.submission import Same

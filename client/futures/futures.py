@@ -23,7 +23,7 @@ from rain.base.wire import INLINE_LIMIT
 from rain.base.wire.grace import OWN_GRACE
 from rain.base.wire.requests import Cancel, CancelUnstarted, ReportsOf, Submit
 from rain.base.wire.submission import Submission
-from rain.client.data import DataObject, constant_object, filled, new_handle
+from rain.client.data import DataObject, filled, new_handle
 from rain.client.future import Future
 from rain.client.futures.borrowed import Borrowing, borrowed_object
 from rain.client.futures.callbacks import Callback, Callbacks
@@ -31,6 +31,7 @@ from rain.client.futures.called import Function
 from rain.client.futures.ends import Ends, note_finished
 from rain.client.futures.plain import PlainCalls
 from rain.client.futures.sender import Sender
+from rain.client.handles import constant_object
 from rain.client.options import Options
 from rain.client.running_loop import is_in_loop
 from rain.client.shapes import ObjectShape

@@ -28,11 +28,12 @@ from rain.client.data import DataObject
 from rain.client.future import Future
 from rain.client.futures.called import ENCODING, CalledFunctions, Function
 from rain.client.futures.task_function import TaskFunction
+from rain.client.handles import quick_task
 from rain.client.large_arguments import LargeArguments, is_surely_large
 from rain.client.options import NO_OPTIONS, Options
 from rain.client.remote import Remote
 from rain.client.stack import here
-from rain.client.task import Task, quick_task
+from rain.client.task import Task
 from rain.client.unpicklable import UNPICKLABLE, advice
 from rain.common.errors import RainException
 

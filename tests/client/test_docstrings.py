@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 import rain.client
-from rain.client import Client
-from rain.client import client as client_module
+from rain.client import Client, reaching
 from rain.client.futures.executor import ClusterExecutor
 from rain.client.local import LocalCluster
 from tests.support.shared_cluster import SharedCluster
@@ -115,7 +114,7 @@ def test_a_public_name_has_a_docstring_with_an_example_that_holds(
         def shared(cpus: int | None, governors: int, **_: object) -> SharedCluster:
             return SharedCluster(cluster)
 
-        monkeypatch.setattr(client_module, "LocalCluster", shared)
+        monkeypatch.setattr(reaching, "LocalCluster", shared)
     monkeypatch.chdir(tmp_path)
     names = {each: getattr(rain.client, each) for each in rain.client.__all__}
     told: list[str] = []

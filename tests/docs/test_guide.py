@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rain.client import active, client
+from rain.client import Client, active, reaching
 from rain.client.local import LocalCluster
 from tests.support.shared_cluster import SharedCluster
 
@@ -51,7 +51,7 @@ def test_the_examples_of_a_page_run(
     def shared(cpus: int | None, governors: int, **_: object) -> SharedCluster:
         return SharedCluster(cluster)
 
-    monkeypatch.setattr(client, "LocalCluster", shared)
+    monkeypatch.setattr(reaching, "LocalCluster", shared)
     monkeypatch.chdir(tmp_path)  # some pages write files
     namespace: dict[str, Any] = {"__name__": "__main__"}
     try:
@@ -67,6 +67,6 @@ def test_the_examples_of_a_page_run(
             exec(compile(text, str(page), "exec"), namespace)  # noqa: S102 # that is the test
     finally:
         opened = namespace.get("client")
-        if isinstance(opened, client.Client):
+        if isinstance(opened, Client):
             opened.close()
         active.drop_default()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rain.client import client
+from rain.client import reaching
 from rain.client.local import LocalCluster
 from tests.support.shared_cluster import SharedCluster
 
@@ -57,7 +57,7 @@ def test_an_example_is_short_and_says_what_it_found(
 
     argument, said = SAID[name]
     path = EXAMPLES / f"{name}.py"
-    monkeypatch.setattr(client, "LocalCluster", shared)
+    monkeypatch.setattr(reaching, "LocalCluster", shared)
     monkeypatch.setattr(sys, "argv", [str(path), *argument.split()])
 
     runpy.run_path(str(path), run_name="__main__")
