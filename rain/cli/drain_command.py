@@ -19,15 +19,21 @@ from rain.cli.options import seconds
 def drain(governor: str, which: str, grace: float) -> int:
     """Take a governor out of a cluster that 'rain start' has started.
 
-    GOVERNOR is its name, as governor-0, or its address. Its tasks finish, and its data is copied to
-    the other governors. The second argument says which cluster is meant, if there are several.
+    GOVERNOR is its name, as governor-0, or its address, or the number of its job. Its tasks finish,
+    and its data is copied to the other governors. The second argument says which cluster is meant,
+    if there are several.
     """
     from rain.start.choice import find_cluster
     from rain.start.clusters import user_index
     from rain.start.drain import drain_governor, governor_of
     from rain.start.ending import Ending
+    from rain.start.jobs import drain_job
 
     cluster = find_cluster(user_index(), which)
+    job = drain_job(cluster, governor)
+    if job is not None:
+        click.echo(f"job {job.number} of {job.name} was told to end; if it runs, it drains")
+        return 0
     member = governor_of(cluster, governor)
     match drain_governor(cluster, member, grace):
         case Ending.GONE:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rain.base.errors import StartError
@@ -44,10 +44,22 @@ def asked_governors(
     if way == "--simple":
         return LocalGovernors((None,))
     hosts = _read(host_file) if host_file is not None else _pbs_hosts(environment)
+    _check_reach(hosts, server_host)
+    return hosts
+
+
+def hosts_of(given: Sequence[str], server_host: str) -> RemoteGovernors:
+    """The hosts that are given, or those of the file that is given."""
+    is_file = len(given) == 1 and ("/" in given[0] or Path(given[0]).is_file())
+    hosts = _read(Path(given[0])) if is_file else read_hosts("\n".join(given), "the list of hosts")
+    _check_reach(hosts, server_host)
+    return hosts
+
+
+def _check_reach(hosts: RemoteGovernors, server_host: str) -> None:
     name = socket.gethostname()
     if server_host:
         check_reach(server_host, hosts.hosts, frozenset({name, name.partition(".")[0]}))
-    return hosts
 
 
 def _pbs_hosts(environment: Mapping[str, str]) -> RemoteGovernors:

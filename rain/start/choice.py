@@ -70,7 +70,7 @@ def serves_http(index: Index, wanted: str) -> Cluster | None:
 
 def describe(cluster: Cluster) -> str:
     """Describes a cluster in one line."""
-    count = len(cluster.members) - 1
+    count = cluster.governors
     governors = "1 governor" if count == 1 else f"{count} governors"
     return f"{cluster.address}  {governors}  {cluster.log_folder}"
 
@@ -100,7 +100,8 @@ def _by_folder(folder: Path) -> Cluster:
     if cluster.machine != socket.gethostname():
         raise StartError(f"the cluster of {folder} was started on {cluster.machine}: go there")
     # Governors on other hosts end with their server, but this cannot be checked from here.
-    if not cluster.is_running() and not cluster.elsewhere():
+    # Jobs may wait in a batch system although the server has died.
+    if not cluster.is_running() and not cluster.elsewhere() and not cluster.jobs:
         raise StartError(f"the cluster of {folder} does not run any more")
     return cluster
 

@@ -35,6 +35,14 @@ class Member:
 
 
 @frozen
+class JobEntry:
+    """A governor that is a job of a batch system."""
+
+    name: str
+    number: str  # in the batch system
+
+
+@frozen
 class Cluster:
     """The description of a cluster that was started."""
 
@@ -46,6 +54,8 @@ class Cluster:
     access: RemoteAccess
     secret_file: str = ""  # "" for a cluster without a secret
     tls: str = ""  # the folder of its certificates; "" for one that encrypts nothing
+    launcher: str = ""  # of its jobs
+    jobs: tuple[JobEntry, ...] = ()
 
     def here(self) -> list[Member]:
         """The members on this machine."""
@@ -62,6 +72,11 @@ class Cluster:
     def is_running(self) -> bool:
         """Whether a process of it runs here (the server does, unless the cluster has ended)."""
         return any(is_running(member.mark) for member in self.here())
+
+    @property
+    def governors(self) -> int:
+        """How many governors it has, those that wait in a batch system among them."""
+        return len(self.members) - 1 + len(self.jobs)
 
     @property
     def identity(self) -> str:
@@ -95,6 +110,8 @@ def spell_cluster(cluster: Cluster) -> str:
             "init": cluster.access.init,
             "rain": list(cluster.access.rain),
         },
+        "launcher": cluster.launcher,
+        "jobs": [{"name": job.name, "number": job.number} for job in cluster.jobs],
     }
     return json.dumps(content, indent=2) + "\n"
 
@@ -120,6 +137,8 @@ def parse_cluster(text: str, where: Path) -> Cluster:
             ),
             content["secret_file"],
             content.get("tls", ""),
+            content.get("launcher", ""),
+            tuple(JobEntry(job["name"], job["number"]) for job in content.get("jobs", ())),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise StartError(f"{where} does not describe a cluster: {error}") from error

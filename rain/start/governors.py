@@ -1,4 +1,4 @@
-"""The governors of a start: several on this machine, or one on each of some hosts. No I/O."""
+"""The governors of a start: several on this machine, one on each of some hosts, or jobs. No I/O."""
 
 from __future__ import annotations
 
@@ -29,7 +29,22 @@ class RemoteGovernors:
     hosts: tuple[str, ...]
 
 
-Governors: TypeAlias = LocalGovernors | RemoteGovernors
+@frozen
+class BatchGovernors:
+    """Governors that are jobs of a batch system. None is for its default."""
+
+    launcher: str
+    count: int
+    cpus: int | None = None
+    memory: int | None = None  # bytes
+    gpus: int | None = None
+    seconds: int | None = None  # how long each may run
+    options: tuple[str, ...] = ()  # for the batch system, as the user has written them
+    before: str = ""  # shell commands that come first in each job
+    wait: int = 0  # how many are to be ready when the start is over
+
+
+Governors: TypeAlias = LocalGovernors | RemoteGovernors | BatchGovernors
 
 
 def choose_way(given: Iterable[Way]) -> Way:
@@ -37,7 +52,8 @@ def choose_way(given: Iterable[Way]) -> Way:
     ways = list(given)
     if not ways:
         raise StartError(
-            "no governors: use --simple, --local-governors, --governor-host-file or --autoconf=pbs"
+            "no governors: use --simple, --local-governors, --governor-host-file or --autoconf=pbs,"
+            " or name a launcher, as 'rain start slurm --help'"
         )
     if len(ways) > 1:
         raise StartError(f"{' and '.join(ways)} cannot be combined: choose one of them")
@@ -85,3 +101,12 @@ def read_hosts(text: str, where: str) -> RemoteGovernors:
 def once_each(governors: RemoteGovernors) -> RemoteGovernors:
     """Removes duplicate hosts: PBS lists a host once for each of its processes."""
     return RemoteGovernors(tuple(dict.fromkeys(governors.hosts)))
+
+
+def refuse_options_before(launcher: str, given: Iterable[str]) -> None:
+    """Options of a launcher stand after its name; before it they would do nothing."""
+    misplaced = list(given)
+    if misplaced:
+        raise StartError(
+            f"{' '.join(misplaced)} has to come after {launcher!r}: rain start {launcher} ..."
+        )

@@ -94,6 +94,18 @@ class Launch:
             if not self._turn(self._deadline):
                 raise StartError(self._too_late(children))
 
+    def pass_time(self, seconds: float) -> None:
+        """Lets time pass; raises StartError when a daemon ends meanwhile.
+
+        For what has to be looked at again and again: a batch system tells nobody of changes.
+        """
+        self._turn(monotonic() + seconds)
+
+    @property
+    def has_time(self) -> bool:
+        """Whether the start may take longer."""
+        return monotonic() < self._deadline
+
     def settle(self) -> None:
         """Lets all daemons keep running when this program ends."""
         sessions = [child for child in self._children if isinstance(child, RemoteChild)]

@@ -10,7 +10,7 @@ from rain.base.address import is_unspecified, spell_address, split_address
 from rain.base.errors import StartError
 from rain.daemon.addresses import parse_address
 from rain.daemon.exposure import is_loopback
-from rain.start.governors import Governors, LocalGovernors
+from rain.start.governors import BatchGovernors, Governors, LocalGovernors, RemoteGovernors
 
 DEFAULT_PORT = 7210
 DEFAULT_HTTP_PORT = 7222
@@ -40,6 +40,7 @@ class Settings:
     secret_file: Path | None = None
     tls: Path | None = None  # the folder of `rain keys`, or "none"
     insecure: bool = False
+    advertise: str = ""  # the name or address of this machine for governors; "" finds it out
 
 
 @frozen
@@ -110,9 +111,14 @@ def plan_governors(settings: Settings, server: str) -> tuple[Daemon, ...]:
             _local_governor(settings, server, number, cpus, len(settings.governors.cpus))
             for number, cpus in enumerate(settings.governors.cpus)
         )
+    if isinstance(settings.governors, RemoteGovernors):
+        return tuple(
+            _remote_governor(settings, server, number, host)
+            for number, host in enumerate(settings.governors.hosts)
+        )
     return tuple(
-        _remote_governor(settings, server, number, host)
-        for number, host in enumerate(settings.governors.hosts)
+        _job_governor(settings, settings.governors, server, number)
+        for number in range(settings.governors.count)
     )
 
 
@@ -141,6 +147,19 @@ def _remote_governor(settings: Settings, server: str, number: int, host: str) ->
         host,
         (ALL_BUT_ONE,) if settings.reserve_cpu else (),
     )
+
+
+def _job_governor(
+    settings: Settings, governors: BatchGovernors, server: str, number: int
+) -> Daemon:
+    amounts: list[str] = []
+    if governors.cpus is not None:
+        amounts.append(f"--cpus={governors.cpus}")
+    if governors.memory is not None:
+        amounts.append(f"--memory={governors.memory}")
+    if governors.gpus is not None:
+        amounts.append(f"--gpus={governors.gpus}")
+    return _governor(settings, number, ["governor", server, "--listen", "0.0.0.0:0", *amounts])
 
 
 def _governor(

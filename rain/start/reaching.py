@@ -12,19 +12,23 @@ from rain.common.secret_file import read_secret
 from rain.daemon.addresses import parse_address
 from rain.daemon.exposure import or_user_key
 from rain.start.choice import server_of
-from rain.start.clusters import Index
+from rain.start.clusters import Cluster, Index
 from rain.start.plan import DEFAULT_HTTP_PORT, DEFAULT_PORT, LOOPBACK, NONE
 from rain.tls.identity import Identity
 
 
 @frozen
 class Reached:
-    """A server. `http` is "" if nobody knows where it serves HTTP."""
+    """A server. `http` is "" if nobody knows where it serves HTTP.
+
+    `cluster` is what the user has started there, if it was started here.
+    """
 
     address: str
     http: str
     secret: Secret | None
     identity: Identity | None = None
+    cluster: Cluster | None = None
 
 
 def reach(
@@ -54,4 +58,4 @@ def reach(
         known_http = spell_address(*parse_address(http, host, DEFAULT_HTTP_PORT))
     elif not known_http and port == DEFAULT_PORT:
         known_http = spell_address(host, DEFAULT_HTTP_PORT)
-    return Reached(spell_address(host, port), known_http, secret, identity)
+    return Reached(spell_address(host, port), known_http, secret, identity, cluster)

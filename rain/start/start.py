@@ -16,8 +16,9 @@ from rain.daemon.user_key import user_key
 from rain.start import processes
 from rain.start.children import Child
 from rain.start.clusters import Cluster, Index, Member, read_cluster, write_cluster
-from rain.start.governors import LocalGovernors
+from rain.start.governors import BatchGovernors, LocalGovernors, RemoteGovernors
 from rain.start.interrupts import interrupts
+from rain.start.jobs import Submission
 from rain.start.launch import Launch
 from rain.start.plan import (
     LOOPBACK,
@@ -48,7 +49,11 @@ def start_cluster(
     settings = evolve(settings, log_folder=_prepare_log_folder(settings.log_folder))
     settings, secret = _with_secret(settings)
     handing = evolve(access, secret=secret, certificate=_for_governors(settings))
-    with interrupts() as signals, Launch(signals, timeout) as launch:
+    with (
+        interrupts() as signals,
+        Submission() as submission,
+        Launch(signals, timeout) as launch,
+    ):
         server = launch.local(plan_server(settings))
         planned = plan_template(settings)
         template = None if planned is None else launch.template(planned)
@@ -56,7 +61,11 @@ def start_cluster(
         own_host = _own_host(settings)
         address = seen_from_governors(server.address, own_host)
         daemons = plan_governors(settings, address)
-        if template is not None:
+        governors: list[Child] = []
+        if isinstance(settings.governors, BatchGovernors):
+            submission.submit(daemons, settings.governors, access.folder)
+            submission.wait(settings.governors.wait, settings.log_folder, launch)
+        elif template is not None:
             governors = launch.copies(template, daemons)
         else:
             here = processes.boot()
@@ -74,8 +83,11 @@ def start_cluster(
             access,
             "" if settings.secret_file is None else str(settings.secret_file),
             str(settings.tls) if is_encrypted(settings) else "",
+            _launcher_of(settings),
+            tuple(submission.entries),
         )
         write_cluster(cluster)
+        submission.keep()
         launch.settle()
     try:
         index.add(cluster)
@@ -125,8 +137,15 @@ def _member(child: Child) -> Member:
     return Member(child.daemon.name, child.address, child.mark, child.daemon.host)
 
 
+def _launcher_of(settings: Settings) -> str:
+    governors = settings.governors
+    return governors.launcher if isinstance(governors, BatchGovernors) else ""
+
+
 def _own_host(settings: Settings) -> str:
     """The address under which governors reach a server that listens on all addresses here."""
+    if settings.advertise:
+        return settings.advertise
     if isinstance(settings.governors, LocalGovernors):
         return LOOPBACK
     name = socket.gethostname()
@@ -140,7 +159,7 @@ def _own_host(settings: Settings) -> str:
         # On many machines their own name resolves to loopback, which others cannot use.
         # Connecting a datagram socket sends nothing: it only selects the route, and so our address.
         probe = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
-        for host in settings.governors.hosts:
+        for host in _hosts_of(settings):
             try:
                 probe.connect((host.rpartition("@")[2], 9))
             except OSError:
@@ -149,3 +168,8 @@ def _own_host(settings: Settings) -> str:
             if not way.startswith("127."):
                 return way
     return name
+
+
+def _hosts_of(settings: Settings) -> tuple[str, ...]:
+    governors = settings.governors
+    return governors.hosts if isinstance(governors, RemoteGovernors) else ()

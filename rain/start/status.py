@@ -16,6 +16,8 @@ from rain.base.resources import CPUS
 from rain.base.wire.answers import GovernorReport
 from rain.base.wire.requests import ServerInfo
 from rain.rpc.client_endpoint import ClientConnection
+from rain.start.clusters import Cluster
+from rain.start.jobs import JobLine, look_at_jobs
 from rain.tls.identity import Identity
 
 _HTTP_SECONDS = 10.0
@@ -59,6 +61,8 @@ class ClusterStatus:
     sessions: tuple[SessionLine, ...] | None = None
     sessions_unknown: str = ""  # why
     dashboard: str = ""  # its URL for a browser
+    jobs: tuple[JobLine, ...] = ()  # governors that a batch system starts
+    jobs_unknown: str = ""  # why
 
     def as_json(self) -> str:
         shown = asdict(self)
@@ -83,6 +87,16 @@ def ask(
         return ClusterStatus(address, governors, None, str(error))
     dashboard = http_url(secret, http) if identity is None else f"https://{http}/"
     return ClusterStatus(address, governors, sessions, dashboard=dashboard)
+
+
+def with_jobs(status: ClusterStatus, cluster: Cluster | None) -> ClusterStatus:
+    """Adds the governors of the cluster that are jobs of a batch system."""
+    if cluster is None:
+        return status
+    try:
+        return evolve(status, jobs=tuple(look_at_jobs(cluster)))
+    except StartError as error:
+        return evolve(status, jobs_unknown=str(error))
 
 
 def read_governors(reports: Sequence[GovernorReport]) -> tuple[GovernorLine, ...]:

@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rain.base.resources import spell_amount
+from rain.start.jobs import JobLine
 from rain.start.status import ClusterStatus, GovernorLine, SessionLine
 
 
@@ -35,6 +36,10 @@ def print_status(status: ClusterStatus, console: Console) -> None:
                 )
     else:
         console.print("No governors.")
+    if status.jobs:
+        console.print(_jobs(status.jobs))
+    if status.jobs_unknown:
+        console.print(Text(f"Jobs are not shown: {status.jobs_unknown}."))
     if status.sessions is None:
         console.print(Text(f"Sessions are not shown: {status.sessions_unknown}."))
     elif status.sessions:
@@ -55,6 +60,17 @@ def _governors(lines: tuple[GovernorLine, ...]) -> Table:
         numbers = [str(number) for number in (line.cpus, line.tasks, line.objects)]
         numbers += [spell_amount(name, line.other_resources.get(name, 0)) for name in names]
         table.add_row(Text(line.address), *numbers)
+    return table
+
+
+def _jobs(lines: tuple[JobLine, ...]) -> Table:
+    table = Table(title="Jobs", title_justify="left")
+    for name in ("job", "name", "state", "address", "why"):
+        table.add_column(name, justify="right" if name == "job" else "left")
+    for line in lines:
+        table.add_row(
+            Text(line.number), Text(line.name), line.state, Text(line.address), Text(line.why)
+        )
     return table
 
 

@@ -12,6 +12,7 @@ from attrs import frozen
 from rain.base.errors import StartError
 from rain.start.clusters import Cluster, Index, Member
 from rain.start.ending import Ending, end_processes
+from rain.start.jobs import cancel_jobs
 from rain.start.processes import is_running, parse_mark
 from rain.start.remote import end_script
 
@@ -24,7 +25,7 @@ class Stopped:
     """How the daemons of a cluster ended."""
 
     endings: tuple[tuple[Member, Ending], ...]
-    unreached: tuple[str, ...]  # a line for each host that could not be reached
+    unreached: tuple[str, ...]  # a line for each host or batch system that could not be reached
 
     def named(self, ending: Ending) -> list[str]:
         return [member.name for member, found in self.endings if found is ending]
@@ -49,6 +50,10 @@ def stop_cluster(cluster: Cluster, index: Index, grace: float) -> Stopped:
         endings += host.endings(grace + JOURNEY)
         if host.trouble:
             unreached.append(host.trouble)
+    # After the server: governors that have lost it end at once, and the others never begin.
+    trouble = cancel_jobs(cluster)
+    if trouble:
+        unreached.append(trouble)
     if not unreached:
         index.remove(cluster)
     return Stopped(tuple(endings), tuple(unreached))

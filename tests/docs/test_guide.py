@@ -36,7 +36,8 @@ def blocks(page: Path) -> Iterator[tuple[int, str]]:
         yield text.count("\n", 0, found.start(1)), found[1]
 
 
-EXAMPLES = [page for page in PAGES if list(blocks(page))]
+ON_SLURM = "batch"  # tests/launchers/test_batch_page.py runs it
+EXAMPLES = [page for page in PAGES if page.stem != ON_SLURM and list(blocks(page))]
 
 
 def test_the_guide_has_examples() -> None:

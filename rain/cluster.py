@@ -1,0 +1,167 @@
+"""Clusters from Python: what `rain start` does, as a context manager.
+
+with Cluster.slurm(10, cpus=16, time="1:00:00") as cluster, cluster.client() as client:
+    print(client.gather(client.map(work, range(1000))))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypedDict, Unpack
+
+from attrs import frozen
+
+from rain.base.durations import parse_duration
+from rain.base.errors import StartError
+from rain.base.sizes import parse_size
+from rain.client import Client
+from rain.start.choice import find_cluster
+from rain.start.clusters import Cluster as Started
+from rain.start.clusters import user_index
+from rain.start.governors import BatchGovernors, Governors, LocalGovernors, RemoteGovernors
+from rain.start.interrupts import InterruptedStartError
+from rain.start.jobs import JobLine, look_at_jobs
+from rain.start.options import AnyPath, StartOptions
+from rain.start.stop import stop_cluster
+
+GRACE = 10.0
+
+
+class ServerOptions(TypedDict, total=False):
+    """What every cluster takes: options of `rain start` under their names there."""
+
+    listen: str
+    advertise: str
+    http_listen: str
+    governor_config: AnyPath
+    logdir: AnyPath
+    workdir: AnyPath
+    journal: AnyPath
+    secret_file: AnyPath
+    tls: AnyPath
+    insecure: bool
+    timeout: float
+
+
+class JobOptions(ServerOptions, total=False):
+    """What a cluster of jobs takes. Without an amount the batch system decides on it."""
+
+    cpus: int  # of each job
+    memory: int | str  # bytes, or as "64G"
+    gpus: int
+    time: int | str  # how long each may run: seconds, or as "1:00:00", "90m", "2h"
+    options: Iterable[str]  # more options of the batch system, as ["--partition=long"]
+    before: str  # shell commands that come first in each job, as "module load python"
+    wait: int  # how many governors are to be ready at once; the others may wait in the queue
+
+
+@frozen
+class Cluster:
+    """A server and governors that this program has started.
+
+    They run until `stop()`, or until the end of the `with` block. If the program is killed, they go
+    on: `rain stop` lists and ends them. Only the main thread can start a cluster.
+
+    >>> with Cluster.local([1, 1], listen="0") as cluster, cluster.client() as client:
+    ...     client.submit(pow, 2, 3).result()
+    8
+    """
+
+    _started: Started
+
+    @classmethod
+    def local(cls, cpus: Sequence[int] | None = None, **options: Unpack[ServerOptions]) -> Self:
+        """Starts governors on this machine: one for each number of cpus, or one with all cpus."""
+        counts = (None,) if cpus is None else tuple(cpus)
+        return cls._start(LocalGovernors(counts), options)
+
+    @classmethod
+    def ssh(cls, hosts: Iterable[str], before: str = "", **options: Unpack[ServerOptions]) -> Self:
+        """Starts a governor on each of these hosts, after the shell commands `before`."""
+        return cls._start(RemoteGovernors(tuple(hosts)), options, before)
+
+    @classmethod
+    def slurm(cls, governors: int, **options: Unpack[JobOptions]) -> Self:
+        """Starts a server here, and governors as jobs of Slurm; `JobOptions` has the options."""
+        return cls.batch("slurm", governors, **options)
+
+    @classmethod
+    def batch(cls, launcher: str, governors: int, **options: Unpack[JobOptions]) -> Self:
+        """Starts a server here, and governors as jobs of a batch system.
+
+        Args:
+            launcher: "slurm", "sge", "pbs", "lsf", or one that another package offers.
+            governors: how many jobs; each runs one governor.
+            options: what each job gets, and the options of the server; see `JobOptions`.
+        """
+        memory, time = options.pop("memory", None), options.pop("time", None)
+        asked = BatchGovernors(
+            launcher,
+            governors,
+            options.pop("cpus", None),
+            parse_size(memory) if isinstance(memory, str) else memory,
+            options.pop("gpus", None),
+            parse_duration(time) if isinstance(time, str) else time,
+            tuple(options.pop("options", ())),
+            options.pop("before", ""),
+            options.pop("wait", 0),
+        )
+        return cls._start(asked, options)
+
+    @classmethod
+    def running(cls, which: str = "") -> Self:
+        """The cluster that `rain start` has started on this machine.
+
+        Args:
+            which: its log folder or its address, if several of them run.
+        """
+        return cls(find_cluster(user_index(), which))
+
+    @property
+    def address(self) -> str:
+        """The address of the server, as HOST:PORT."""
+        return self._started.address
+
+    @property
+    def log_folder(self) -> Path:
+        """The folder of all logs."""
+        return self._started.log_folder
+
+    def jobs(self) -> list[JobLine]:
+        """The governors that are jobs, and how far each of them is. Asks the batch system."""
+        return look_at_jobs(self._started)
+
+    def client(self, **options: Any) -> Client:
+        """A client of this cluster; takes the options of `Client`."""
+        if self._started.secret_file:
+            options.setdefault("secret_file", self._started.secret_file)
+        if self._started.tls:
+            options.setdefault("tls", self._started.tls)
+        return Client(self.address, **options)
+
+    def stop(self, grace: float = GRACE) -> None:
+        """Ends the server and all governors, and cancels the jobs that still wait."""
+        stopped = stop_cluster(self._started, user_index(), grace)
+        if stopped.unreached:
+            raise StartError("\n".join(stopped.unreached))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    @classmethod
+    def _start(cls, governors: Governors, options: ServerOptions, before: str = "") -> Self:
+        try:
+            started = StartOptions(**options).start(governors, remote_init=before)
+        except InterruptedStartError as interrupted:
+            raise KeyboardInterrupt from interrupted
+        return cls(started.cluster)

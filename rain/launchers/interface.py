@@ -1,0 +1,61 @@
+"""What a launcher does: it submits jobs to a batch system, looks at them, and cancels them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+from attrs import frozen
+
+
+@frozen
+class Job:
+    """One job: a script, and what the batch system is to give it. None is for its default."""
+
+    name: str
+    script: str
+    folder: Path  # where it runs
+    output: Path  # a file for all that it prints
+    cpus: int | None = None
+    memory: int | None = None  # bytes
+    gpus: int | None = None
+    seconds: int | None = None  # how long it may run
+    options: tuple[str, ...] = ()  # for the batch system, as the user has written them
+
+
+class JobState(StrEnum):
+    """How far a job is."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    ENDED = "ended"
+
+
+@frozen
+class Standing:
+    """How far a job is, and what the batch system says of it: why it waits, how it has ended."""
+
+    state: JobState
+    why: str = ""
+
+
+class Launcher(Protocol):
+    """A batch system. Each method raises StartError with what the batch system has said."""
+
+    name: str
+    cpus_variable: str
+    """The variable in the environment of a job with its number of cpus."""
+
+    def submit(self, job: Job) -> str:
+        """Submits a job; returns its number in the batch system."""
+        ...
+
+    def look(self, numbers: Sequence[str]) -> Mapping[str, Standing]:
+        """How far these jobs are. A job that the batch system has forgotten is left out."""
+        ...
+
+    def cancel(self, numbers: Sequence[str]) -> None:
+        """Ends jobs, whether they wait or run. Those that have ended do not matter."""
+        ...

@@ -1,0 +1,33 @@
+"""The text of a job that runs one governor."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+READY_FD = 3
+
+
+def governor_script(
+    command: Sequence[str], *, folder: Path, ready: Path, cpus_variable: str, before: str = ""
+) -> str:
+    """A script that runs a governor in a folder, after commands of the user.
+
+    The file `ready` gets the name of the machine, and the address of the governor when it is ready.
+    When its command names no number of cpus,
+    it offers those that the batch system has given to the job. The script becomes the governor
+    (`exec`), so that the signals of the batch system reach it.
+    """
+    cpus = "" if _names_cpus(command) else f' --cpus "${{{cpus_variable}:-detect}}"'
+    first = f"{before}\n" if before else ""
+    return f"""#!/bin/sh
+cd {shlex.quote(str(folder))} || exit 1
+exec {READY_FD}>{shlex.quote(str(ready))} || exit 1
+uname -n >&{READY_FD}
+{first}exec {shlex.join(command)}{cpus} --ready-fd {READY_FD}
+"""
+
+
+def _names_cpus(command: Sequence[str]) -> bool:
+    return any(word == "--cpus" or word.startswith("--cpus=") for word in command)

@@ -1,0 +1,106 @@
+"""`rain start NAME`: which options it takes, and what it asks a launcher for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from rain.base.errors import StartError
+from rain.cli.start_command import start
+from rain.start.governors import BatchGovernors, Governors, LocalGovernors, RemoteGovernors
+from rain.start.options import StartOptions
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[StartOptions, Governors]]:
+    """What starts were asked for; none takes place."""
+    found: list[tuple[StartOptions, Governors]] = []
+
+    def instead(self: StartOptions, governors: Governors, **more: Any) -> None:
+        del more
+        found.append((self, governors))
+        raise StartError("asked")
+
+    monkeypatch.setattr(StartOptions, "start", instead)
+    return found
+
+
+def run(*arguments: str) -> str:
+    """The error with which it ends."""
+    ended = CliRunner().invoke(start, arguments)
+    return str(ended.exception) if isinstance(ended.exception, StartError) else ended.output
+
+
+def test_a_batch_system_is_asked_for_jobs_with_all_amounts(
+    asked: list[tuple[StartOptions, Governors]],
+) -> None:
+    run(
+        *("slurm", "--governors", "3", "--cpus", "16", "--memory", "64G", "--gpus", "2"),
+        *("--time", "1:30:00", "--before", "module load python", "--wait", "2", "--listen", "7300"),
+        *("--", "--partition=long", "--qos", "high"),
+    )
+
+    ((options, governors),) = asked
+    assert governors == BatchGovernors(
+        "slurm",
+        3,
+        cpus=16,
+        memory=64 * 2**30,
+        gpus=2,
+        seconds=5400,
+        options=("--partition=long", "--qos", "high"),
+        before="module load python",
+        wait=2,
+    )
+    assert options.listen == "7300"
+
+
+def test_ssh_takes_hosts_or_the_file_that_has_them(
+    asked: list[tuple[StartOptions, Governors]], tmp_path: Path
+) -> None:
+    file = tmp_path / "hosts"
+    file.write_text("node1\n# mine\nme@node2\n")
+
+    run("ssh", "node1", "me@node2")
+    run("ssh", str(file))
+
+    assert [governors for _, governors in asked] == [RemoteGovernors(("node1", "me@node2"))] * 2
+
+
+def test_local_governors_have_the_cpus_that_they_are_given(
+    asked: list[tuple[StartOptions, Governors]],
+) -> None:
+    run("local", "--governors", "2", "--cpus", "3")
+
+    assert [governors for _, governors in asked] == [LocalGovernors((3, 3))]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--listen", "0", "slurm", "--governors", "1"], "--listen has to come after 'slurm'"),
+        (["slurm"], "Missing option '--governors'"),
+        (["slurm", "--governors", "0"], "0 is not in the range x>=1"),
+        (["slurm", "--governors", "1", "--time", "60"], "--time: '60' is not a time limit"),
+        (["slurm", "--governors", "1", "--memory", "much"], "'much' is not a size"),
+        (["ssh"], "Missing argument 'FILE|HOST...'"),
+        (["ssh", "./nowhere"], "the host file nowhere cannot be read"),
+        (["slrum", "--governors", "1"], "No such command 'slrum'"),
+        ([], "or name a launcher, as 'rain start slurm --help'"),
+    ],
+)
+def test_what_is_wrong_is_named(
+    asked: list[tuple[StartOptions, Governors]], arguments: list[str], words: str
+) -> None:
+    assert words in run(*arguments)
+    assert not asked
+
+
+def test_the_help_names_all_launchers() -> None:
+    shown = CliRunner().invoke(start, ["--help"]).output
+
+    for name in ("local", "ssh", "slurm", "sge", "pbs", "lsf"):
+        assert f"\n  {name} " in shown

@@ -1,0 +1,103 @@
+"""Whole clusters on a real Slurm with two virtual nodes of this machine."""
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from rain.base.errors import StartError
+from rain.cluster import Cluster
+from rain.launchers.interface import Job, JobState
+from rain.launchers.slurm import Slurm
+from tests.launchers.real_slurm import real_slurm
+
+pytestmark = [
+    pytest.mark.whole,
+    pytest.mark.skipif(shutil.which("slurmctld") is None, reason="apt install slurm-wlm"),
+]
+
+
+@pytest.fixture(scope="module")
+def slurm(tmp_path_factory: pytest.TempPathFactory) -> Generator[Path]:
+    with real_slurm(tmp_path_factory.mktemp("slurm")) as settings:
+        yield settings
+
+
+@pytest.fixture(autouse=True)
+def place(slurm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SLURM_CONF", str(slurm))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def node(number: int, seconds: float = 0.0) -> tuple[int, str]:
+    time.sleep(seconds)
+    return number, os.environ["SLURMD_NODENAME"]
+
+
+def queue() -> list[str]:
+    """The jobs of Slurm that have not ended."""
+    command = ["squeue", "--noheader", "--format=%j"]
+    asked = subprocess.run(command, capture_output=True, text=True, check=True)
+    return asked.stdout.split()
+
+
+def test_tasks_run_in_jobs_and_no_job_outlives_the_cluster() -> None:
+    with Cluster.slurm(3, cpus=2, wait=2, listen="0", http_listen="0") as cluster:
+        states = sorted(job.state for job in cluster.jobs())
+        with cluster.client() as client:
+            found = client.gather([client.submit(node, n, 0.2) for n in range(12)])
+
+    assert states == ["queued", "running", "running"]  # there are cpus for two of them
+    assert [number for number, _ in found] == list(range(12))
+    assert {name for _, name in found} == {"n1", "n2"}
+    assert not queue()
+
+
+def test_a_cancelled_job_drains_and_its_tasks_are_not_lost() -> None:
+    with Cluster.slurm(2, cpus=1, wait=2, listen="0", http_listen="0") as cluster:
+        first = cluster.jobs()[0]
+        with cluster.client() as client:
+            futures = [client.submit(node, n, 0.5) for n in range(8)]
+            Slurm().cancel([first.number])
+            found = client.gather(futures)
+
+    assert [number for number, _ in found] == list(range(8))
+    assert not queue()
+
+
+def test_what_slurm_refuses_is_told_in_its_words_and_nothing_is_left() -> None:
+    with pytest.raises(StartError, match="invalid partition specified: nowhere"):
+        Cluster.slurm(2, options=["--partition=nowhere"], listen="0", http_listen="0")
+
+    assert not queue()
+
+
+def test_a_job_whose_first_commands_fail_is_shown_as_ended_with_what_they_said() -> None:
+    with pytest.raises(StartError, match="failed, NonZeroExitCode, status 3: no such module"):
+        Cluster.slurm(
+            1,
+            before="echo no such module; exit 3",
+            wait=1,
+            listen="0",
+            http_listen="0",
+        )
+
+
+def test_a_time_limit_that_is_too_long_for_the_partition_is_why_a_job_waits(
+    place: Path,
+) -> None:
+    launcher = Slurm()
+    job = Job("long", "#!/bin/sh\n", place, place / "out", seconds=5 * 3600)
+
+    number = launcher.submit(job)
+    standing = launcher.look([number])[number]
+    launcher.cancel([number])
+
+    assert standing.state is JobState.QUEUED
+    assert standing.why.startswith("Partition")
