@@ -10,10 +10,13 @@ after each of its turns.
 
 import gc
 import os
+import tempfile
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.support import leaks
 
 settings.register_profile(
     "default",
@@ -25,6 +28,10 @@ settings.register_profile("long", settings.get_profile("default"), max_examples=
 settings.load_profile("default")
 
 os.environ["RAIN_DEBUG_MODE"] = "1"
+leaks.mark_all()
+
+WITH_PROCESSES = {"adapters", "examples", "local", "start", "tls", "whole"}
+"""Folders of tests that start processes, marked `whole` or not."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -34,6 +41,29 @@ def state_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def temporary_files_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Temporary files of the tests and of all that they start are in one folder of this run."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = str(tmp_path_factory.mktemp("t"))
+        patch.setenv("TMPDIR", folder)
+        patch.setattr(tempfile, "tempdir", folder)
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def nothing_is_left_of_the_module(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Nor does a cluster that all tests of a module share."""
+    yield from leaks.none_left(request.path.parent.name in WITH_PROCESSES)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A test that starts processes leaves none of them, and no thread, descriptor or file."""
+    is_whole = request.node.get_closest_marker("whole") is not None
+    yield from leaks.none_left(is_whole or request.path.parent.name in WITH_PROCESSES)
 
 
 @pytest.fixture

@@ -56,8 +56,10 @@ def spawn_local(daemon: Daemon) -> LocalChild:
                 stderr=errors,
                 pass_fds=(ready,),
             )
-    except OSError as error:
+    except (OSError, StartError) as error:
         os.close(reports)
+        if isinstance(error, StartError):
+            raise
         raise StartError(f"{daemon.name} cannot be started: {error}") from error
     finally:
         os.close(ready)
