@@ -15,16 +15,26 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("folder", type=PATH)
-def journal(folder: Path) -> int:
-    """Show what is in the journal of a server.
+@click.argument("folder", type=PATH, required=False)
+@click.option("--remove", is_flag=True, help="Remove it, so that the next server begins anew.")
+def journal(folder: Path | None, remove: bool) -> int:
+    """Show what is in the journal of a server, or remove it.
+
+    Without FOLDER it is that of a server of yours on this machine with the usual port.
 
     There is a line for each file: its size, its turns, and when they were made. Then come the
     number of sessions, tasks and objects that a server would know that is started on it, and what
     is wrong. The exit status is 1 if something is. Nothing is changed; a server may use the folder.
     """
-    from rain.server.journal.listing import look_into
+    from rain.server.journal.listing import look_into, remove_journal
+    from rain.server.journal.place import usual_place
+    from rain.server.settings import DEFAULT_PORT
 
+    folder = folder or usual_place(DEFAULT_PORT)
+    if remove:
+        remove_journal(folder)
+        click.echo(f"The journal {folder} is removed.")
+        return 0
     contents = look_into(folder)
     for file in contents.files:
         click.echo(_line(file))

@@ -61,7 +61,8 @@ from rain.scheduler import DEFAULT
     type=PATH,
     metavar="FOLDER",
     help="Write all that the server knows to this folder, and go on from there when it is started"
-    " again; 'none' for nothing.  [default: none]",
+    " again; 'none' for nowhere.  [default: one for its port in the state folder of this user; none"
+    " for port 0 or with --record]",
 )
 @seconds(
     "--governor-grace",
@@ -146,14 +147,14 @@ def server(
     from rain.daemon.addresses import parse_address
     from rain.daemon.exposure import check_exposure, or_user_key
     from rain.server.history.retention import Keep
+    from rain.server.journal.place import chosen
     from rain.server.main import run_server
     from rain.server.plugins import with_options
     from rain.server.settings import DEFAULT_HOST, DEFAULT_PORT, HttpSettings, ServerSettings
     from rain.server.state import ReactorSettings
 
-    if journal == Path("none"):
-        journal = None
     host, port = parse_address(listen_at, DEFAULT_HOST, DEFAULT_PORT)
+    journal = chosen(journal, port, records=record is not None)
     secret, identity = daemon.secret(), daemon.identity(Member.SERVER)
     is_open = daemon.insecure or identity is not None
     check_exposure(host, secret, insecure=is_open, risk="run programs here")

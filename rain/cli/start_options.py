@@ -91,7 +91,9 @@ _OPTIONS = (
         "--journal",
         type=PATH,
         metavar="FOLDER",
-        help="Where the server writes all that it knows; the next start goes on from there.",
+        help="Where the server writes all that it knows, so that the next start goes on from there;"
+        " 'none' for nowhere.  [default: one for its port in the state folder of this user; none"
+        " for port 0]",
     ),
     click.option(
         "--timeout",
@@ -183,6 +185,8 @@ def _tell(started: StartedCluster) -> None:
         click.echo(f"  tls     export RAIN_TLS={shlex.quote(cluster.tls)}")
     if cluster.jobs:
         click.echo("  look    rain status")
+    if started.note:
+        click.echo(f"  journal {started.note}")
     click.echo(f"  stop    rain stop {shlex.quote(str(cluster.log_folder))}")
     if started.unlisted:
         click.echo(f"'rain stop' does not list it, because {started.unlisted}", err=True)

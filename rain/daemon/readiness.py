@@ -12,12 +12,15 @@ from rain.base.errors import StartError
 
 @frozen
 class Readiness:
-    """Where to report readiness: a file that gets "ready", a pipe that gets "ready ADDRESS"."""
+    """Where to report readiness: a file that gets "ready", a pipe that gets "ready ADDRESS".
+
+    A note for people may follow in the pipe, on a line of its own.
+    """
 
     file: Path | None = None
     fd: int | None = None
 
-    def announce(self, address: str) -> None:
+    def announce(self, address: str, note: str = "") -> None:
         """Reports that the daemon is ready."""
         if self.file is not None:
             try:
@@ -31,7 +34,8 @@ class Readiness:
                 ) from error
         if self.fd is not None:
             try:
-                os.write(self.fd, f"ready {address}\n".encode())
+                said = f"ready {address}\n" + (f"note {note}\n" if note else "")
+                os.write(self.fd, said.encode())
                 os.close(self.fd)
             except OSError as error:
                 raise StartError(

@@ -19,6 +19,7 @@ from rain.daemon.certificates import keep_looking
 from rain.daemon.folders import default_log_folder, make_folder
 from rain.daemon.work_folder import WorkFolder, remove_abandoned
 from rain.rpc.background import in_a_thread
+from rain.rpc.listener import Listener
 from rain.rpc.server_endpoint import listen
 from rain.scheduler.api import Scheduler
 from rain.server.clock import Clock
@@ -118,7 +119,10 @@ async def _serve(
             site.names = _own_names(settings.http.names)
             http = await stack.enter_async_context(serve_http(settings.http, site.answer, log))
             service.links.serves_http(http)
-        settings.readiness.announce(f"{listener.address} {http}" if http else listener.address)
+        settings.readiness.announce(
+            f"{listener.address} {http}" if http else listener.address,
+            "" if journal is None else journal.what_goes_on(),
+        )
         log.info("server ready", address=listener.address, scheduler=settings.scheduler)
         if http is not None:
             if settings.identity is None:
@@ -128,13 +132,21 @@ async def _serve(
             log.info("the dashboard can be opened", url=url)
         cause = await lifetime.end(settings.parent_fd, _asked_by_a_client(service))
         log.info("server stops", cause=cause)
-        reason = f"the server stops: {cause}"
-        if service.journal is not None:
-            await service.journal.sync()
-        service.stop(reason)
-        await listener.drain(reason)
+        await _end(service, journal, listener, f"the server stops: {cause}")
         nursery.cancel_scope.cancel()
     return 0
+
+
+async def _end(service: Service, journal: Journal | None, listener: Listener, reason: str) -> None:
+    """Ends in order: whoever is connected hears of it, and the journal knows it before."""
+    keeper = service.journal
+    if keeper is not None:
+        service.leave_nobody(reason)
+        await keeper.sync()
+    service.stop(reason)
+    await listener.drain(reason)
+    if journal is not None and keeper is not None:
+        journal.leave_short(keeper.writer, service.log)
 
 
 def _keep_house(nursery: trio.Nursery, settings: ServerSettings, log: FilteringBoundLogger) -> None:

@@ -18,7 +18,7 @@ from rain.server.inbox import Inbox
 from rain.server.journal.keeping import JournalKeeper
 from rain.server.journal.writer import Writer
 from rain.server.links import Links
-from rain.server.messages import ServerReturned, TurnInput
+from rain.server.messages import ClientLeft, GovernorLeft, ServerReturned, TurnInput
 from rain.server.reactor import Reactor
 from rain.server.recording import Recorder, RecordingEnded
 from rain.server.registration import Registration
@@ -59,15 +59,33 @@ class Service:
         """The first event of a server that goes on where an earlier one has ended."""
         self.inbox.from_governor(ServerReturned())
 
+    def leave_nobody(self, reason: str) -> None:
+        """The last turns of a server that ends in order: its peers end with it.
+
+        So a server that goes on from the journal knows that nobody comes back, and that only
+        durable sessions are left. Governors go last, when nearly all that they had is not needed.
+        """
+        self._begin_to_end(reason)
+        graph = self.reactor.state.graph
+        for client in graph.clients:
+            self.inbox.from_client(ClientLeft(client, reason))
+        self._turn()
+        for governor in graph.governors:
+            self.inbox.from_governor(GovernorLeft(governor, reason, on_purpose=True))
+        self._turn()
+
     def stop(self, reason: str) -> None:
         """Ends all work: governors are stopped, and nobody waits any longer."""
-        self.turns.stop()
-        self.links.ending = True
-        self.links.refuse_all(reason)
+        self._begin_to_end(reason)
         for governor in self.links.governors.values():
             governor.stop(reason)
         for client in self.links.clients.values():
             client.close(reason)
+
+    def _begin_to_end(self, reason: str) -> None:
+        self.turns.stop()
+        self.links.ending = True
+        self.links.refuse_all(reason)
 
     def _ring_soon(self) -> None:
         self.turns.ring_at(self.clock.now() + SIGN_OF_LIFE_WAIT)

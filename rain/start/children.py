@@ -63,6 +63,7 @@ class Child(ABC):
     mark: ProcessMark | None = None  # the daemon's process, once it is known
     address: str = field(default="", init=False)  # where it serves, once it is ready
     http: str = field(default="", init=False)  # where it serves HTTP, if it does
+    said: str = field(default="", init=False)  # a note for the user
     lines: Lines = field(init=False)
 
     def __attrs_post_init__(self) -> None:

@@ -12,7 +12,7 @@ from rain.daemon.private import ONLY_OWNER
 from rain.start import processes
 from rain.start.children import Child, end_status, how_ended, log_end, open_log, popen
 from rain.start.plan import Daemon
-from rain.start.remote import Ready, Report
+from rain.start.remote import Note, Ready, Report
 
 
 @define(eq=False)
@@ -22,6 +22,8 @@ class LocalChild(Child):
     def note(self, report: Report | None) -> None:
         if isinstance(report, Ready):
             self.address, self.http = report.address, report.http
+        elif isinstance(report, Note):
+            self.said = report.text
 
     def why_ended(self) -> str:
         how = how_ended(end_status(self))

@@ -77,7 +77,7 @@ class StartOptions:
             http_hosts=self.http_hosts,
             governor_config=_whole(self.governor_config),
             cache_limit=self.cache_limit,
-            journal=_whole(self.journal),
+            journal=self.journal if self.journal == NONE else _whole(self.journal),
             work_folder=_whole(self.workdir),
             run_prefix=run_prefix,
             reserve_cpu=reserve_cpu,

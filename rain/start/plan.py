@@ -87,11 +87,22 @@ def plan_server(settings: Settings) -> Daemon:
         arguments += ["--http-listen", settings.http_listen]
     for name in settings.http_hosts:
         arguments += ["--http-host", name]
-    if settings.journal is not None:
-        arguments += ["--journal", str(settings.journal)]
+    journal = _journal(settings)
+    if journal is not None:
+        arguments += ["--journal", str(journal)]
     if settings.work_folder is not None:
         arguments += ["--workdir", str(settings.work_folder / "server")]
     return _daemon(settings, "server", arguments, work_folder=settings.work_folder)
+
+
+def _journal(settings: Settings) -> Path | None:
+    """Where the journal is; None lets the server choose.
+
+    Large constants are in it, so it is on the disk that the user has named for large data.
+    """
+    if settings.journal is None and settings.work_folder is not None and settings.listen_port:
+        return settings.work_folder / "journal"
+    return settings.journal
 
 
 def plan_template(settings: Settings) -> Daemon | None:

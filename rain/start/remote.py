@@ -64,6 +64,13 @@ class Ready:
 
 
 @frozen
+class Note:
+    """What the daemon has to say to the one who starts it."""
+
+    text: str
+
+
+@frozen
 class Ended:
     """The governor has ended before it was ready."""
 
@@ -84,7 +91,7 @@ class LogLine:
     text: str
 
 
-Report: TypeAlias = Arrived | Started | Ready | Ended | Failed | LogLine
+Report: TypeAlias = Arrived | Started | Ready | Note | Ended | Failed | LogLine
 
 
 def read_report(line: str) -> Report | None:
@@ -99,6 +106,8 @@ def read_report(line: str) -> Report | None:
             return Failed(rest)
         case "ready" if rest.split():
             return Ready(*rest.split()[:2])
+        case "note":
+            return Note(rest)
         case "ended" if rest.isdecimal():
             return Ended(int(rest))
         case "started":

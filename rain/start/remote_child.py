@@ -18,6 +18,7 @@ from rain.start.remote import (
     Ended,
     Failed,
     LogLine,
+    Note,
     Ready,
     RemoteAccess,
     Report,
@@ -51,7 +52,7 @@ class RemoteChild(Child):
                 self._failure = reason
             case LogLine(text):
                 self._log.append(text)
-            case None:
+            case Note() | None:
                 pass  # a line of a login file
 
     def keep(self) -> None:

@@ -36,10 +36,11 @@ from rain.tls.identity import Identity
 
 @frozen
 class StartedCluster:
-    """A running cluster, and why it could not be put on the user's list, if so."""
+    """A running cluster, why it could not be put on the user's list, if so, and what is to say."""
 
     cluster: Cluster
     unlisted: str = ""
+    note: str = ""  # of the server
 
 
 def start_cluster(
@@ -92,8 +93,10 @@ def start_cluster(
     try:
         index.add(cluster)
     except OSError as error:
-        return StartedCluster(cluster, f"{index.folder} cannot be written: {error.strerror}")
-    return StartedCluster(cluster)
+        return StartedCluster(
+            cluster, f"{index.folder} cannot be written: {error.strerror}", server.said
+        )
+    return StartedCluster(cluster, note=server.said)
 
 
 def _with_secret(settings: Settings) -> tuple[Settings, str]:

@@ -73,7 +73,8 @@ def main() -> None:
     if does == "crashes":
         os.kill(os.getpid(), signal.SIGKILL)
     if does not in {"silent", "mute", "interrupts"}:
-        os.write(ready, b"ready 127.0.0.1:7210 127.0.0.1:7222\n")
+        note = b"note goes on with 1 session\n" if does == "goes on" else b""
+        os.write(ready, b"ready 127.0.0.1:7210 127.0.0.1:7222\n" + note)
     if does not in {"silent", "interrupts"}:
         os.close(ready)
     if does != "dies later":

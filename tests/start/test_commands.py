@@ -60,6 +60,21 @@ def test_a_start_says_where_all_is_and_how_it_ends(world: World) -> None:
     assert (world.logs / "server.err").stat().st_mode & 0o077 == 0
 
 
+def test_a_start_says_what_the_server_goes_on_with(world: World) -> None:
+    started = rain(world, *start(world, "--simple", server="goes on"))
+
+    assert "  journal goes on with 1 session" in started.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("given", "handed"), [("none", "none"), ("/kept", "/kept"), ("kept", str(ROOT / "kept"))]
+)
+def test_a_journal_is_handed_to_the_server(world: World, given: str, handed: str) -> None:
+    assert rain(world, *start(world, "--simple", "--journal", given)).returncode == 0
+
+    assert f"--journal {handed}" in " ".join(world.notes("server")["arguments"])
+
+
 def test_more_names_of_the_machine_are_handed_to_the_server(world: World) -> None:
     names = ["--http-host", "login.example", "--http-host", "rain"]
 

@@ -73,6 +73,13 @@ def test_each_governor_gets_its_own_folder_below_the_work_folder() -> None:
     assert "--workdir /work/server" in " ".join(plan_server(settings).command)
 
 
+def test_large_constants_are_where_large_data_is() -> None:
+    settings = evolve(SIMPLE, work_folder=Path("/large"))
+    assert "--journal /large/journal" in " ".join(plan_server(settings).command)
+    for other in (evolve(settings, journal=Path("none")), evolve(settings, listen_port=0)):
+        assert "/large/journal" not in " ".join(plan_server(other).command)
+
+
 def test_the_journal_is_the_servers() -> None:
     settings = evolve(SIMPLE, journal=Path("/journal"))
     assert "--journal /journal" in " ".join(plan_server(settings).command)

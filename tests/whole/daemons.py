@@ -130,4 +130,4 @@ def _addresses(ready_read: int, errors: Path) -> list[str]:
     readable, _, _ = select.select([ready_read], [], [], READY_SECONDS)
     line = os.read(ready_read, 256).decode() if readable else ""
     assert line.startswith("ready "), errors.read_text(encoding="utf-8")
-    return line.split()[1:]
+    return line.splitlines()[0].split()[1:]  # a note for the user may follow

@@ -155,6 +155,39 @@ def test_what_runs_while_a_server_is_killed_and_comes_back_runs_once(
     assert len(list(marks.iterdir())) == 200
 
 
+def test_a_server_that_ends_in_order_leaves_only_durable_sessions(tmp_path: Path) -> None:
+    # given
+    journal = tmp_path / "journal"
+    kept = ("--journal", str(journal), *PATIENT)
+    with server(tmp_path, *kept) as serving:
+        client = Client("127.0.0.1", serving.port, server_away=0)
+        with client.session("sweep", durable=True) as durable:
+            durable.submit(sum, [1, 2])
+        with client.new_session("gone") as session:
+            too_large()
+            session.submit()
+            # when
+            assert serving.end() == 0
+    # then: the next server begins with a snapshot, and has nothing to wait for
+    assert [path.name for path in journal.glob("snapshot-*")] == ["snapshot-00000001"]
+    with server(tmp_path, *kept) as serving:
+        told = status(serving)
+        assert [one["name"] for one in told["sessions"]] == ["sweep"]
+        assert (told["clients"], told["governors"]) == (0, [])
+        with governor(tmp_path, "one", serving.address, 1):
+            with Client("127.0.0.1", serving.port) as client:
+                with client.session("sweep", durable=True) as durable:
+                    assert durable.submit(sum, [1, 2]).result() == 3
+                client.remove_session("sweep")
+            assert serving.end() == 0
+    # and: what was read again is gone
+    assert [path.name for path in sorted(journal.glob("*-*"))] == [
+        "snapshot-00000001",
+        "snapshot-00000002",
+        "turns-00000002",
+    ]
+
+
 def test_a_server_whose_disk_is_full_ends_by_name_and_goes_on_when_there_is_room(
     tmp_path: Path,
 ) -> None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 
 from attrs import define
@@ -108,10 +109,27 @@ class JournalFolder:
         folder.mkdir(mode=ONLY_OWNER, exist_ok=True)
         return folder
 
+    def remove(self) -> None:
+        """Removes all that is in it, and the folder if nothing else is there.
+
+        The oldest files go first: so what is left by an interruption cannot be taken for less.
+        """
+        for path in (*self.files().values(), *self.path.glob(f"{_TURNS}-*.begun")):
+            path.unlink()
+        for path in (*self.snapshots().values(), *self.unfinished()):
+            path.unlink()
+        for path in self.uploads().iterdir():
+            path.unlink()
+        self.uploads().rmdir()
+        self.lock.unlink()
+        with suppress(OSError):
+            self.path.rmdir()
+
     def close(self) -> None:
         """Lets another server use the folder."""
         if self._lock is not None:
             os.close(self._lock)
+            self._lock = None
 
 
 def _locked(path: Path) -> int:

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Generator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from secrets import token_bytes
 
-from attrs import define
+from attrs import define, field
 from structlog.typing import FilteringBoundLogger
 
 from rain.base.errors import StartError
 from rain.base.ids import ObjectId, spell
+from rain.server.journal.compacting import write_whole
 from rain.server.journal.compaction import Compaction
 from rain.server.journal.folder import JournalFolder
 from rain.server.journal.records import Header
 from rain.server.journal.recovery import Recovered, recover
 from rain.server.journal.writer import Writer
+from rain.server.snapshot.saving import save
 from rain.server.spool import Spool
 from rain.server.state import CLUSTER_BYTES, ReactorSettings, State
+
+FEW = 10_000
+"""Tasks and objects of which a server that ends makes a snapshot itself, in well under a second."""
 
 
 @define(eq=False)
@@ -28,6 +35,10 @@ class Journal:
     folder: JournalFolder
     recovered: Recovered
     uploads: Spool
+    _was: str = field(init=False)  # what there is to go on with
+
+    def __attrs_post_init__(self) -> None:
+        self._was = _summary(self.state)
 
     @property
     def state(self) -> State:
@@ -45,9 +56,51 @@ class Journal:
         header = Header.of(self.recovered.turns + 1, state)
         return Writer.create(self.folder, self.recovered.file + 1, header)
 
+    def what_goes_on(self) -> str:
+        """What a user is told of an earlier server's sessions; "" if there are none."""
+        if not self._was:
+            return ""
+        return f"goes on with {self._was}; to begin anew: rain stop, {self.begin_anew}"
+
+    @property
+    def begin_anew(self) -> str:
+        """The command for a user who does not want to go on."""
+        return f"rain journal --remove {shlex.quote(str(self.folder.path))}"
+
+    def leave_short(self, writer: Writer, log: FilteringBoundLogger) -> None:
+        """Makes a snapshot at the end of a server that has little to keep.
+
+        So the next one starts at once, and the folder is small. All turns must be synced.
+        """
+        state = self.state
+        if len(state.graph.tasks) + len(state.graph.objects) > FEW or state.has_effects:
+            return
+        try:
+            write_whole(self.folder.snapshot(writer.number), save(state, writer.turns))
+            for path in self.folder.superfluous():
+                path.unlink()
+        except OSError as error:
+            log.warning(
+                "the journal stays as long as it is",
+                journal=str(self.folder.path),
+                cause=error.strerror,
+            )
+
     def compaction(self, log: FilteringBoundLogger) -> Compaction:
         """Keeps it short; all files of earlier servers are closed."""
         return Compaction(self.folder, self.state, log, self.recovered.file)
+
+
+def _summary(state: State) -> str:
+    sessions, tasks = state.graph.sessions, state.graph.tasks
+    if not sessions:
+        return ""
+    unfinished = sum(not task.is_done for task in tasks.values())
+    when = datetime.fromtimestamp(state.now).astimezone().strftime("%Y-%m-%d %H:%M")
+    return (
+        f"{len(sessions)} session{'s' if len(sessions) > 1 else ''} of {when} ({len(tasks)} tasks,"
+        f" {unfinished} unfinished)"
+    )
 
 
 @contextmanager
@@ -73,6 +126,7 @@ def open_journal(
                 f"the journal {path} cannot be used: the file of the constant {spell(missing[0])}"
                 " is missing in its folder uploads"
             )
+        opened = Journal(folder, recovered, uploads)
         if recovered.turns:
             log.info(
                 "the server returns",
@@ -80,8 +134,9 @@ def open_journal(
                 turns=recovered.turns,
                 sessions=len(recovered.state.graph.sessions),
                 tasks=len(recovered.state.graph.tasks),
+                to_begin_anew=opened.begin_anew,
             )
-        yield Journal(folder, recovered, uploads)
+        yield opened
     finally:
         folder.close()
 

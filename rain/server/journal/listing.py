@@ -71,6 +71,17 @@ def look_into(path: Path) -> Contents:
     return contents
 
 
+def remove_journal(path: Path) -> None:
+    """Removes a journal that no server uses."""
+    if not JournalFolder.look_into(path).has_lock():
+        raise StartError(f"{path} is no journal of a server")
+    folder = JournalFolder.open(path)
+    try:
+        folder.remove()
+    finally:
+        folder.close()
+
+
 def _read(path: Path, listed: Listed, reactor: Reactor, recovered: Recovered) -> None:
     try:
         with path.open("rb") as file:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, get_type_hints
@@ -13,6 +14,7 @@ from rain.base.wire.orders import Orders
 from rain.graph import Client, DataObject, Governor, Graph, Run, Session, Task, Wait
 from rain.graph.copy import Copy
 from rain.graph.ready_queue import Entry
+from rain.graph.turns import Turns
 from rain.server.snapshot.leaving_out import LEFT_OUT
 from rain.server.snapshot.shapes import Shape, shape_of
 
@@ -20,9 +22,11 @@ _NODES = (Client, Copy, DataObject, Governor, Graph, Run, Session, Task, Wait)
 _NAMES: dict[str, Any] = {
     "Orders": Orders,
     **{kind.__name__: kind for kind in _NODES},
-    "Place": Entry,  # those of a queue's `Turns`, which are of any kind in general
 }
 """What annotations name that only type checkers import."""
+
+_MEANT: dict[type, dict[str, Any]] = {Turns: {"Place": Entry}}
+"""What names mean in classes that are more general than what is saved of them."""
 
 
 @frozen
@@ -73,8 +77,9 @@ def _make(kind: type) -> Layout:
     unknown = left_out.keys() - {attribute.name for attribute in attributes}
     if unknown:
         raise TypeError(f"{kind.__name__} has no field {min(unknown)!r} to be left out")
+    meant = _MEANT.get(kind, {})
     try:
-        hints = get_type_hints(kind, localns=_NAMES)
+        hints = get_type_hints(kind, {**_NAMES, **vars(sys.modules[kind.__module__])}, meant)
     except NameError as error:
         raise TypeError(f"a field of {kind.__name__} cannot be saved: {error}") from error
     slots = [_slot(kind, attribute) for attribute in attributes]

@@ -103,7 +103,7 @@ def test_a_damaged_snapshot_is_replaced_by_the_one_before_and_its_files(
         "turns-00000004",
     ]
     damaged = bytearray(folder.snapshot(3).read_bytes())
-    damaged[len(damaged) // 2] ^= 1
+    damaged[-1] ^= 1  # in a record, and not in what tells its length
     folder.snapshot(3).write_bytes(damaged)
     # when
     recovered = recover(folder, SETTINGS)

@@ -25,6 +25,7 @@ ONLY_WITH_INPUT = {
     Graph: {
         *("clients", "sessions", "tasks", "objects", "governors", "linked", "learned", "sched"),
         *("last_session", "last_governor", "last_order", "former_readers"),
+        "has_needs",
     },
 }
 """What a turn without input does not change."""

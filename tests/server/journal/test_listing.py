@@ -51,6 +51,31 @@ def test_each_file_is_told_with_its_turns_and_then_what_a_server_would_know(
     assert found.settings.governor_silence == world.state.settings.governor_silence
 
 
+def test_a_journal_is_removed_but_not_while_a_server_uses_it(
+    world: World, folder: JournalFolder
+) -> None:
+    # given
+    write(folder, world, 10, 20)
+    compact(folder, 1)
+    (folder.uploads() / "constant").write_bytes(b"large")
+    command = ["journal", "--remove", str(folder.path)]
+    with pytest.raises(StartError, match="is used by another server"):
+        CliRunner().invoke(cli, command, standalone_mode=False, catch_exceptions=False)
+    assert folder.files()
+    folder.close()
+    # when
+    done = CliRunner().invoke(cli, command, standalone_mode=False)
+    # then
+    assert done.output == f"The journal {folder.path} is removed.\n"
+    assert not folder.path.exists()
+
+
+def test_what_else_is_in_the_folder_stays(folder: JournalFolder) -> None:
+    (folder.path / "mine").write_text("not Rain's")
+    folder.remove()
+    assert [path.name for path in folder.path.iterdir()] == ["mine"]
+
+
 def test_a_torn_end_is_told_and_left_as_it_is(world: World, folder: JournalFolder) -> None:
     write(folder, world)
     torn = folder.file(1).read_bytes()[:-3]

@@ -26,6 +26,7 @@ from rain.server.snapshot.reading import SnapshotError
 from rain.server.snapshot.saving import MAGIC, load, save
 from rain.server.state import ReactorSettings, State
 from tests.graph.subject import Subject
+from tests.server.test_by_name import begin
 from tests.support.scenes import Scene, scene
 from tests.support.twins import assert_same
 
@@ -61,6 +62,26 @@ def test_a_state_with_a_task_in_each_row_comes_back() -> None:
         assert [one.id for one in task.inputs] == [one.id for one in former.inputs]
         assert task.kind is task.session.task_kinds[task.kind.id]
         assert task.sched is None
+
+
+def test_what_is_known_by_the_name_of_a_durable_session_comes_back() -> None:
+    # given: a program that has gone
+    friday = begin(scene(4, settings=SETTINGS))
+    first, a = friday.call(b"first")
+    friday.call(b"second", a)
+    friday.submit()
+    friday.finish(first, b"1")
+    friday.leave()
+    # when
+    state = friday.s.world.state
+    loaded = again(state)
+    # then
+    assert_same(loaded, state)
+    (former,), (durable,) = state.durable.values(), loaded.durable.values()
+    assert durable.tasks.keys() == former.tasks.keys()
+    assert [task.row for task in durable.tasks.values()] == [
+        task.row for task in former.tasks.values()
+    ]
 
 
 def chain(length: int) -> Scene:
