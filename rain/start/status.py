@@ -13,8 +13,8 @@ from rain.base.address import split_address
 from rain.base.admission import Secret, http_url
 from rain.base.errors import ConnectionLostError, RefusedError, StartError
 from rain.base.resources import CPUS
-from rain.base.wire.answers import GovernorReport
-from rain.base.wire.requests import ServerInfo
+from rain.base.wire.answers import DurableReport, GovernorReport
+from rain.base.wire.requests import DurableSessions, ServerInfo
 from rain.rpc.client_endpoint import ClientConnection
 from rain.start.clusters import Cluster
 from rain.start.jobs import JobLine, look_at_jobs
@@ -50,6 +50,8 @@ class SessionLine:
     objects: int
     failure: str
     held_up: str = ""  # why it waits for a governor that was not started
+    durable: bool = False
+    clients: int = 1  # that have it open
 
 
 @frozen
@@ -74,14 +76,15 @@ def ask(
     address: str, http: str, secret: Secret | None = None, identity: Identity | None = None
 ) -> ClusterStatus:
     """Asks a server, and its HTTP side if it is known."""
-    governors = read_governors(_server_info(address, secret, identity))
+    reports, durable = _server_info(address, secret, identity)
+    governors = read_governors(reports)
     if not http:
         return ClusterStatus(
             address, governors, None, "the HTTP address of the server is not known: use --http"
         )
     try:
         status = ask_http(http, secret, identity=identity)
-        sessions = read_sessions(status)
+        sessions = once_each(read_sessions(status), durable)
         governors = with_troubles(governors, status)
     except StartError as error:
         return ClusterStatus(address, governors, None, str(error))
@@ -160,11 +163,38 @@ def read_sessions(status: Mapping[str, Any]) -> tuple[SessionLine, ...]:
                 int(session["objects"]),
                 str(session["failure"]),
                 str(session.get("held_up", "")),
+                bool(session.get("durable", False)),
             )
             for session in status["sessions"]
         )
     except (KeyError, TypeError, ValueError) as error:
         raise StartError(f"the server's /status is not understood: {error!r}") from error
+
+
+def once_each(
+    lines: Sequence[SessionLine], reports: Sequence[DurableReport]
+) -> tuple[SessionLine, ...]:
+    """One line for each durable session, of which the server has one for each client that opens it.
+
+    Their tasks stand for each other, so the numbers are those of what is kept under the name.
+    """
+    by_name = {report.name: report for report in reports}
+    merged: dict[str | int, SessionLine] = {}
+    for line in lines:
+        report = by_name.get(line.name) if line.durable else None
+        if report is None:
+            merged[line.id] = line
+            continue
+        first = merged.get(report.name)
+        merged[report.name] = evolve(
+            first or line,
+            tasks=report.tasks,
+            unfinished=report.tasks - report.finished - report.failed,
+            objects=line.objects + (first.objects if first else 0),
+            held_up=(first.held_up if first else "") or line.held_up,
+            clients=report.clients,
+        )
+    return tuple(merged.values())
 
 
 def _connection(host: str, port: int, identity: Identity | None) -> HTTPConnection:
@@ -175,11 +205,11 @@ def _connection(host: str, port: int, identity: Identity | None) -> HTTPConnecti
 
 def _server_info(
     address: str, secret: Secret | None, identity: Identity | None
-) -> Sequence[GovernorReport]:
+) -> tuple[Sequence[GovernorReport], Sequence[DurableReport]]:
     host, port = split_address(address)
     connection = ClientConnection(host, port, secret=secret, identity=identity)
     try:
-        return connection.ask(ServerInfo())
+        return connection.ask(ServerInfo()), connection.ask(DurableSessions()).reports
     except (ConnectionLostError, RefusedError) as error:
         raise StartError(f"the server at {address} does not answer: {error}") from error
     finally:

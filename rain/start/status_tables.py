@@ -84,6 +84,9 @@ def _sessions(lines: tuple[SessionLine, ...]) -> Table:
     for line in lines:
         failure = line.failure.strip().partition("\n")[0]
         state = f"failed: {failure}" if failure else "open"
+        if line.durable:
+            count = line.clients
+            state = f"durable, {count} client{'' if count == 1 else 's'}"
         if line.held_up:
             state = f"held up: {line.held_up}"
         table.add_row(

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from rain.base.errors import StartError
 from rain.base.ids import ObjectId, TaskId
-from rain.base.wire.answers import GovernorReport
+from rain.base.wire.answers import DurableReport, GovernorReport
 from rain.start.choice import server_of
 from rain.start.status import (
     ClusterStatus,
@@ -21,6 +21,7 @@ from rain.start.status import (
     SessionLine,
     ask,
     ask_http,
+    once_each,
     read_governors,
     read_sessions,
     with_troubles,
@@ -161,6 +162,28 @@ def test_sessions_are_shown_with_their_progress_and_their_failure() -> None:
     assert "4 count [words] 6 10 12 failed: Traceback" in lines
 
 
+def test_a_durable_session_is_shown_once_though_several_clients_have_opened_it() -> None:
+    opened = {**SESSION, "name": "sweep", "durable": True}
+    lines = read_sessions(
+        {"sessions": [opened, {**SESSION, "session": 4}, {**opened, "session": 5, "held_up": "x"}]}
+    )
+
+    sessions = once_each(lines, [DurableReport("sweep", 0.0, 2, 10, 5, 1, 1000)])
+
+    assert sessions == (
+        SessionLine(3, "sweep", 10, 4, 24, "", "x", durable=True, clients=2),
+        SessionLine(4, "count [words]", 10, 4, 12, ""),
+    )
+    kept = once_each(lines[:1], [DurableReport("sweep", 0.0, 0, 10, 10, 0, 1000)])
+    assert "3 sweep 10 10 12 durable, 0 clients" in shown(ClusterStatus("a:7210", (), kept))
+
+
+def test_a_session_that_was_durable_a_moment_ago_is_shown_as_it_is() -> None:
+    lines = read_sessions({"sessions": [{**SESSION, "durable": True}]})
+
+    assert once_each(lines, []) == lines
+
+
 def test_why_sessions_are_not_shown_is_said() -> None:
     lines = shown(ClusterStatus("a:7210", (), None, "no HTTP"))
 
@@ -197,6 +220,8 @@ def test_the_answer_as_json_holds_everything() -> None:
                 "objects": 2,
                 "failure": "",
                 "held_up": "",
+                "durable": False,
+                "clients": 1,
             }
         ],
         "sessions_unknown": "",

@@ -33,6 +33,7 @@ class SessionStatus(TypedDict):
     session: int
     name: str
     client: str
+    durable: bool  # it has opened a durable session, or its client had
     tasks: int
     unfinished: int
     objects: int
@@ -115,6 +116,7 @@ def _session(state: State, session: Session, now: float) -> SessionStatus:
         session=session.id,
         name=session.name,
         client=str(session.client.id),
+        durable=session.is_durable,
         tasks=len(session.tasks) + session.gone_tasks,
         unfinished=session.unfinished,
         objects=len(session.objects) + session.gone_objects,

@@ -217,6 +217,7 @@ def test_the_status_counts_what_is_there(tmp_path: Path) -> None:
                 "session": 2,
                 "name": "second <b>",
                 "client": "1",
+                "durable": False,
                 "tasks": 1,
                 "unfinished": 1,
                 "objects": 1,
