@@ -225,6 +225,8 @@ def test_the_answer_as_json_holds_everything() -> None:
             }
         ],
         "sessions_unknown": "",
+        "jobs": [],
+        "jobs_unknown": "",
     }
 
 
