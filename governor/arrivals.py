@@ -9,6 +9,7 @@ from rain.base.resources import Resources
 from rain.base.units import UNIT, function_count
 from rain.base.wire.orders import AssignedTasks, LentObjects, PlacedObjects
 from rain.governor.calling import propose_follower
+from rain.governor.claims import Claims
 from rain.governor.dispatch import Dispatch
 from rain.governor.endings import Endings
 from rain.governor.messages import Failed
@@ -37,6 +38,7 @@ class Arrivals:
         objects: Objects,
         dispatch: Dispatch,
         endings: Endings,
+        claims: Claims,
         one_by_one: frozenset[str] = frozenset(),
     ) -> None:
         self._capacity = capacity
@@ -46,6 +48,7 @@ class Arrivals:
         self._objects = objects
         self._dispatch = dispatch
         self._endings = endings
+        self._claims = claims
         self._arrivals = 0
 
     def learn_object_kind(self, kind: ObjectKind) -> None:
@@ -129,7 +132,7 @@ class Arrivals:
         flat_inputs, flat_outputs = tasks.inputs, tasks.outputs
         session: Session | None = None  # usually the same for all tasks
         runs, kinds, priorities = tasks.runs, tasks.kinds, tasks.priorities
-        configs, input_counts = tasks.configs, tasks.input_counts
+        configs, input_counts, needs = tasks.configs, tasks.input_counts, tasks.needs
         # Not zip: for a single task, iterators over six columns would double the cost of this loop.
         for place, task_id in enumerate(tasks.ids):
             if session is None or task_id >> NUMBER_BITS != session.id:
@@ -159,6 +162,7 @@ class Arrivals:
                 output_ids,
                 [],
                 kind.meter,
+                self._claims.group_for(kind, needs[place]) if needs else kind.group,
             )
             session.tasks[task_id] = task
             self._begin(task)
@@ -204,7 +208,7 @@ class Arrivals:
             if kind.cache:
                 self._objects.caching.ask(task)
             else:
-                kind.group.push(task)
+                task.group.push(task)
         else:
             propose_follower(task)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from rain.base.kinds import DataType
-from rain.governor.cancelling import GRACE
+from rain.governor.memory_files import KernelKills
 from rain.governor.messages import (
     BuiltinDone,
     BuiltinInput,
@@ -47,8 +47,10 @@ class Builtins:
         warden: Warden,
         background: Background,
         tell: Callable[[Event], object],
-        grace: float = GRACE,
+        grace: float,
+        kills: KernelKills,
     ) -> None:
+        self._kills = kills
         self._store = store
         self._folder = folder
         self._warden = warden
@@ -88,6 +90,10 @@ class Builtins:
         """Looks at what a program prints; None for any other run."""
         return None if self._programs is None else self._programs.look_at(run)
 
+    def pids(self) -> dict[int, int]:
+        """The process of each program that runs."""
+        return {} if self._programs is None else self._programs.pids()
+
     def printing(self) -> Iterable[int]:
         """The files that programs print into."""
         return () if self._programs is None else self._programs.printing()
@@ -103,6 +109,7 @@ class Builtins:
                 self._background,
                 self._tell,
                 self._grace,
+                self._kills,
             )
         return self._programs
 

@@ -73,7 +73,7 @@ class Caching:
         if event.outputs is None:
             task.move(TaskMove.MISS)
             task.key = event.key
-            task.kind.group.push(task)
+            task.group.push(task)
         return task
 
     def keep(self, task: Task, key: Key, start: float, seconds: float, outputs: Outputs) -> None:

@@ -94,7 +94,7 @@ class Calls:
         else:
             task.move(TaskMove.TAKE_BACK)
             if not task.missing:
-                task.kind.group.push(task)
+                task.group.push(task)
 
 
 def go_on(executor: Executor) -> None:
@@ -174,7 +174,7 @@ def propose_follower(task: Task) -> None:
 
 def can_follow(task: Task, executor: Executor) -> bool:
     """Whether the executor will have all missing inputs when it reaches the task."""
-    if task.row is not _WAITING or task.kind.group is not executor.group or task.kind.cache:
+    if task.row is not _WAITING or task.group is not executor.group or task.kind.cache:
         return False  # the cache is asked only with the inputs at hand
     for target in task.inputs:
         if target.row is not _HELD and not _makes(executor, target, task):

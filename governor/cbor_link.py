@@ -7,6 +7,7 @@ process takes its place.
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,6 +16,7 @@ from attrs import evolve
 
 from rain.base.errors import InvariantError, ProtocolError
 from rain.base.ids import ObjectId, TaskId
+from rain.base.memory import MEASURED_FROM
 from rain.base.wire.update import TaskNote
 from rain.common.printed import last_words, logs_of, text_of
 from rain.governor.cbor_calls import (
@@ -39,6 +41,7 @@ from rain.governor.executor_process import (
     take_printed,
 )
 from rain.governor.file_work import InOrder
+from rain.governor.memory_files import KernelKills, take_peak
 from rain.governor.messages import (
     CallExecutor,
     CallsDone,
@@ -152,7 +155,7 @@ class CborLink:
         """Waits until no thread works on the files of this executor."""
         await self._tell.idle()
 
-    def died(self) -> None:
+    def died(self, kills: KernelKills) -> None:
         """The process has ended, but was not reaped yet: reports its last results and its end."""
         self._dead = True
         kill_group(self.process)
@@ -164,7 +167,10 @@ class CborLink:
         fault = self._fault or self._broken
         cause = cause_of_death(self.number, status, self._places, tail, fault)
         printed = printed_so_far(self.number, self._places)
-        self._tell(ExecutorDied(self.number, cause, printed=printed, status=status))
+        by_kernel = status == -signal.SIGKILL and not self._killed and kills.take_one()
+        self._tell(
+            ExecutorDied(self.number, cause, printed=printed, status=status, by_kernel=by_kernel)
+        )
 
     def close(self) -> None:
         """Closes the channels."""
@@ -288,6 +294,8 @@ class CborLink:
         seconds = time.monotonic() - self._called_at
         task = TaskId(call.task)
         done = CallsDone(self.number, [task], [seconds], [outcome], starts=[self._called_at])
+        if seconds >= MEASURED_FROM:
+            done.peaks = [take_peak(self.process.pid)]
         if result is not None:
             self._note(done, task, result)
         return done

@@ -12,6 +12,7 @@ from math import inf
 
 from rain.base.errors import InvariantError
 from rain.base.ids import session_of
+from rain.base.resources import MEMORY
 from rain.governor.lingering import Lingering
 from rain.governor.nodes import UNKNOWN, DataObject, Executor, Group, Session, Task
 from rain.governor.numbers import Numbers
@@ -23,7 +24,7 @@ from rain.governor.tables import ObjectRow, TaskRow
 _HERE = (ObjectRow.HELD, ObjectRow.LINGERING)
 _MISSING = (TaskRow.WAITING, TaskRow.FOLLOWING)
 _IN_HAND = (TaskRow.FOLLOWING, TaskRow.CALLING)
-_STARTED = (TaskRow.RUNNING, TaskRow.TIMED_OUT)
+_STARTED = (TaskRow.RUNNING, TaskRow.TIMED_OUT, TaskRow.EVICTED)
 _WORKED_ON = (*_STARTED, TaskRow.CANCELLING)
 _LIVE = (
     *_MISSING,
@@ -240,7 +241,7 @@ def _executor(state: State, executor: Executor) -> Iterator[str]:
     if executor.grace_ends < inf and (
         executor.dying
         or len(executor.calls) != 1
-        or executor.calls[0].row not in (TaskRow.CANCELLING, TaskRow.TIMED_OUT)
+        or executor.calls[0].row not in (TaskRow.CANCELLING, TaskRow.TIMED_OUT, TaskRow.EVICTED)
     ):
         yield f"{executor!r} was interrupted, but not in its only call"
     load = sum(task.cost for task in executor.calls)
@@ -260,7 +261,7 @@ def _waiting(state: State) -> Iterator[str]:
 
 
 def _call(executor: Executor, task: Task) -> Iterator[str]:
-    if task.executor is not executor or task.kind.group is not executor.group:
+    if task.executor is not executor or task.group is not executor.group:
         yield f"{executor!r} has {task!r} of {task.executor!r} in hand"
     if task.row not in (*_IN_HAND, *_WORKED_ON):
         yield f"{executor!r} has {task!r} in hand"
@@ -269,6 +270,8 @@ def _call(executor: Executor, task: Task) -> Iterator[str]:
     if task.row is TaskRow.TIMED_OUT and not (
         executor.recalling or executor.dying or executor.grace_ends < inf
     ):
+        yield f"{executor!r} goes on with {task!r}"
+    if task.row is TaskRow.EVICTED and not executor.dying:
         yield f"{executor!r} goes on with {task!r}"
     if task.row is TaskRow.CANCELLING:
         if not (executor.recalling or executor.dying or executor.grace_ends < inf):
@@ -309,6 +312,11 @@ def _group(state: State, group: Group) -> Iterator[str]:
         for session in state.sessions.values()
         for kind in session.task_kinds.values()
     )
+    kinds += sum(
+        task.group is group and task.kind.group is not group
+        for session in state.sessions.values()
+        for task in session.tasks.values()
+    )
     if kinds != group.kinds:
         yield f"the group {group.runner!r} {group.resources} has {kinds} kinds, not {group.kinds}"
 
@@ -323,13 +331,16 @@ def _resources(state: State) -> Iterator[str]:
     for task in state.dispatch.runs.values():
         if task.row not in _WORKED_ON:
             yield f"{task!r} is said to run inside the governor"
-        free.take(task.kind.group.resources)
+        free.take(task.group.resources)
     now = state.pool.free
     if (free.slots, free.cpus, free.others) != (now.slots, now.cpus, now.others):
         yield f"free are {free.slots} slots and {free.cpus} cpus, not {now.slots} and {now.cpus}"
     has_lent = any(executor.has_lent for executor in state.pool.executors.values())
     overdrawn = (free.slots < 0 or free.cpus < 0) and not has_lent
-    if overdrawn or any(amount < 0 for amount in free.others.values()):
+    others = {
+        name: amount for name, amount in free.others.items() if name != MEMORY or not has_lent
+    }
+    if overdrawn or any(amount < 0 for amount in others.values()):
         yield "more resources are taken than there are"
     yield from _gpus(state)
 
@@ -342,7 +353,7 @@ def _gpus(state: State) -> Iterator[str]:
             yield f"{executor!r} has the gpus {executor.gpus}, and should have {count}"
         lent += executor.gpus
     for run, gpus in state.dispatch.gpus_of_runs.items():
-        if run not in state.dispatch.runs or len(gpus) != state.dispatch.runs[run].kind.group.gpus:
+        if run not in state.dispatch.runs or len(gpus) != state.dispatch.runs[run].group.gpus:
             yield f"the run {run} has the gpus {gpus}"
     gpus_here = state.pool.gpus
     if sorted([*lent, *gpus_here.free]) != sorted(gpus_here.names):

@@ -8,6 +8,10 @@ larger numbers give nobody more than a share of the governor.
 If the next task of a group does not fit, groups of lower rank may run first, but their executors
 get no further calls queued: their calls end soon (see `pool`), and the freed resources go to the
 group of the highest rank that fits.
+
+**Memory goes to who has come first.** What a task needs of it is given all or nothing (`claims`).
+If the next task does not fit, no other one that needs memory overtakes it, even if that would fit:
+a large one must not wait for ever while small ones come and go. What needs none goes on.
 """
 
 from __future__ import annotations
@@ -35,13 +39,15 @@ class Dispatch:
         self._free = pool.free
         self.groups: dict[tuple[str, Resources], Group] = {}
         self.runs: dict[int, Task] = {}  # tasks inside the governor, including stopped ones
+        self.began: dict[int, float] = {}  # when each of them was started
+        self.memory: dict[int, int] = {}  # what they had when last looked at
         self.gpus_of_runs: dict[int, Lent] = {}  # only for runs that have gpus
         self.deadlines: dict[int, float] = {}  # only of runs that may take so long and no longer
         self._run_count = 0
         self.with_priorities: dict[SessionId, Session] = {}  # those whose tasks have priorities
 
     def group(self, runner: str, resources: Resources) -> Group:
-        """Returns the group of tasks with these needs, for one more kind."""
+        """Returns the group of tasks with these needs, for one more kind, or a task of its own."""
         key = (runner, resources)
         group = self.groups.get(key)
         if group is None:
@@ -50,7 +56,7 @@ class Dispatch:
         return group
 
     def leave_group(self, group: Group) -> None:
-        """A kind of this group was forgotten."""
+        """A kind of this group was forgotten, or has another one."""
         group.kinds -= 1
         self._prune(group)
 
@@ -95,11 +101,13 @@ class Dispatch:
         starting: dict[str, int] | None = None  # counted on demand
         promised: list[tuple[Group, int]] = []
         open_groups = active.copy()
+        waits_for_memory = False
         while open_groups:
             one = len(open_groups) == 1
             group = open_groups[0] if one else min(open_groups, key=Group.rank)
-            if not self._has_room(group):
+            if (waits_for_memory and group.memory) or not self._has_room(group):
                 limit = min(limit, group.rank())
+                waits_for_memory = waits_for_memory or self._free.lacks_memory(group.memory)
             elif group.runner == "":
                 self._run(group.pop())
                 if group.count:
@@ -120,12 +128,26 @@ class Dispatch:
 
     def _has_room(self, group: Group) -> bool:
         """Whether the first task of the group may run now."""
-        if not self._free.has(group.resources):
+        if not self._free.has(group.resources) and not self._all_wait(group):
             return False
         lending = self._pool.lending
         if not lending.blocked:
             return True
         return lending.allows(group.resources, -group.rank()[0], self._pool.now)
+
+    def _all_wait(self, group: Group) -> bool:
+        """Whether only memory is missing, and all that holds any waits for other tasks.
+
+        One task may start then, or they would perhaps wait for each other.
+        """
+        blocked = self._pool.lending.blocked
+        return (
+            bool(blocked)
+            and len(blocked) == len(self._pool.busy)
+            and not self.runs
+            and self._free.lacks_memory(group.memory)
+            and self._free.has_all_but_memory(group.resources)
+        )
 
     def _starting(self) -> dict[str, int]:
         starting: dict[str, int] = {}
@@ -175,19 +197,20 @@ class Dispatch:
     def _run(self, task: Task) -> None:
         """Starts a task inside the governor."""
         known = task.kind
-        self._free.take(known.group.resources)
+        self._free.take(task.group.resources)
         task.move(TaskMove.START)
         self._run_count += 1
         task.run = self._run_count
         self.runs[task.run] = task
+        self.began[task.run] = self._pool.now
         task.told = True
         self._outbox.started(task, self._pool.now)
         if known.kind.attempts.timeout:
             self.deadlines[task.run] = self._pool.now + known.kind.attempts.timeout
         inputs = tuple(builtin_input(data_object) for data_object in task.inputs)
         gpus: Lent = ()
-        if known.group.gpus:
-            gpus = self.gpus_of_runs[task.run] = self._pool.gpus.take(known.group.gpus)
+        if task.group.gpus:
+            gpus = self.gpus_of_runs[task.run] = self._pool.gpus.take(task.group.gpus)
         shown = self._pool.gpus.shown(gpus)
         self._outbox.effects.append(
             RunBuiltin(task.run, task.id, known.kind, task.config, inputs, known.outputs, shown)
@@ -208,8 +231,10 @@ class Dispatch:
         if task is None:
             raise InvariantError(f"the run {run} has ended, but was never started")
         task.run = 0
+        del self.began[run]
+        self.memory.pop(run, None)
         self.deadlines.pop(run, None)
-        self._free.give_back(task.kind.group.resources)
+        self._free.give_back(task.group.resources)
         self._pool.gpus.give_back(self.gpus_of_runs.pop(run, ()))
         return task
 
@@ -226,9 +251,9 @@ def put_in_order(session: Session) -> None:
     for task, rank in zip(ready, ranks, strict=True):
         if task.rank != rank:
             task.rank = rank
-            moved[id(task.kind.group)] = task
+            moved[id(task.group)] = task
     for task in moved.values():
-        task.kind.group.sort()
+        task.group.sort()
 
 
 def _turn(task: Task) -> tuple[int, tuple[int, int, int]]:

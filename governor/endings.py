@@ -6,6 +6,7 @@ import msgpack
 
 from rain.base.ids import spell
 from rain.base.runs import RunCause
+from rain.base.sizes import spell_size
 from rain.base.units import UNIT, InnerCall, failure_inside
 from rain.base.wire import INLINE_LIMIT
 from rain.base.wire.update import ObjectNote, TaskFailure
@@ -15,6 +16,11 @@ from rain.governor.objects import Objects
 from rain.governor.outbox import Outbox
 from rain.governor.passing import input_of, passed_on
 from rain.governor.tables import ObjectRow, TaskMove, TaskRow
+
+KILLED_BY_KERNEL = (
+    "the kernel has killed the process of the task, because the machine or its control group had no"
+    " memory left"
+)
 
 _CANCELLING = TaskRow.CANCELLING
 _MAKING = ObjectRow.MAKING
@@ -39,6 +45,10 @@ class Endings:
             self.discard(result)
             self.fail(task, _timed_out(task, result))
             return
+        if task.row is TaskRow.EVICTED:
+            self.discard(result)
+            self.fail(task, _evicted(task, result))
+            return
         if isinstance(result, Failed):
             self.fail(task, result)
             return
@@ -62,6 +72,7 @@ class Endings:
         finished.runs.append(task.number)
         finished.durations.append(duration)
         finished.starts.append(start)
+        finished.peaks.append(task.peak)
         finished.output_counts.append(len(outputs))
         for place, target in enumerate(task.outputs):
             output = outputs[place]
@@ -103,7 +114,7 @@ class Endings:
         if failure.cause is RunCause.NOT_STARTED:
             self._objects.reclaim()
         if task.row is TaskRow.READY:
-            task.kind.group.leave()
+            task.group.leave()
         task.move(TaskMove.FAIL)
         self._outbox.fail(
             TaskFailure(
@@ -116,6 +127,7 @@ class Endings:
                 failure.status,
                 _is_retryable(task, failure),
                 failure.handed_on,
+                task.peak,
             )
         )
         for target in task.outputs:
@@ -130,6 +142,8 @@ class Endings:
 
     def _leave(self, task: Task) -> None:
         del task.session.tasks[task.id]
+        if task.group is not task.kind.group:
+            task.group.kinds -= 1
         for target in task.inputs:
             if target.row is _HELD and (target.wanted or target.consumers > 1):
                 target.consumers -= 1
@@ -159,6 +173,18 @@ def _timed_out(task: Task, result: Outputs | Failed) -> Failed:
     return Failed(
         f"{message}:\n{result.message}", result.debug, RunCause.TIMEOUT, b"", result.status
     )
+
+
+def ended_by_kernel(task: Task, status: int | None) -> Failed:
+    """The failure of a run whose process the kernel has killed, because memory ran out."""
+    had = f"; it had {spell_size(task.peak)} when last looked at" if task.peak else ""
+    return Failed(KILLED_BY_KERNEL + had, cause=RunCause.MEMORY, status=status)
+
+
+def _evicted(task: Task, result: Outputs | Failed) -> Failed:
+    """The failure of a run that had too much memory, however it has ended."""
+    status = result.status if isinstance(result, Failed) else None
+    return Failed(task.verdict, cause=RunCause.MEMORY, status=status)
 
 
 def _is_retryable(task: Task, failure: Failed) -> bool:

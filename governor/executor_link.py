@@ -14,6 +14,7 @@ import msgpack
 
 from rain.base import executor_protocol as protocol
 from rain.base.errors import ProtocolError
+from rain.base.memory import MEASURED_FROM
 from rain.governor.answers import AnswerReader, adopt_all
 from rain.governor.call_frames import calls_frame, drop_frame
 from rain.governor.executor_process import (
@@ -27,6 +28,7 @@ from rain.governor.executor_process import (
     printed_so_far,
 )
 from rain.governor.file_work import InOrder
+from rain.governor.memory_files import KernelKills, take_peak
 from rain.governor.messages import (
     CallExecutor,
     CallsDone,
@@ -180,6 +182,10 @@ class ExecutorLink:
 
     def _tell_done(self, done: CallsDone) -> None:
         self._answered += len(done.tasks)
+        longest = max(done.durations, default=0.0)
+        if longest >= MEASURED_FROM:
+            peak = take_peak(self.process.pid)
+            done.peaks = [peak if seconds == longest else 0 for seconds in done.durations]
         staged = self._reader.take_staged()
         if self._interrupted:
             self._interrupted = False
@@ -201,7 +207,7 @@ class ExecutorLink:
         """Waits until no thread works on the files of this executor."""
         await self._tell.idle()
 
-    def died(self) -> None:
+    def died(self, kills: KernelKills) -> None:
         """The process has ended, but was not reaped yet: reports its last answers and its end."""
         kill_group(self.process)
         status = self.process.wait()
@@ -216,9 +222,15 @@ class ExecutorLink:
             cause = cause_of_death(self.number, status, self._places, tail, self._fault)
         place = place_reached(self.number, self._places)
         printed = printed_so_far(self.number, self._places)
-        short = bool(self._lacks)
         died = ExecutorDied(
-            self.number, cause, unstarted, place, printed, short=short, status=status
+            self.number,
+            cause,
+            unstarted,
+            place,
+            printed,
+            short=bool(self._lacks),
+            status=status,
+            by_kernel=status == -signal.SIGKILL and not self._killed and kills.take_one(),
         )
         self._tell(died)
 

@@ -27,6 +27,7 @@ from rain.governor.executor_process import (
     start_executor,
     start_program,
 )
+from rain.governor.memory_files import OF_EXECUTORS, KernelKills, prefer_to_kill
 from rain.governor.messages import (
     CallExecutor,
     DropCached,
@@ -70,7 +71,7 @@ class Link(Protocol):
 
     def kill(self) -> None: ...
 
-    def died(self) -> None: ...
+    def died(self, kills: KernelKills) -> None: ...
 
     def close(self) -> None: ...
 
@@ -87,7 +88,9 @@ class Executors:
         tell: Callable[[Event], object],
         log: FilteringBoundLogger,
         commands: Commands,
+        kills: KernelKills,
     ) -> None:
+        self._kills = kills
         self._places = places
         self._store = store
         self._commands = commands
@@ -138,6 +141,7 @@ class Executors:
             self._tell(ExecutorDied(number, cause, short=is_shortage(error)))
             return
         self._warden.watch(link.process.pid)
+        prefer_to_kill(link.process.pid, OF_EXECUTORS)
         self._links[number] = link
         self._log.debug("executor started", executor=number, pid=link.process.pid)
         self._background.start(self._watch, link)
@@ -188,6 +192,10 @@ class Executors:
             yield self._places.log(number, "out")
             yield self._places.log(number, "err")
 
+    def pids(self) -> dict[int, int]:
+        """The process of each executor."""
+        return {number: link.process.pid for number, link in self._links.items()}
+
     def forget(self, sessions: Sequence[SessionId]) -> None:
         """These sessions have ended: kills the processes that their tasks have left behind."""
         for session in sessions:
@@ -213,7 +221,7 @@ class Executors:
         self._warden.release(link.process.pid)
         self._warden.strays.end(self._places.origin.executor(link.number))
         del self._links[link.number]
-        link.died()
+        link.died(self._kills)
         link.close()
         try:
             await link.idle()  # or the governor ends, which removes all folders

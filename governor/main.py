@@ -18,6 +18,7 @@ from structlog.typing import FilteringBoundLogger
 from rain.base.address import spell_address
 from rain.base.errors import StartError
 from rain.base.ids import GovernorId
+from rain.base.resources import MEMORY
 from rain.common.secret_file import keep_secret
 from rain.daemon import garbage, lifetime, logs, program, sampling
 from rain.daemon.folders import default_log_folder, make_folder
@@ -30,6 +31,8 @@ from rain.governor.executor_config import Commands, read_executors
 from rain.governor.executor_process import Places
 from rain.governor.fetch import Fetcher
 from rain.governor.links import Executors
+from rain.governor.memory_files import OF_THE_GOVERNOR, KernelKills, prefer_to_kill
+from rain.governor.memory_sampler import keep_watching
 from rain.governor.pool_settings import PoolSettings
 from rain.governor.reactor import Reactor
 from rain.governor.sampler import keep_sampling
@@ -64,6 +67,7 @@ def run_governor(settings: GovernorSettings) -> int:
         return status
 
     garbage.seldom()
+    prefer_to_kill(os.getpid(), OF_THE_GOVERNOR)
     sampling.start_if_asked("governor")
     try:
         return program.run(govern)
@@ -141,9 +145,12 @@ async def _govern(
             trio.open_nursery() as processes,
         ):
             of_processes = Background(processes)
-            executors = Executors(places, store, warden, of_processes, service.tell, log, commands)
+            kills = KernelKills()
+            executors = Executors(
+                places, store, warden, of_processes, service.tell, log, commands, kills
+            )
             builtins = Builtins(
-                store, folder.runs, warden, of_processes, service.tell, settings.cancel_grace
+                store, folder.runs, warden, of_processes, service.tell, settings.cancel_grace, kills
             )
             reader = StreamReader(
                 server,
@@ -156,6 +163,10 @@ async def _govern(
                 service.open(executors, builtins, fetcher, uplink)
                 seconds = settings.monitoring_seconds
                 processes.start_soon(keep_sampling, seconds, service.tell, log)
+                memory = settings.resources.amount(MEMORY)
+                processes.start_soon(
+                    keep_watching, memory, executors.pids, builtins.pids, kills, service.tell
+                )
                 processes.start_soon(keep_cutting, _printing(executors, builtins), log)
                 processes.start_soon(uplink.keep_up, service, settings.server_away)
                 if settings.identity is not None and tasks is not None:

@@ -106,6 +106,7 @@ class CallsDone:
     notes: list[TaskNote] = Factory(list)
     printed: list[tuple[TaskId, Streams]] = Factory(list)  # of those that have printed anything
     starts: list[float] = Factory(list)  # when each began; none if nobody knows
+    peaks: list[int] = Factory(list)  # the most memory of each, as far as it is known
 
 
 @frozen
@@ -148,6 +149,7 @@ class ExecutorDied:
     printed: Streams = ((b"", 0), (b"", 0))  # by the running task
     short: bool = False  # the machine lacks something to start it, or for its part of the work
     status: int | None = None  # its exit code; of a signal the negative number
+    by_kernel: bool = False  # it was killed because the machine had no memory left
 
 
 @frozen
@@ -202,6 +204,14 @@ class Sampled:
 
 
 @frozen
+class MemorySampled:
+    """The bytes of memory that executors, and runs inside the governor, have of their own now."""
+
+    executors: dict[int, int]
+    runs: dict[int, int]
+
+
+@frozen
 class Drain:
     """The governor is going to leave: it starts nothing any more."""
 
@@ -219,7 +229,15 @@ ExecutorEvent = (
 CacheEvent = LookedUp | OutputsKept
 
 RareEvent = (
-    ExecutorEvent | CacheEvent | ObjectFetched | FetchFailed | BuiltinDone | Sampled | Drain | Tick
+    ExecutorEvent
+    | CacheEvent
+    | ObjectFetched
+    | FetchFailed
+    | BuiltinDone
+    | Sampled
+    | MemorySampled
+    | Drain
+    | Tick
 )
 """All events but the two that occur for every task."""
 

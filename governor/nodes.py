@@ -16,7 +16,7 @@ from rain.base.caching import Key
 from rain.base.errors import InvariantError
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId, spell
 from rain.base.kinds import ObjectKind, TaskKind
-from rain.base.resources import GPUS, Resources
+from rain.base.resources import GPUS, MEMORY, Resources
 from rain.governor.messages import Content
 from rain.governor.tables import (
     OBJECT_MOVES,
@@ -57,19 +57,24 @@ class Meter:
 
 @define(eq=False)
 class Group:
-    """The ready tasks with equal needs: the same type of executor and the same resources."""
+    """The ready tasks with equal needs: the same type of executor and the same resources.
+
+    The memory among these may be what such tasks have been found to need.
+    """
 
     runner: str  # "" for tasks that run inside the governor
     resources: Resources
-    kinds: int = 0  # how many known kinds of tasks belong to it
+    kinds: int = 0  # how many kinds belong to it, and tasks that do not belong to the one of theirs
     count: int = 0  # ready tasks in line and heap, which may also hold stopped ones
     line: deque[Task] = Factory(deque)  # in the order of rank: most tasks arrive in this order
     heap: list[tuple[Rank, Task]] = Factory(list)  # tasks that rank before the end of the line
     leased: list[Executor] = Factory(list)  # executors that now work for this group
     gpus: int = field(init=False)  # gpus that each task needs
+    memory: int = field(init=False)  # bytes that each task declares, or is expected to take
 
     def __attrs_post_init__(self) -> None:
         self.gpus = self.resources.amount(GPUS)
+        self.memory = self.resources.amount(MEMORY)
 
     def push(self, task: Task) -> None:
         """The task has become ready."""
@@ -82,8 +87,8 @@ class Group:
             self.line.append(task)
 
     def sort(self) -> None:
-        """Ranks of ready tasks have changed."""
-        ready = [task for task in self.entries() if task.row is _READY]
+        """Ranks of ready tasks have changed, or some have gone to another group."""
+        ready = [task for task in self.entries() if task.row is _READY and task.group is self]
         self.line = deque(sorted(ready, key=lambda task: task.rank))
         self.heap.clear()
 
@@ -141,6 +146,7 @@ class KnownKind:
     refusal: str = ""  # why no task of this kind can run here
     cache: str = ""  # which folder may have the outputs of its tasks; "" for none
     meter: Meter = Factory(Meter)
+    peak: int = 0  # about the most memory that such tasks have had here
 
 
 @define(eq=False)
@@ -205,6 +211,7 @@ class Task:
     output_ids: list[ObjectId]
     outputs: list[DataObject]
     meter: Meter
+    group: Group  # mostly that of its kind
     row: TaskRow = TaskRow.WAITING
     missing: int = 0  # inputs that are not here, counted as often as they are named
     executor: Executor | None = None  # while calling or running there
@@ -215,6 +222,8 @@ class Task:
     cancelled: bool = False  # the server waits for its end; else it was only stopped
     grace: float | None = None  # seconds to clean up, as the server said; None for the usual ones
     told_blocked: bool = False  # the server thinks that it waits for other tasks
+    peak: int = 0  # the most bytes of memory that it was seen with
+    verdict: str = ""  # why it was evicted
 
     def __repr__(self) -> str:
         return f"<Task {spell(self.id)} run {self.number} {self.row.name.lower()}>"
@@ -258,6 +267,7 @@ class Executor:
     seen_gpus: tuple[str, ...] = ()  # the last that it had; its libraries may hold on to them
     known_kinds: set[KindId] = Factory(set)  # only asked, never iterated
     cached: dict[ObjectId, DataObject] = Factory(dict)  # objects that it remembers
+    memory: int = 0  # bytes that it had of its own when last looked at
 
     def remember(self, target: DataObject) -> None:
         """The executor has the object from now on."""

@@ -254,7 +254,7 @@ class Objects:
                 if task.kind.cache:
                     self.caching.ask(task)
                 elif task.row is _READY:  # else it is already at an executor
-                    task.kind.group.push(task)
+                    task.group.push(task)
 
     # Needs.
 

@@ -41,7 +41,7 @@ def surplus(idle: Iterable[Executor], count: int, long_ago: float) -> list[Execu
     return rested[: max(count, 0)]
 
 
-_BEING_ENDED = (TaskRow.CANCELLING, TaskRow.TIMED_OUT)
+_BEING_ENDED = (TaskRow.CANCELLING, TaskRow.TIMED_OUT, TaskRow.EVICTED)
 
 
 class Pool:

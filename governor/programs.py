@@ -23,9 +23,11 @@ import trio
 from attrs import define
 
 from rain.base.ids import session_of
+from rain.base.runs import RunCause
 from rain.base.shortage import is_shortage
 from rain.governor.builtin_files import Job
-from rain.governor.cancelling import GRACE
+from rain.governor.endings import KILLED_BY_KERNEL
+from rain.governor.memory_files import OF_EXECUTORS, KernelKills, prefer_to_kill
 from rain.governor.messages import BuiltinDone, Event, Failed, Outputs, RunBuiltin
 from rain.governor.printed import Said, logs_of, look_at_descriptors
 from rain.governor.program import Program
@@ -97,8 +99,10 @@ class Programs:
         warden: Warden,
         background: Background,
         tell: Callable[[Event], object],
-        grace: float = GRACE,
+        grace: float,
+        kills: KernelKills,
     ) -> None:
+        self._kills = kills
         self._store = store
         self._folder = folder
         self._warden = warden
@@ -142,6 +146,7 @@ class Programs:
         environment = marked(self._environment, *self._words(run))
         process = run.process = _spawned(run, said, environment)
         self._warden.watch(process.pid)
+        prefer_to_kill(process.pid, OF_EXECUTORS)
         try:
             run.descriptor = os.pidfd_open(process.pid)
         except OSError:
@@ -180,6 +185,11 @@ class Programs:
         hides_stdout = STDOUT in run.program.out_paths
         return look_at_descriptors((None if hides_stdout else run.said.stdout, run.said.stderr))
 
+    def pids(self) -> dict[int, int]:
+        """The process of each program that runs."""
+        alive = ((number, run.process) for number, run in self._runs.items() if run.is_alive)
+        return {number: process.pid for number, process in alive if process is not None}
+
     def printing(self) -> Iterator[int]:
         """The files that programs print into, but for a stdout that is an output."""
         for run in self._runs.values():
@@ -194,6 +204,8 @@ class Programs:
         failed: Failed | None = None
         if run.stopped and not run.timed_out:
             failed = _STOPPED
+        elif status == -signal.SIGKILL and not run.stopped and self._kills.take_one():
+            failed = Failed(KILLED_BY_KERNEL, cause=RunCause.MEMORY, status=status)
         elif status:
             failed = attempt(run.job.effect, _failure, run, status)
         self._finish(run, failed)

@@ -28,6 +28,7 @@ from rain.governor.messages import (
     ExecutorReady,
     FetchFailed,
     LookedUp,
+    MemorySampled,
     ObjectFetched,
     ObjectsCached,
     OrdersReceived,
@@ -167,6 +168,8 @@ class Reactor:
                 state.objects.fetch_failed(fetch)
             case Sampled(monitoring):
                 state.outbox.update.monitoring.append(monitoring)
+            case MemorySampled():
+                state.pressure.sampled(event)
             case Drain():
                 state.drain()
             case Tick():

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from math import inf
 
-from rain.base.resources import Resources
+from rain.base.resources import MEMORY, Resources
 from rain.governor.nodes import Executor
 
 SLOTS_PER_CPU = 4
@@ -47,6 +47,15 @@ class FreeResources:
             return True
         others = self.others
         return all(amount <= others.get(name, 0) for name, amount in needed.others)
+
+    def lacks_memory(self, memory: int) -> bool:
+        """Whether less than this is free."""
+        return memory > self.others.get(MEMORY, 0)
+
+    def has_all_but_memory(self, needed: Resources) -> bool:
+        """Whether a task with such needs could run if there were memory."""
+        rest = tuple(pair for pair in needed.others if pair[0] != MEMORY)
+        return self.has(Resources(needed.cpus, rest))
 
     def take(self, needed: Resources) -> None:
         """One more task runs; `has` was asked before."""

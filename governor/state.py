@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from rain.base.errors import InvariantError, ProtocolError
 from rain.base.ids import NUMBER_BITS, ObjectId, SessionId, TaskId, session_of, spell
+from rain.base.memory import MEASURED_FROM
 from rain.base.resources import Resources
 from rain.base.runs import RunCause
 from rain.base.wire.answers import GovernorReport
@@ -21,8 +22,9 @@ from rain.base.wire.update import TaskNote
 from rain.common.printed import logs_of
 from rain.governor.arrivals import Arrivals
 from rain.governor.calling import Calls
+from rain.governor.claims import Claims
 from rain.governor.dispatch import Dispatch
-from rain.governor.endings import Endings, failure_at
+from rain.governor.endings import Endings, ended_by_kernel, failure_at
 from rain.governor.gpus import Gpus
 from rain.governor.messages import (
     BuiltinDone,
@@ -40,12 +42,13 @@ from rain.governor.objects import Objects
 from rain.governor.outbox import HEAVY, Outbox
 from rain.governor.pool import Pool
 from rain.governor.pool_settings import PoolSettings
+from rain.governor.pressure import Pressure
 from rain.governor.progress import settled
 from rain.governor.tables import TaskMove, TaskRow
 
 _FOLLOWING = TaskRow.FOLLOWING
 _CANCELLING = TaskRow.CANCELLING
-_BEING_ENDED = (TaskRow.CANCELLING, TaskRow.TIMED_OUT)
+_BEING_ENDED = (TaskRow.CANCELLING, TaskRow.TIMED_OUT, TaskRow.EVICTED)
 _OVER = (TaskRow.FINISHED, TaskRow.FAILED, TaskRow.KEEPING)
 
 
@@ -73,6 +76,8 @@ class State:
         self.pool = Pool(self.outbox, self._calls, capacity, lent, settings)
         self.dispatch = Dispatch(self.outbox, self.pool, self._calls)
         self._endings = Endings(self.outbox, self.objects)
+        self._claims = Claims(capacity, self.dispatch)
+        self.pressure = Pressure(self.outbox, self.pool, self.dispatch, self._claims)
         self._arrivals = Arrivals(
             capacity,
             runners,
@@ -80,6 +85,7 @@ class State:
             self.objects,
             self.dispatch,
             self._endings,
+            self._claims,
             settings.one_by_one,
         )
         self.now = self.objects.now = self.pool.now = now  # of the turn
@@ -143,6 +149,7 @@ class State:
         notes = {note.task: note for note in event.notes} if event.notes else None
         durations, results = event.durations, event.results
         starts = event.starts or [self.now - seconds for seconds in durations]
+        peaks = event.peaks
         for place, task_id in enumerate(event.tasks):
             result = results[place]
             task = calls[0] if calls else None
@@ -163,8 +170,14 @@ class State:
                 self._calls.not_run(task)
                 continue
             duration = durations[place]
+            if duration < MEASURED_FROM:
+                task.peak = 0  # what its executor had is not what it has taken
+            elif peaks:
+                task.peak = max(task.peak, peaks[place])
             if task.row not in _BEING_ENDED:  # else it was not let do all of its work
                 task.meter.add(duration)
+                if task.peak:
+                    self._claims.learn(task)
             self._endings.end(task, starts[place], duration, result)
             if notes is not None and task_id in notes and task.row in _OVER:
                 self.outbox.note(notes[task_id])
@@ -187,6 +200,8 @@ class State:
     def on_builtin_done(self, event: BuiltinDone) -> None:
         """A run inside the governor has ended."""
         task = self.dispatch.run_ended(event.run)
+        if task.peak and task.row is TaskRow.RUNNING:
+            self._claims.learn(task)
         self._endings.end(task, self.now - event.duration, event.duration, event.result)
         self._note_logs(task, event.logs)
 
@@ -222,6 +237,8 @@ class State:
             elif task.row is _CANCELLING:
                 task.move(TaskMove.END)
                 self.outbox.ended(task)
+            elif event.by_kernel:
+                self._endings.end(task, 0.0, 0.0, ended_by_kernel(task, event.status))
             elif event.short:
                 self._endings.fail(task, Failed(event.cause, cause=RunCause.NOT_STARTED))
             else:
@@ -294,7 +311,7 @@ class State:
         row = task.row
         task.move(TaskMove.STOP)
         if row is TaskRow.READY:
-            task.kind.group.leave()
+            task.group.leave()
         elif task.executor is not None:
             self.pool.recall(task.executor)
         elif task.run:
@@ -310,6 +327,8 @@ class State:
             return []
         for task in session.tasks.values():
             self._halt(task)
+            if task.group is not task.kind.group:
+                task.group.kinds -= 1
             for target in task.inputs:
                 if target.session is session:
                     target.consumers -= 1

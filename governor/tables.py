@@ -25,6 +25,7 @@ class TaskRow(enum.IntEnum):
     ASKING = 9  # its inputs are here, and the cache is asked for its outputs
     KEEPING = 10  # it has run, and the cache keeps what it has made
     TIMED_OUT = 11  # its time is over: it is being ended, and has failed when it has ended
+    EVICTED = 12  # there is too little memory for it: as before
 
 
 class TaskMove(enum.Enum):
@@ -41,6 +42,7 @@ class TaskMove(enum.Enum):
     FINISH = "finish"
     FAIL = "fail"
     TIME_OUT = "time out"  # it has run for as long as it may
+    EVICT = "evict"  # it has more memory than there is
     STOP = "stop"
     END = "end"  # it was stopped, and is in nobody's hands any more
 
@@ -130,6 +132,10 @@ TASK_STEPS = (
     TaskStep(TaskRow.TIMED_OUT, TaskMove.TAKE_BACK, TaskRow.READY),
     TaskStep(TaskRow.TIMED_OUT, TaskMove.FAIL, TaskRow.FAILED),
     TaskStep(TaskRow.TIMED_OUT, TaskMove.STOP, TaskRow.CANCELLING),
+    TaskStep(TaskRow.RUNNING, TaskMove.EVICT, TaskRow.EVICTED),
+    TaskStep(TaskRow.EVICTED, TaskMove.TAKE_BACK, TaskRow.READY),
+    TaskStep(TaskRow.EVICTED, TaskMove.FAIL, TaskRow.FAILED),
+    TaskStep(TaskRow.EVICTED, TaskMove.STOP, TaskRow.CANCELLING),
     TaskStep(TaskRow.CANCELLING, TaskMove.END, TaskRow.STOPPED),
 )
 

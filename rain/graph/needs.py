@@ -12,19 +12,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from itertools import takewhile
 
+from rain.base.memory import GROWTH, LIMIT_PERCENT, NOTABLE
 from rain.base.resources import MEMORY
 from rain.base.runs import RunCause, RunState
 from rain.graph.governor import Governor
 from rain.graph.task import Task
-
-NOTABLE = 32 * 1024 * 1024
-"""Bytes of memory that every governor has for each of its tasks, so that less is not told."""
-
-GROWTH = 2
-"""How many times of what it had a task gets that was ended for want of memory."""
-
-LIMIT_PERCENT = 95
-"""How much of its memory the tasks of a governor may take together; with more it ends one."""
 
 
 def needed(task: Task) -> int:

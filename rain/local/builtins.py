@@ -17,6 +17,8 @@ from attrs import evolve
 from rain.base.ids import SessionId
 from rain.governor.builtin import in_a_folder, method_of, rest_of, same
 from rain.governor.builtin_files import IN_A_THREAD, Job
+from rain.governor.cancelling import GRACE
+from rain.governor.memory_files import KernelKills
 from rain.governor.messages import (
     BuiltinDone,
     Event,
@@ -131,7 +133,13 @@ class _Loop:
             background = Background(nursery)
             self._warden = Warden(self._folder, background)
             self._programs = Programs(
-                self._store, self._folder, self._warden, background, self._tell
+                self._store,
+                self._folder,
+                self._warden,
+                background,
+                self._tell,
+                GRACE,
+                KernelKills(),
             )
             self._is_ready.set()
             await self._end.wait()

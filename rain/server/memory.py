@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from rain.base.memory import NOTABLE
 from rain.base.wire.update import FinishedTasks
 from rain.graph import Governor, Task
-from rain.graph.needs import NOTABLE
 from rain.server.state import State
 
 

@@ -107,7 +107,9 @@ class PlayedExecutor:
         self.able = not self.lacks(call)
         return call
 
-    def answer(self, number: int, result: Outputs | Failed | None, duration: float) -> None:
+    def answer(
+        self, number: int, result: Outputs | Failed | None, duration: float, peak: int = 0
+    ) -> None:
         """What runs ends, and its answer lies in the pipe."""
         call = self.running
         assert call is not None
@@ -117,6 +119,7 @@ class PlayedExecutor:
             self.unread = CallsDone(number, [], [], [])
         self.unread.tasks.append(call[0])
         self.unread.durations.append(duration)
+        self.unread.peaks.append(peak)
         self.made.difference_update(call[4])
         if not self.able:
             self.unread.results.append(NOT_RUN)

@@ -30,6 +30,7 @@ from rain.governor.executor_process import Places
 from rain.governor.fetch import Fetcher
 from rain.governor.links import Executors
 from rain.governor.main import wind_down
+from rain.governor.memory_files import KernelKills
 from rain.governor.pool_settings import PoolSettings
 from rain.governor.reactor import Reactor
 from rain.governor.service import Service
@@ -273,10 +274,20 @@ def governed(
             async with trio.open_nursery() as processes:
                 of_processes = Background(processes)
                 places = Places(folder.executors, logs, folder.data, origin=warden.origin)
+                kills = KernelKills()
                 executors = Executors(
-                    places, store, warden, of_processes, service.tell, log, dict(commands or {})
+                    places,
+                    store,
+                    warden,
+                    of_processes,
+                    service.tell,
+                    log,
+                    dict(commands or {}),
+                    kills,
                 )
-                builtins = Builtins(store, folder.runs, warden, of_processes, service.tell, grace)
+                builtins = Builtins(
+                    store, folder.runs, warden, of_processes, service.tell, grace, kills
+                )
                 reader = StreamReader("127.0.0.1:1", machine=machine)
                 fetcher = Fetcher(reader, store, background, service.tell, log)
                 running = Running(folder, service, server, executors, reactor, store, reader)

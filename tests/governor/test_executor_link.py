@@ -21,6 +21,7 @@ from rain.base.ids import KindId, TaskId
 from rain.daemon import program
 from rain.governor.executor_link import ExecutorLink
 from rain.governor.executor_process import Places, Started
+from rain.governor.memory_files import KernelKills
 from rain.governor.messages import (
     CallExecutor,
     CallRow,
@@ -85,23 +86,23 @@ class Desk:
         self.socket.sendall(len(message).to_bytes(4, "little") + message)
 
     def answer_alone(self, task: int) -> None:
-        self.say(msgpack.packb([task, 1.0, 1.5, [b"x"]]))
+        self.say(msgpack.packb([task, 1.0, 1.03125, [b"x"]]))
 
     def answer(self, task: int) -> None:
-        os.write(self.answers, msgpack.packb([task, 1.0, 1.5, [b"x"]]))
+        os.write(self.answers, msgpack.packb([task, 1.0, 1.03125, [b"x"]]))
 
     def ask_to_look(self) -> None:
         self.say(msgpack.packb([protocol.LOOK]))
 
     def end(self) -> None:
         self.link.process.kill()
-        self.link.died()
+        self.link.died(KernelKills())
 
 
 def done(*tasks: int) -> CallsDone:
     count = len(tasks)
     ids = [TaskId(task) for task in tasks]
-    return CallsDone(NUMBER, ids, [0.5] * count, [[b"x"]] * count, starts=[1.0] * count)
+    return CallsDone(NUMBER, ids, [0.03125] * count, [[b"x"]] * count, starts=[1.0] * count)
 
 
 def unstarted(events: list[Event]) -> int:

@@ -20,7 +20,9 @@ from tests.governor.words import add_task, builtin_kind, object_id, python_kind,
 from tests.governor.world import World, stored
 from tests.support.effort import examples
 
-CAPACITY = Resources(3, (("gpus", 2),))
+MIB = 1024**2
+MEMORY = 3000 * MIB
+CAPACITY = Resources(3, (("gpus", 2), ("memory", MEMORY)))
 NEEDS = (
     Resources(1),
     Resources(0),
@@ -29,6 +31,8 @@ NEEDS = (
     Resources(1, (("gpus", 1),)),
     Resources(0, (("gpus", 2),)),
     Resources(4),  # more than there is
+    Resources(1, (("memory", 2000 * MIB),)),
+    Resources(1, (("memory", 900 * MIB),)),
 )
 SESSIONS = (1, 2)
 
@@ -106,6 +110,7 @@ class GovernorMachine(RuleBasedStateMachine):
         picks=st.lists(st.integers(0, 1000), max_size=3),
         lent=st.lists(st.binary(max_size=20), max_size=2),
         priority=st.integers(-1, 1),
+        need=st.just(0) | st.integers(0, 2 * MEMORY),
     )
     def assign_tasks(
         self,
@@ -115,6 +120,7 @@ class GovernorMachine(RuleBasedStateMachine):
         picks: list[int],
         lent: list[bytes],
         priority: int,
+        need: int,
     ) -> None:
         session = self.session_numbers[which]
         kinds = self.kinds[session]
@@ -134,7 +140,7 @@ class GovernorMachine(RuleBasedStateMachine):
                 for position in range(len(chosen.outputs), 0, -1)
             ]
             task = task_id(self.count, session)
-            add_task(orders.tasks, task, chosen, inputs, outputs, priority=priority)
+            add_task(orders.tasks, task, chosen, inputs, outputs, priority=priority, need=need)
         self.world.order(orders)
 
     @rule(
@@ -250,8 +256,15 @@ class GovernorMachine(RuleBasedStateMachine):
         if number is not None:
             self.world.start_next(number)
 
-    @rule(pick=st.integers(0, 100), data=st.data(), duration=st.sampled_from((1e-5, 1e-3, 1.0)))
-    def an_executor_answers(self, pick: int, data: st.DataObject, duration: float) -> None:
+    @rule(
+        pick=st.integers(0, 100),
+        data=st.data(),
+        duration=st.sampled_from((1e-5, 1e-3, 1.0)),
+        peak=st.sampled_from((0, 100 * MIB, 1200 * MIB)),
+    )
+    def an_executor_answers(
+        self, pick: int, data: st.DataObject, duration: float, peak: int
+    ) -> None:
         number = self.pick_executor(pick, lambda one: one.running and not one.waits)
         if number is None:
             return
@@ -260,7 +273,7 @@ class GovernorMachine(RuleBasedStateMachine):
         inputs = [row if isinstance(row, int) else row[0] for row in call[3]]
         executor = self.world.executors[number]
         cleaned = executor.interrupted != call[0] or data.draw(st.booleans())
-        self.world.answer(number, data.draw(self.result(len(call[4]), inputs)), duration)
+        self.world.answer(number, data.draw(self.result(len(call[4]), inputs)), duration, peak)
         if not cleaned and executor.unread is not None and len(executor.unread.tasks) == 1:
             self.world.turn(ProcessesLeft(number))
 
@@ -294,6 +307,13 @@ class GovernorMachine(RuleBasedStateMachine):
                 break
             self.world.answer(number, duration=2e-5)
         self.world.collect(number)
+
+    @rule(
+        executors=st.lists(st.sampled_from((20 * MIB, 200 * MIB, 1500 * MIB)), max_size=5),
+        runs=st.lists(st.sampled_from((20 * MIB, 1500 * MIB)), max_size=3),
+    )
+    def memory_is_looked_at(self, executors: list[int], runs: list[int]) -> None:
+        self.world.sample(*executors, runs=tuple(runs))
 
     @rule(pick=st.integers(0, 100), idle=st.booleans())
     def an_executor_dies(self, pick: int, idle: bool) -> None:
@@ -419,7 +439,11 @@ class GovernorMachine(RuleBasedStateMachine):
         self._the_cache_works()
         state = self.world.reactor.state
         free = state.pool.free
-        assert (free.cpus, free.slots, free.others) == (3, 12, {"gpus": 2})
+        assert (free.cpus, free.slots, free.others) == (
+            3,
+            12,
+            {"gpus": 2, "memory": MEMORY},
+        )
         assert state.pool.gpus.free == ["0", "1"]
         objects, dispatch = state.objects, state.dispatch
         ended = self.world.ended_sessions

@@ -21,8 +21,8 @@ SELDOM = {
     "tomllib",  # a configuration
 }
 
-MODULES_AT_MOST = 520
-"""There are 513 today, with those of Python itself, whose versions differ."""
+MODULES_AT_MOST = 536
+"""There are 529 today, with those of Python itself, whose versions differ."""
 
 
 def test_a_governor_loads_only_what_it_needs_to_begin(tmp_path: Path) -> None:

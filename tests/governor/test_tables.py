@@ -19,7 +19,9 @@ from tests.governor.words import PLAIN, kind_id, object_id, python_kind, task_id
 def a_task(row: TaskRow) -> Task:
     kind = KnownKind(python_kind(), Group("py", ONE_CPU), (), True)
     session = Session(SessionId(1))
-    return Task(task_id(100), 1, kind, session, (0, 0, 1), b"", [], [], [], Meter(), row)
+    return Task(
+        task_id(100), 1, kind, session, (0, 0, 1), b"", [], [], [], Meter(), kind.group, row
+    )
 
 
 def an_object(row: ObjectRow) -> DataObject:

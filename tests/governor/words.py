@@ -29,6 +29,7 @@ def add_task(
     outputs: list[ObjectId],
     run: int = 1,
     priority: int = 0,
+    need: int = 0,
 ) -> None:
     tasks.ids.append(task)
     tasks.runs.append(run)
@@ -38,6 +39,7 @@ def add_task(
     tasks.input_counts.append(len(inputs))
     tasks.inputs.extend(inputs)
     tasks.outputs.extend(outputs)
+    tasks.needs.append(need)
 
 
 def python_kind(

@@ -36,6 +36,7 @@ from rain.governor.messages import (
     LookedUp,
     LookUp,
     Made,
+    MemorySampled,
     ObjectFetched,
     OrdersReceived,
     Outputs,
@@ -134,6 +135,7 @@ class World(PlayedServer):
         priority: int = 0,
         orders: Orders | None = None,
         send: bool = True,
+        need: int = 0,
     ) -> Orders:
         session = session_of(kind.id)
         orders = Orders() if orders is None else orders
@@ -146,6 +148,7 @@ class World(PlayedServer):
             [object_id(one, session) for one in outputs],
             run,
             priority,
+            need,
         )
         if send:
             self.order(orders)
@@ -237,10 +240,14 @@ class World(PlayedServer):
         return True
 
     def answer(
-        self, number: int, result: Outputs | Failed | None = None, duration: float = 0.0001
+        self,
+        number: int,
+        result: Outputs | Failed | None = None,
+        duration: float = 0.0001,
+        peak: int = 0,
     ) -> None:
         """What the executor runs ends; the answer lies in its pipe until it is collected."""
-        self.executors[number].answer(number, result, duration)
+        self.executors[number].answer(number, result, duration, peak)
 
     def collect(self, number: int) -> list[Effect]:
         self._collect(number)
@@ -287,6 +294,11 @@ class World(PlayedServer):
         return self.turn(CallWaits(number, waits=False))
 
     # What the governor's own border does.
+
+    def sample(self, *executors: int, runs: tuple[int, ...] = ()) -> list[Effect]:
+        """So much memory have the executors, and the runs inside the governor, in their order."""
+        in_executors = dict(zip(self.executors, executors, strict=False))
+        return self.turn(MemorySampled(in_executors, dict(zip(self.runs, runs, strict=False))))
 
     def new_file(self) -> int:
         self._file_count += 1

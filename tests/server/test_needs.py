@@ -10,6 +10,7 @@ from attrs import evolve
 from rain.base.attempts import Attempts
 from rain.base.failures import SessionFailure
 from rain.base.ids import TaskId
+from rain.base.memory import NOTABLE
 from rain.base.resources import Resources
 from rain.base.runs import RunCause
 from rain.graph import needs
@@ -74,7 +75,7 @@ def test_what_every_task_may_have_is_not_told() -> None:
     first, second = [s.draft.task()[0] for _ in range(2)]
     s.submit()
     s.assign(first)
-    finish(s.governors[0], first, needs.NOTABLE)
+    finish(s.governors[0], first, NOTABLE)
     assert told(s.assign(second)) == []
 
 

@@ -1,0 +1,78 @@
+"""Looks at the memory of executors and programs, and tells the reactor what has changed.
+
+The closer all together come to what they may have, and the faster they grow, the sooner is the next
+look: a quarter of the time that is left. With much room it is one look each second.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+import trio
+
+from rain.base.memory import LIMIT_PERCENT
+from rain.governor.memory_files import KernelKills, of_tree
+from rain.governor.messages import Event, MemorySampled
+
+SELDOM = 1.0
+OFTEN = 0.05
+"""The longest and the shortest time between two looks, in seconds."""
+
+FASTEST = 200e6
+"""Bytes a second by which tasks are always expected to grow."""
+
+WORTH = 0.02
+"""The largest fraction of time that looks may take."""
+
+CHANGE = 1024 * 1024
+"""Bytes; what has changed by less is not told."""
+
+Pids = Callable[[], Mapping[int, int]]
+
+
+async def keep_watching(
+    memory: int,
+    executors: Pids,
+    runs: Pids,
+    kills: KernelKills,
+    tell: Callable[[Event], object],
+) -> None:
+    """Looks for ever; `memory` is what all may have together, 0 if nobody knows."""
+    limit = memory * LIMIT_PERCENT // 100
+    told = MemorySampled({}, {})
+    used_before, pause = 0, SELDOM
+    while True:
+        await trio.sleep(pause)
+        began = time.perf_counter()
+        now = MemorySampled(_sizes(executors()), _sizes(runs()))
+        used = sum(now.executors.values()) + sum(now.runs.values())
+        if (limit and used > limit) or has_changed(told, now):
+            tell(now)
+            told = now
+        kills.forget()
+        took = time.perf_counter() - began
+        growth = (used - used_before) / pause
+        used_before = used
+        pause = max(next_look(limit, used, growth), took / WORTH)
+
+
+def _sizes(pids: Mapping[int, int]) -> dict[int, int]:
+    return {number: of_tree(pid) for number, pid in pids.items()}
+
+
+def next_look(limit: int, used: int, growth: float) -> float:
+    """Seconds until the next look; `growth` is in bytes a second."""
+    if not limit:
+        return SELDOM
+    left = max(limit - used, 0)
+    return min(max(left / max(4 * growth, FASTEST), OFTEN), SELDOM)
+
+
+def has_changed(before: MemorySampled, now: MemorySampled) -> bool:
+    """Whether anybody has come or gone, or has much more or less."""
+    pairs = ((before.executors, now.executors), (before.runs, now.runs))
+    return any(
+        old.keys() != new.keys() or any(abs(new[key] - old[key]) >= CHANGE for key in new)
+        for old, new in pairs
+    )

@@ -1,0 +1,174 @@
+"""What is ended when the tasks of a governor together have more memory than it may use.
+
+The kernel would end any process when memory runs out, perhaps the governor with the work of all
+tasks. So the governor looks at its executors and programs (`memory_sampler`), and acts before:
+
+1. What nobody wants any more, and is cleaning up, is killed.
+2. Executors that rest and hold much are ended.
+3. Tasks are evicted until there is enough: first those that have more than they may, which is what
+   they declare, what they were found to need, or else the share of their cpus. Of these the newest
+   goes first, and one that has no further try last. Small ones are spared, if others are left.
+
+An evicted task is killed at once, since in its grace it would take more. It has failed by a cause
+of its own (`RunCause.MEMORY`), and its next run gets more memory (`rain.graph.needs`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import inf
+
+from attrs import frozen
+
+from rain.base.memory import LIMIT_PERCENT
+from rain.base.resources import MEMORY
+from rain.base.sizes import spell_size
+from rain.governor.claims import Claims
+from rain.governor.dispatch import Dispatch
+from rain.governor.messages import MemorySampled, StopBuiltin
+from rain.governor.nodes import Executor, Task
+from rain.governor.outbox import Outbox
+from rain.governor.pool import Pool
+from rain.governor.tables import TaskMove, TaskRow
+
+SPARED = 64
+"""What has less than this fraction of the memory is spared, if there is anything else."""
+
+RESTING = 64 * 1024 * 1024
+"""Bytes of an executor that rests; with less it is not worth a new process."""
+
+NAMED = 3
+"""How many of the neighbours of an evicted task are named."""
+
+
+@frozen
+class Holder:
+    """A running task and the memory that it has."""
+
+    task: Task
+    memory: int
+    began: float
+    may: int  # how much it may have
+    executor: Executor | None = None
+
+    def order(self) -> tuple[bool, bool, float]:
+        """Who goes first: the smallest."""
+        is_last = self.task.kind.kind.attempts.memory_tries == 1
+        return self.memory <= self.may, is_last, -self.began
+
+    @property
+    def label(self) -> str:
+        """It among others in a message."""
+        kind = self.task.kind.kind
+        return f"{kind.name or kind.task_type} ({spell_size(self.memory)})"
+
+
+class Pressure:
+    """Keeps the tasks within the memory of the governor."""
+
+    def __init__(self, outbox: Outbox, pool: Pool, dispatch: Dispatch, claims: Claims) -> None:
+        self._outbox = outbox
+        self._pool = pool
+        self._dispatch = dispatch
+        self._claims = claims
+        capacity = pool.free.capacity
+        self._memory = capacity.amount(MEMORY)  # 0 if nobody knows
+        self._limit = self._memory * LIMIT_PERCENT // 100 if self._memory else inf
+        self._cpus = max(capacity.cpus, 1)
+
+    def sampled(self, event: MemorySampled) -> None:
+        """Notes what all have, and acts if that is too much."""
+        for number, memory in event.executors.items():
+            executor = self._pool.executors.get(number)
+            if executor is not None:
+                executor.memory = memory
+                if executor.calls:
+                    task = executor.calls[0]
+                    task.peak = max(task.peak, memory)
+        for run, memory in event.runs.items():
+            task_inside = self._dispatch.runs.get(run)
+            if task_inside is not None:
+                self._dispatch.memory[run] = memory
+                task_inside.peak = max(task_inside.peak, memory)
+        self._relieve()
+
+    def used(self) -> int:
+        """Bytes of all that goes on; what is being killed will be free soon."""
+        executors = self._pool.executors.values()
+        used = sum(executor.memory for executor in executors if not executor.dying)
+        runs, memory = self._dispatch.runs, self._dispatch.memory
+        return used + sum(
+            memory.get(run, 0) for run, task in runs.items() if task.row is not TaskRow.EVICTED
+        )
+
+    def _relieve(self) -> None:
+        used = self.used()
+        if used <= self._limit:
+            return
+        for executor in self._useless():
+            used -= executor.memory
+            self._pool.kill(executor)
+            if used <= self._limit:
+                return
+        holders = sorted(self._holders(), key=Holder.order)
+        large = [one for one in holders if one.memory * SPARED >= self._memory] or holders
+        before = used
+        for holder in large:
+            self._evict(holder, before, [one for one in holders if one is not holder])
+            used -= holder.memory
+            if used <= self._limit:
+                return
+
+    def _useless(self) -> Iterable[Executor]:
+        """Executors that do nothing that anybody wants."""
+        for executor in list(self._pool.executors.values()):
+            if executor.dying or not executor.ready:
+                continue
+            if executor.grace_ends < inf:
+                yield executor
+            elif not executor.calls and executor.memory >= RESTING and not executor.recalling:
+                self._pool.idle[executor.runner].remove(executor)
+                executor.progress = -1.0  # so that it is not replaced when it has ended
+                yield executor
+
+    def _holders(self) -> Iterable[Holder]:
+        for executor in self._pool.busy.values():
+            task = executor.calls[0]
+            if task.row is TaskRow.RUNNING and not executor.dying:
+                yield Holder(task, executor.memory, executor.progress, self._may(task), executor)
+        for run, task in self._dispatch.runs.items():
+            if task.row is TaskRow.RUNNING:
+                memory = self._dispatch.memory.get(run, 0)
+                yield Holder(task, memory, self._dispatch.began[run], self._may(task))
+
+    def _may(self, task: Task) -> int:
+        cpus = task.kind.kind.resources.cpus
+        return task.group.memory or self._memory * cpus // self._cpus
+
+    def _evict(self, holder: Holder, used: int, others: list[Holder]) -> None:
+        task = holder.task
+        task.move(TaskMove.EVICT)
+        task.verdict = self._verdict(holder, used, others)
+        self._claims.learn(task)
+        if holder.executor is not None:
+            self._pool.kill(holder.executor)
+        else:
+            self._outbox.effects.append(StopBuiltin(task.run, 0.0, timed_out=True))
+
+    def _verdict(self, holder: Holder, used: int, others: list[Holder]) -> str:
+        declared = holder.task.kind.kind.resources.amount(MEMORY)
+        says = f" (it declares {spell_size(declared)})" if declared else ""
+        others.sort(key=_memory_of, reverse=True)
+        beside = ", ".join(one.label for one in others[:NAMED]) or "nothing else"
+        if len(others) > NAMED:
+            beside += f" and {len(others) - NAMED} more"
+        together = f"{spell_size(used)} of {spell_size(self._memory)}"
+        return (
+            "the task took too much memory and was ended: it had"
+            f" {spell_size(holder.memory)}{says}, and all tasks of its governor had {together}"
+            f" (--memory); beside it ran {beside}"
+        )
+
+
+def _memory_of(holder: Holder) -> int:
+    return holder.memory

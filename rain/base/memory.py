@@ -1,0 +1,13 @@
+"""Numbers about the memory of tasks that server and governors share."""
+
+NOTABLE = 32 * 1024 * 1024
+"""Bytes of memory that every governor has for each of its tasks, so that less is not told."""
+
+GROWTH = 2
+"""How many times of what it had a task gets that was ended for want of memory."""
+
+LIMIT_PERCENT = 95
+"""How much of its memory the tasks of a governor may take together; with more it ends one."""
+
+MEASURED_FROM = 0.05
+"""Seconds that a run must last for its memory to be measured. Shorter ones take too little."""

@@ -1,0 +1,117 @@
+"""When memory is looked at, and what is told of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rain.governor.memory_files import KernelKills, below, of_tree, own, take_peak
+from rain.governor.memory_sampler import CHANGE, OFTEN, SELDOM, has_changed, next_look
+from rain.governor.messages import MemorySampled
+
+MIB = 1024**2
+GIB = 1024**3
+
+
+@pytest.mark.parametrize(
+    ("limit", "used", "growth", "seconds"),
+    [
+        (0, 10 * GIB, 1e9, SELDOM),  # nobody knows how much there is
+        (16 * GIB, 1 * GIB, 0.0, SELDOM),
+        (16 * GIB, 1 * GIB, -1e9, SELDOM),
+        (1_000_000_000, 900_000_000, 0.0, 0.5),
+        (1_000_000_000, 900_000_000, 100e6, 0.25),
+        (1_000_000_000, 999_000_000, 0.0, OFTEN),
+        (1_000_000_000, 2_000_000_000, 0.0, OFTEN),
+    ],
+)
+def test_the_closer_to_the_limit_and_the_faster_it_grows_the_sooner_is_the_next_look(
+    limit: int, used: int, growth: float, seconds: float
+) -> None:
+    assert next_look(limit, used, growth) == seconds
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "changed"),
+    [
+        ({1: 5}, {1: 5}, False),
+        ({1: 5}, {1: 4 + CHANGE}, False),
+        ({1: 5}, {1: 5 + CHANGE}, True),
+        ({1: 5 + CHANGE}, {1: 5}, True),
+        ({1: 5}, {2: 5}, True),
+        ({1: 5}, {}, True),
+    ],
+)
+def test_what_has_hardly_changed_is_not_told(
+    before: dict[int, int], now: dict[int, int], changed: bool
+) -> None:
+    assert has_changed(MemorySampled(before, {}), MemorySampled(now, {})) is changed
+    assert has_changed(MemorySampled({}, before), MemorySampled({}, now)) is changed
+
+
+EATS = """
+import mmap, subprocess, sys
+eaten = bytearray(b"x" * int(sys.argv[1]))
+if len(sys.argv) > 2:
+    file = open(sys.argv[2], "rb")
+    mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    sum(mapped[::4096])
+    child = subprocess.Popen([sys.executable, "-c", sys.argv[3], sys.argv[1]], stdout=sys.stdout)
+    child.wait()
+else:
+    print("ready", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_the_memory_of_a_process_is_its_own_and_that_of_what_it_has_started(
+    tmp_path: Path,
+) -> None:
+    # given: a process and its child, each of which has eaten 30 MB, and has mapped a file as large
+    file = tmp_path / "mapped"
+    file.write_bytes(bytes(30 * MIB))
+    command = [sys.executable, "-c", EATS, str(30 * MIB), str(file), EATS]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        process.stdout.readline()
+        # then
+        (child,) = below(process.pid)
+        assert 30 * MIB < own(process.pid) < 55 * MIB
+        assert own(process.pid) + own(child) == of_tree(process.pid)
+        assert of_tree(process.pid) > 60 * MIB
+        process.stdin.close()
+        process.wait()
+        assert own(child) == 0
+        assert take_peak(child) == 0
+
+
+def test_a_peak_is_told_once() -> None:
+    eaten = bytearray(b"x" * 80 * MIB)
+    del eaten
+    first, second = take_peak(os.getpid()), take_peak(os.getpid())
+    assert first >= 80 * MIB
+    assert second <= first - 70 * MIB
+
+
+def vmstat(folder: Path, kills: int) -> None:
+    (folder / "vmstat").write_text(f"nr_free_pages 7\noom_kill {kills}\nzone 3\n")
+
+
+def test_each_kill_of_the_kernel_explains_one_death(tmp_path: Path) -> None:
+    vmstat(tmp_path, 5)
+    kills = KernelKills(tmp_path)
+    assert not kills.take_one()
+    vmstat(tmp_path, 7)
+    assert [kills.take_one() for _ in range(3)] == [True, True, False]
+    vmstat(tmp_path, 9)
+    kills.forget()
+    assert not kills.take_one()
+
+
+def test_a_kernel_that_does_not_count_explains_nothing(tmp_path: Path) -> None:
+    assert not KernelKills(tmp_path).take_one()

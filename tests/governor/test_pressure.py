@@ -1,0 +1,187 @@
+"""What is ended when tasks together have more memory than their governor may use."""
+
+from __future__ import annotations
+
+from rain.base.attempts import Attempts
+from rain.base.kinds import TaskKind
+from rain.base.resources import Resources
+from rain.base.runs import RunCause
+from rain.base.wire.update import TaskFailure
+from rain.governor.messages import Effect, ExecutorDied, KillExecutor, StopBuiltin
+from tests.governor.words import builtin_kind, python_kind, task_id
+from tests.governor.world import World
+
+MIB = 1024**2
+MEMORY = 1000
+SMALL = 10 * MIB
+
+
+def a_world(*kinds: TaskKind, cpus: int = 2) -> World:
+    """Each kind has one task, from 1 on, which runs in the executor of its number."""
+    world = World(Resources(cpus, (("memory", MEMORY * MIB),)))
+    for number, kind in enumerate(kinds, 1):
+        world.assign(kind, number)
+        for executor in list(world.executors):
+            if not world.executors[executor].ready:
+                world.ready(executor)
+        if number in world.executors:
+            world.start_next(number)
+    return world
+
+
+def kind(number: int, mib: int = 0, attempts: Attempts | None = None) -> TaskKind:
+    needs = Resources.of({"memory": mib * MIB})
+    return python_kind(number, outputs=0, resources=needs, attempts=attempts or Attempts())
+
+
+def killed(effects: list[Effect]) -> list[int]:
+    return [effect.executor for effect in effects if isinstance(effect, KillExecutor)]
+
+
+def failures(world: World) -> list[TaskFailure]:
+    return [failed for update in world.updates for failed in update.failed]
+
+
+def test_nothing_happens_below_the_limit() -> None:
+    world = a_world(kind(2), kind(3))
+    assert killed(world.sample(470 * MIB, 470 * MIB)) == []
+
+
+def test_the_newest_of_those_with_more_than_their_share_is_killed_at_once() -> None:
+    world = a_world(kind(2), kind(3))
+    assert killed(world.sample(510 * MIB, 510 * MIB)) == [2]
+
+
+def test_what_has_no_more_than_it_may_stays_even_if_it_is_newer() -> None:
+    world = a_world(kind(2), kind(3, 700))
+    assert killed(world.sample(600 * MIB, 650 * MIB)) == [1]
+
+
+def test_a_task_that_declares_less_than_it_takes_goes_first() -> None:
+    world = a_world(kind(2, 100), kind(3))
+    assert killed(world.sample(480 * MIB, 490 * MIB)) == [1]
+
+
+def test_what_declares_less_than_it_takes_may_go_on_while_there_is_room() -> None:
+    world = a_world(kind(2, 100), kind(3))
+    assert killed(world.sample(480 * MIB, SMALL)) == []
+
+
+def test_what_has_no_further_try_goes_last() -> None:
+    world = a_world(kind(2), kind(3, attempts=Attempts(memory_tries=1)))
+    assert killed(world.sample(510 * MIB, 510 * MIB)) == [1]
+
+
+def test_small_ones_are_spared() -> None:
+    world = a_world(kind(2), kind(3), cpus=2)
+    assert killed(world.sample(960 * MIB, SMALL)) == [1]
+
+
+def test_no_more_are_ended_than_it_takes() -> None:
+    world = a_world(kind(2), kind(3), kind(4), cpus=3)
+    assert killed(world.sample(340 * MIB, 340 * MIB, 340 * MIB)) == [3]
+    # It is being killed, and what it has will be free soon.
+    assert killed(world.sample(340 * MIB, 340 * MIB, 340 * MIB)) == []
+
+
+def test_executors_that_rest_go_before_any_task() -> None:
+    world = a_world(kind(2), kind(3))
+    world.answer(2)
+    world.collect(2)
+    assert killed(world.sample(500 * MIB, 500 * MIB)) == [2]
+    world.die(2, "killed")
+    assert failures(world) == []
+    assert list(world.executors) == [1]
+
+
+def test_a_cancelled_call_that_cleans_up_goes_before_any_task() -> None:
+    world = a_world(kind(2), kind(3))
+    world.cancel(1)
+    assert killed(world.sample(500 * MIB, 500 * MIB)) == [1]
+    assert failures(world) == []
+
+
+def test_the_failure_says_how_much_it_had_and_what_else_was_there() -> None:
+    # given
+    world = a_world(kind(2), kind(3, 100))
+    world.sample(420 * MIB, 400 * MIB)
+    world.sample(420 * MIB, 600 * MIB)
+
+    # when
+    world.die(2, "was killed by SIGKILL")
+
+    # then
+    (failed,) = failures(world)
+    assert failed.task == task_id(2)
+    assert failed.cause is RunCause.MEMORY
+    assert failed.retryable
+    assert failed.peak == 600 * MIB
+    assert failed.message == (
+        "the task took too much memory and was ended: it had 600MiB (it declares 100MiB), and all"
+        " tasks of its governor had 1020MiB of 1000MiB (--memory); beside it ran f (420MiB)"
+    )
+
+
+def test_its_neighbours_are_named_up_to_three() -> None:
+    world = a_world(*[kind(number) for number in range(2, 8)], cpus=6)
+    sizes = [200 * MIB, 40 * MIB, 50 * MIB, 60 * MIB, 70 * MIB, 600 * MIB]
+    assert killed(world.sample(*sizes)) == [6]
+    world.die(6, "killed")
+    (failed,) = failures(world)
+    assert failed.message.endswith("beside it ran f (200MiB), f (70MiB), f (60MiB) and 2 more")
+
+
+def test_what_it_answers_while_it_is_killed_does_not_count() -> None:
+    world = a_world(kind(2), kind(3))
+    world.answer(2)
+    world.sample(510 * MIB, 510 * MIB)
+    world.collect(2)
+    assert [failed.cause for failed in failures(world)] == [RunCause.MEMORY]
+
+
+def test_a_task_that_is_cancelled_while_it_is_killed_only_ends() -> None:
+    world = a_world(kind(2), kind(3))
+    world.sample(510 * MIB, 510 * MIB)
+    world.cancel(2)
+    world.die(2, "killed")
+    assert failures(world) == []
+    assert world.ends_told() == [task_id(2)]
+
+
+def test_a_program_is_killed_without_a_grace() -> None:
+    # given
+    world = World(Resources(2, (("memory", MEMORY * MIB),)))
+    world.assign(builtin_kind(method="run", outputs=0), 1)
+    (run,) = world.runs
+
+    # when
+    effects = world.sample(runs=(970 * MIB,))
+
+    # then
+    assert StopBuiltin(run, 0.0, timed_out=True) in effects
+    world.end_run(run)
+    (failed,) = failures(world)
+    assert (failed.cause, failed.peak) == (RunCause.MEMORY, 970 * MIB)
+    assert failed.message.endswith("beside it ran nothing else")
+
+
+def test_its_memory_is_set_aside_for_others_of_its_kind() -> None:
+    world = a_world(kind(2), kind(2))
+    world.sample(500 * MIB, 500 * MIB)
+    world.die(2, "killed")
+    world.assign(kind(2), 3)
+    (waits,) = [group for group in world.reactor.state.dispatch.groups.values() if group.count]
+    assert waits.memory >= 500 * MIB
+
+
+def test_when_the_kernel_was_faster_the_failure_says_so() -> None:
+    world = a_world(kind(2))
+    world.sample(300 * MIB)
+    world.executors.pop(1)
+    world.turn(ExecutorDied(1, "was killed by SIGKILL", status=-9, by_kernel=True))
+    (failed,) = failures(world)
+    assert (failed.cause, failed.status, failed.peak) == (RunCause.MEMORY, -9, 300 * MIB)
+    assert failed.message == (
+        "the kernel has killed the process of the task, because the machine or its control group"
+        " had no memory left; it had 300MiB when last looked at"
+    )
