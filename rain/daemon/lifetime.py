@@ -1,7 +1,7 @@
 """When a daemon ends: on a signal, or when the process that started it has ended.
 
 A daemon that may not end at once begins to leave with the first SIGTERM, and ends with the next
-signal of any kind.
+signal of any kind. SIGUSR2 means the same: Grid Engine sends it before it kills a job.
 """
 
 from __future__ import annotations
@@ -14,25 +14,27 @@ import trio
 
 from rain.base.errors import StartError
 
+_LEAVE = (signal.SIGTERM, signal.SIGUSR2)
+
 
 async def end(
     parent_fd: int | None,
     asked: Awaitable[str] | None = None,
     leave: Callable[[], bool] = lambda: False,
 ) -> str:
-    """Waits for SIGTERM, SIGINT, or the end of the pipe from the parent; returns the cause.
+    """Waits for a signal, or the end of the pipe from the parent; returns the cause.
 
-    `asked` can be another cause: the daemon ends when it returns. With SIGTERM `leave` says whether
-    the daemon only begins to leave.
+    `asked` can be another cause: the daemon ends when it returns. With SIGTERM or SIGUSR2 `leave`
+    says whether the daemon only begins to leave.
     """
     causes: list[str] = []
 
     async with trio.open_nursery() as nursery:
 
         async def signalled() -> None:
-            with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+            with trio.open_signal_receiver(*_LEAVE, signal.SIGINT) as signals:
                 async for number in signals:
-                    if number == signal.SIGTERM and leave():
+                    if number in _LEAVE and leave():
                         continue
                     causes.append(f"the signal {signal.Signals(number).name}")
                     nursery.cancel_scope.cancel()

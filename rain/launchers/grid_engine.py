@@ -48,6 +48,7 @@ def options(job: Job) -> list[str]:
         *("-S", "/bin/sh"),
         *("-wd", str(job.folder)),
         *("-j", "y"),
+        "-notify",  # SIGUSR2 before the end, which is a SIGKILL, so that governors can drain
         *("-o", str(job.output)),
     ]
     limits: list[str] = []

@@ -20,6 +20,7 @@ from rain.start.plan import Daemon, seen_from_governors
 
 LOOK_AGAIN = 1.0  # seconds; batch systems do not like to be asked more often
 _TAIL = 2048
+_SAYS_LITTLE = "[info "  # a line of a governor's log in which nothing is wrong
 
 
 def ready_file(log_folder: Path, name: str) -> Path:
@@ -150,13 +151,14 @@ def read_address(file: Path) -> str:
 
 
 def _last_line(file: Path) -> str:
+    """The last line of what a job has printed, if it may be why the job has ended."""
     try:
         with file.open("rb") as opened:
             opened.seek(max(0, file.stat().st_size - _TAIL))
             lines = opened.read().decode("utf-8", "replace").strip().splitlines()
     except FileNotFoundError:
         return ""
-    return lines[-1] if lines else ""
+    return "" if not lines or _SAYS_LITTLE in lines[-1] else lines[-1]
 
 
 def _because(why: str) -> str:

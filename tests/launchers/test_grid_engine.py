@@ -37,7 +37,7 @@ JOB = Job("rain-governor-0", "", Path("/home/me"), Path("/home/me/out"))
 def test_amounts_become_one_list_of_limits() -> None:
     asked = options(evolve(JOB, memory=2**30, seconds=60, options=("-q", "long")))
 
-    assert asked[10:] == ["-l", "h_vmem=1073741824,h_rt=00:01:00", "-q", "long"]
+    assert asked[11:] == ["-l", "h_vmem=1073741824,h_rt=00:01:00", "-q", "long"]
 
 
 def test_several_cpus_need_the_parallel_environment_of_the_site() -> None:

@@ -87,11 +87,15 @@ def test_a_governor_that_listens_at_one_address_is_shown_with_it(tmp_path: Path)
 def test_an_ended_job_is_shown_with_the_last_words_of_its_governor(tmp_path: Path) -> None:
     (tmp_path / "governor-0.out").write_text("joining\nrain: no server at head:7210\n\n")
 
+    log = tmp_path / "governor-0.out"
     found = line(tmp_path, Standing(JobState.ENDED, "failed, status 1"))
     forgotten = line(tmp_path, None)
 
     assert found.why == "failed, status 1: rain: no server at head:7210"
     assert (forgotten.state, forgotten.why) == ("ended", "rain: no server at head:7210")
+
+    log.write_text("2026-01-01T00:00:00Z [info     ] governor ready\n")
+    assert not line(tmp_path, None).why
 
 
 def planned(folder: Path) -> tuple[tuple[Daemon, ...], BatchGovernors]:
