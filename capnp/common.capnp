@@ -140,6 +140,8 @@ struct GovernorReport {
   objects @2 :List(Int64);
   objectsToDelete @3 :List(Int64);
   resources @4 :List(Resource);
+  memory @5 :List(Resource);        # bytes by what they are for: "limit", "tasks", "stored", ...
+  running @6 :List(Resource);       # bytes that running tasks have, by their names
 }
 
 # Whole lines that a task has printed, for who watches it.

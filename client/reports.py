@@ -96,4 +96,5 @@ def governor_info(report: GovernorReport) -> dict[str, Any]:
         "objects": ids(report.objects),
         "objects_to_delete": ids(report.objects_to_delete),
         "resources": dict(report.resources),
+        "memory": {**dict(report.memory), "running": dict(report.running)},
     }

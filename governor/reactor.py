@@ -11,9 +11,12 @@ from collections.abc import Callable, Sequence
 from math import inf
 from typing import assert_never
 
+from attrs import evolve
+
 from rain.base.ids import ObjectId, TaskId
 from rain.base.resources import Resources
 from rain.base.wire.answers import GovernorReport
+from rain.governor.account import account_of, by_name
 from rain.governor.check import check
 from rain.governor.messages import (
     BuiltinDone,
@@ -132,7 +135,8 @@ class Reactor:
 
     def report(self, address: str) -> GovernorReport:
         """The facts about this governor that `get_server_info` shows."""
-        return self.state.report(address)
+        report = self.state.report(address)
+        return evolve(report, memory=account_of(self.state), running=by_name(self.state))
 
     def running(self, task_id: TaskId) -> Task | None:
         """Returns the task if it runs here."""

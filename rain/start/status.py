@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any, cast
 
-from attrs import asdict, evolve, frozen
+from attrs import Factory, asdict, evolve, frozen
 
 from rain.base.address import split_address
 from rain.base.admission import Secret, http_url
@@ -37,6 +37,8 @@ class GovernorLine:
     rests_why: str = ""
     away: float = 0.0  # seconds for which it has had no connection, though it may come back
     away_why: str = ""
+    memory: dict[str, int] = Factory(dict)  # bytes by what they are for
+    running: dict[str, int] = Factory(dict)  # bytes that running tasks have, by their names
 
 
 @frozen
@@ -112,7 +114,15 @@ def read_governors(reports: Sequence[GovernorReport]) -> tuple[GovernorLine, ...
 def _governor_line(report: GovernorReport) -> GovernorLine:
     resources = dict(report.resources)
     cpus = resources.pop(CPUS, 0)
-    return GovernorLine(report.address, cpus, resources, len(report.tasks), len(report.objects))
+    return GovernorLine(
+        report.address,
+        cpus,
+        resources,
+        len(report.tasks),
+        len(report.objects),
+        memory=dict(report.memory),
+        running=dict(report.running),
+    )
 
 
 def with_troubles(

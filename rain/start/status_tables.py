@@ -7,8 +7,14 @@ from rich.table import Table
 from rich.text import Text
 
 from rain.base.resources import spell_amount
+from rain.base.sizes import spell_size
 from rain.start.jobs import JobLine
 from rain.start.status import ClusterStatus, GovernorLine, SessionLine
+
+USES = ("tasks have", "data")
+"""The columns of the memory in use; the name is that of the tasks with most of it."""
+
+DATA = ("stored", "held", "arriving")
 
 
 def print_status(status: ClusterStatus, console: Console) -> None:
@@ -56,9 +62,16 @@ def _governors(lines: tuple[GovernorLine, ...]) -> Table:
     names = sorted({name for line in lines for name in line.other_resources})
     for name in names:
         table.add_column(Text(name), justify="right")
+    shows_use = any("tasks" in line.memory for line in lines)
+    for name in USES if shows_use else ():
+        table.add_column(Text(name), justify="right")
     for line in lines:
         numbers = [str(number) for number in (line.cpus, line.tasks, line.objects)]
         numbers += [spell_amount(name, line.other_resources.get(name, 0)) for name in names]
+        if shows_use:
+            used, data = line.memory.get("tasks", 0), sum(line.memory.get(n, 0) for n in DATA)
+            most = f" ({next(iter(line.running))})" if line.running else ""
+            numbers += [f"{spell_size(used)}{most}", spell_size(data)]
         table.add_row(Text(line.address), *numbers)
     return table
 

@@ -108,6 +108,7 @@ def test_the_server_s_info_speaks_in_ids(here: World) -> None:
                 "objects": [ID(1, 11)],
                 "objects_to_delete": [],
                 "resources": {"cpus": 4},
+                "memory": {"running": {}},
             }
         ]
     }

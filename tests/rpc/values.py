@@ -302,6 +302,8 @@ governor_reports = st.builds(
     st.lists(object_ids, max_size=FEW).map(tuple),
     st.lists(object_ids, max_size=FEW).map(tuple),
     st.lists(st.tuples(texts, sizes), max_size=3).map(tuple),
+    st.lists(st.tuples(texts, sizes), max_size=3).map(tuple),
+    st.lists(st.tuples(texts, sizes), max_size=3).map(tuple),
 )
 every_value = st.one_of(
     submissions,

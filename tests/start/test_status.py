@@ -91,6 +91,21 @@ def test_governors_are_shown_by_address_with_what_they_have_and_do() -> None:
     assert lines[-1] == "No sessions."
 
 
+def test_the_memory_in_use_is_shown_with_the_name_that_has_most_of_it() -> None:
+    memory = (("limit", 8 << 30), ("tasks", 3 << 30), ("stored", 1 << 20), ("held", 1 << 20))
+    running = (("train", 2 << 30), ("load", 1 << 20))
+    reports = [
+        GovernorReport("a:1", (), (), (), (("cpus", 4), ("memory", 8 << 30)), memory, running),
+        GovernorReport("b:1", (), (), (), (("cpus", 4), ("memory", 8 << 30)), (("tasks", 0),)),
+    ]
+
+    lines = shown(ClusterStatus("a:7210", read_governors(reports), ()))
+
+    assert "address cpus tasks objects memory tasks have data" in lines
+    assert "a:1 4 0 0 8GiB 3GiB (train) 2MiB" in lines
+    assert "b:1 4 0 0 8GiB 0B 0B" in lines
+
+
 def test_a_governor_that_rests_is_shown_with_the_reason() -> None:
     governors = (GovernorLine("a:1", 8, {}, 0, 0), GovernorLine("b:1", 4, {}, 2, 1))
     told = [
@@ -209,6 +224,8 @@ def test_the_answer_as_json_holds_everything() -> None:
                 "rests_why": "",
                 "away": 0.0,
                 "away_why": "",
+                "memory": {},
+                "running": {},
             }
         ],
         "sessions": [

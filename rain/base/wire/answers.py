@@ -175,3 +175,5 @@ class GovernorReport:
     objects: tuple[ObjectId, ...]
     objects_to_delete: tuple[ObjectId, ...]
     resources: tuple[tuple[str, int], ...]
+    memory: tuple[tuple[str, int], ...] = ()  # bytes by what they are for (rain.governor.account)
+    running: tuple[tuple[str, int], ...] = ()  # bytes that running tasks have, by their names

@@ -197,6 +197,8 @@ def write_governor_report(report: GovernorReport) -> Fields:
         "objects": report.objects,
         "objectsToDelete": report.objects_to_delete,
         "resources": write_amounts(report.resources),
+        "memory": write_amounts(report.memory),
+        "running": write_amounts((clean(name), amount) for name, amount in report.running),
     }
 
 
@@ -207,6 +209,8 @@ def read_governor_report(fields: Fields) -> GovernorReport:
         objects=tuple(fields["objects"]),
         objects_to_delete=tuple(fields["objectsToDelete"]),
         resources=read_amounts(fields["resources"]),
+        memory=read_amounts(fields["memory"]),
+        running=read_amounts(fields["running"]),
     )
 
 
