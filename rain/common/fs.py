@@ -140,12 +140,3 @@ def _copy_file(source: Path, target: Path) -> None:
     shutil.copyfile(source, target)
     executable = source.stat().st_mode & _ANY_EXECUTE
     target.chmod(_PROGRAM_MODE if executable else _FILE_MODE)
-
-
-def remove_dir_content(path: Path) -> None:
-    """Removes the contents of a directory."""
-    for entry in path.iterdir():
-        if entry.is_dir() and not entry.is_symlink():
-            shutil.rmtree(entry)
-        else:
-            entry.unlink()

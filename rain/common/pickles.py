@@ -40,7 +40,6 @@ _PLACE = Struct("<QQ")
 _FOOTER = Struct("<QQQ8s")  # position and length of the second pickle, number of buffers
 _LENGTH = Struct("<Q")
 _MOST_TO_SCAN = 1024 * 1024
-_MOST_PADDING = 255
 
 # Pickle opcodes (see pickletools).
 _FRAME = "FRAME"

@@ -71,7 +71,6 @@ class Standing:
     estimates: Estimates
     score: float
     worst: float
-    worst_at: str  # the instance
     to_bound: float  # geometric mean of makespan / bound
     makespan: float  # seconds, sum over all instances
     moved: int
@@ -101,14 +100,12 @@ def standings(results: Sequence[Result]) -> list[Standing]:
 
 
 def _standing(estimates: Estimates, scheduler: str, group: list[tuple[float, Result]]) -> Standing:
-    worst, at = max(group, key=lambda pair: pair[0])
     outcomes = [result.outcome for _, result in group]
     return Standing(
         scheduler,
         estimates,
         geometric_mean([ratio for ratio, _ in group]),
-        worst,
-        at.entry.instance.name,
+        max(ratio for ratio, _ in group),
         geometric_mean(
             [_ratio(result.outcome.makespan, result.bounds.best) for _, result in group]
         ),

@@ -74,7 +74,7 @@ class HorizonScheduler:
         if news.submitted:
             self._enter(news.submitted, sights, plan)
         if news.unplanned:
-            self._enter_again(graph, news.unplanned, plan)
+            self._enter_again(news.unplanned)
         if news.ready:
             self._list(task for task in news.ready if needs_plan(task))
         if self._accounts.sleeping:
@@ -135,7 +135,7 @@ class HorizonScheduler:
             self._accounts.submitted(others)
             self._list(task for task in others if not task.missing)
 
-    def _enter_again(self, graph: Graph, tasks: Iterable[Task], plan: Plan) -> None:
+    def _enter_again(self, tasks: Iterable[Task]) -> None:
         """Adds tasks that have lost their plan, in any order."""
         found: list[Task] = []
         for task in sorted(tasks, key=lambda task: task.order):

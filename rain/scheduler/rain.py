@@ -29,7 +29,7 @@ class RainScheduler:
         if not governors:
             return
         if self._unplanned:
-            self._plan_all(graph, governors, plan)
+            self._plan_all(governors, plan)
         if len(governors) > 1:
             feed_hungry(governors, plan)
 
@@ -41,7 +41,7 @@ class RainScheduler:
         else:
             self._unplanned.update(dict.fromkeys(news.submitted))
 
-    def _plan_all(self, graph: Graph, governors: list[Governor], plan: Plan) -> None:
+    def _plan_all(self, governors: list[Governor], plan: Plan) -> None:
         loads = Loads(governors)
         left: dict[Task, None] = {}
         for task in self._unplanned:

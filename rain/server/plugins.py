@@ -68,7 +68,7 @@ def maker_of(name: str) -> Callable[[], Scheduler]:
         )
     try:
         with _by_name(f"the scheduler {plain!r} cannot be read"):
-            arguments = _read_options(plain, factory, options)
+            arguments = _read_options(factory, options)
     except ValueError as error:
         raise _refused(plain, error) from error
 
@@ -152,7 +152,7 @@ def _from_file(name: str) -> Factory:
     return found
 
 
-def _read_options(name: str, factory: Factory, given: str) -> dict[str, object]:
+def _read_options(factory: Factory, given: str) -> dict[str, object]:
     """Parses `a=1&b=x` to keyword arguments."""
     known = _parameters(factory)
     read: dict[str, object] = {}

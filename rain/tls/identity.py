@@ -11,14 +11,13 @@ import os
 import ssl
 import stat
 import threading
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
 from attrs import define, field, frozen
 
-from rain.base.admission import TLS_FILE, Member, Secret
+from rain.base.admission import Member, Secret
 from rain.base.errors import StartError
 from rain.tls import contexts
 from rain.tls.errors import TlsError
@@ -162,12 +161,6 @@ class Identity:
             return
         self._contexts = made
         log.info("the certificate %s was renewed", self.path)
-
-
-def identity_from_environment(environment: Mapping[str, str], member: Member) -> Identity | None:
-    """The identity in the file that RAIN_TLS names, if it is set."""
-    name = environment.get(TLS_FILE, "")
-    return Identity.read(Path(name), member) if name else None
 
 
 def _content(path: Path) -> tuple[bytes, _Stamp]:

@@ -11,7 +11,6 @@ from rain.common.fs import (
     copy_writable,
     pack_directory,
     pack_tree,
-    remove_dir_content,
     unpack,
 )
 
@@ -111,13 +110,3 @@ def test_a_copy_of_a_read_only_tree_may_be_changed(tmp_path: Path) -> None:
 
     assert (tmp_path / "copy" / "link").is_symlink()
     assert (source / "file").read_text() == "x"
-
-
-def test_a_folder_is_emptied_and_stays(tmp_path: Path) -> None:
-    (tmp_path / "folder" / "sub").mkdir(parents=True)
-    (tmp_path / "file").write_text("x")
-    (tmp_path / "link").symlink_to(tmp_path / "folder")
-
-    remove_dir_content(tmp_path)
-
-    assert list(tmp_path.iterdir()) == []

@@ -9,7 +9,7 @@ import pytest
 
 from rain.base.admission import Member
 from rain.base.errors import StartError
-from rain.tls.identity import DAY, Identity, identity_from_environment
+from rain.tls.identity import DAY, Identity
 from tests.support.tls import expired, identity, keep, keys_of
 
 
@@ -104,13 +104,6 @@ def test_the_owner_is_warned_a_month_before_the_end() -> None:
     assert ours.warning(end - 31 * DAY) == ""
     assert "expires in 7 days" in ours.warning(end - 7 * DAY)
     assert "has expired" in ours.warning(end + 1)
-
-
-def test_the_environment_names_a_file_or_nothing() -> None:
-    assert identity_from_environment({}, Member.CLIENT) is None
-    found = identity_from_environment({"RAIN_TLS": str(keys_of())}, Member.CLIENT)
-    assert found is not None
-    assert found.path.name == "client.pem"
 
 
 def test_the_password_of_http_is_not_the_key() -> None:
