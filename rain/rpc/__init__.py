@@ -12,11 +12,11 @@ How a call travels, from `connection.ask(WaitFor(...))` to the reactor and back:
    receives; `link.py` in daemons, where one trio task receives and one sends.
 4. At the server `serving.py` finds the object and the method, `offered.py` reads the parameters
    (what is wrong with them is the caller's fault), and `server_client.py` calls the handler
-   (`handlers.py`) that `rain/server/links.py` implements. An event says who asks, and a turn of the
-   reactor takes the value as the client has made it.
+   (`handlers.py`) that `rain/server/links.py` implements. An event says which client asks, and a
+   turn of the reactor takes the value as the client has made it.
 5. An effect of some turn answers. The reply (`server_client.py`) writes the results, and the return
-   goes back the same way. `client_calls.py` finds who waits, reads the results, and wakes the
-   thread.
+   goes back the same way. `client_calls.py` finds the thread that waits, reads the results, and
+   wakes it.
 
 Orders to governors and their updates travel alike (`server_governor.py`, `governor_endpoint.py`).
 

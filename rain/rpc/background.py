@@ -18,7 +18,7 @@ from rain.base.shortage import is_shortage
 from rain.stream.sockets import BrokenError
 
 NO_THREAD_PAUSE = 0.5
-"""Seconds after which a thread is asked for again that the system has refused."""
+"""Seconds between two tries to start a thread, when the system has refused one."""
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -69,7 +69,8 @@ class Background:
     def from_thread(self, function: Callable[[*Ts], T], *args: *Ts) -> T:
         """In another thread: calls a plain function here, and waits for what it returns.
 
-        `BrokenError` when the program ends. A `RainError` is the asker's; all others are ours.
+        `BrokenError` when the program ends. A `RainError` is raised in the other thread; any other
+        exception is a bug of ours, and ends the program.
         """
 
         def run() -> outcome.Outcome[T]:
@@ -112,7 +113,7 @@ class Background:
     ) -> None:
         """Runs a function that blocks in a thread; `done` is then called here.
 
-        At the end of the program nobody waits for the thread.
+        The program does not wait for the thread when it ends.
         """
 
         async def run() -> None:
@@ -139,4 +140,4 @@ async def _raise(error: BaseException) -> None:
 
 
 UNLIMITED = trio.CapacityLimiter(10_000)
-"""Who starts a thread has its own bound for them; trio's is for all together."""
+"""Each user of threads limits their number itself; a limit of trio would be one for all of them."""

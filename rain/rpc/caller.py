@@ -6,14 +6,15 @@ of the connection receives: it hands over each answer, sends what the socket did
 and gives signs of life.
 
 * Ctrl-C, or a signal handler that makes a call itself, may come between any two steps of the
-  thread that sends. So what it does to the stream are single steps: one call into C sends of a
-  piece and notes how much. A signal handler may take the lock of its thread again, and then only
-  says what is to be sent.
+  thread that sends. So each change of the stream is a single step: one call into C sends a part
+  of a piece and notes its length. A signal handler may take the lock that its thread holds, and
+  then only adds what is to be sent.
 * A pump of TLS belongs to one thread, and no step of it can be undone. So the thread of the
-  connection encrypts all that others say.
+  connection encrypts what all threads say.
 * A server with a journal comes back when it has died. Then the thread of the connection looks for
   it and goes on over another socket: all calls that have not returned are made again, with the
-  numbers that they had, and the server does none of them twice. Nobody who waits notices.
+  numbers that they had, and the server does none of them twice. The threads that wait notice
+  nothing.
 * A forked child has no such thread: connections of its parent are closed there.
 * At exit the connections are closed and their threads joined. A thread that still waits for an
   answer then is a daemon thread, and waits until it ends with the process.
@@ -96,7 +97,7 @@ class Caller:
         self.cause: str | None = None  # why it ended, or is about to
         self.fault = ""  # what was wrong with what the other side said
         self.silence = 0.0  # seconds of it that were the cause of the end
-        self.is_silent = False  # the program ends: nobody is told
+        self.is_silent = False  # the program ends, and no thread is told
         self.say_alive: Callable[[], object] | None = None  # once in each beat
         self.redial: Redial | None = None  # how the server is found again if it comes back,
         self.away_limit = 0.0  # for how many seconds it is looked for,
@@ -107,7 +108,7 @@ class Caller:
         self._socket = connected
         self._is_encrypted = isinstance(connected, Encrypted)
         self._lock = threading.RLock()  # around sending
-        self._busy = False  # somebody sends; in the same thread only a signal handler sees that
+        self._busy = False  # a thread sends; in the same thread only a signal handler sees that
         self._sender = 0  # the thread that sends, or has sent last
         self._piece: _Piece | None = None
         self._wake_reading, self._wake_writing = socket.socketpair()

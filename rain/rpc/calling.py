@@ -107,7 +107,7 @@ class Calling:
     def say(self, calls: Sequence[Written], *, again: bool = True) -> None:
         """Makes calls that were written; no other call comes between them.
 
-        When the connection has ended, everybody who waits is told so here and now. Unless they are
+        When the connection has ended, each of these calls is told so here and now. Unless they are
         to be made `again` over another connection, they end with this one.
         """
         handed = calls[-1].question.handed
@@ -161,7 +161,7 @@ class Calling:
         if question.method is None:  # the bootstrap
             del self._questions[number]
             return
-        outcome = _outcome(question.method, returned)  # if that fails, the end tells who has asked
+        outcome = _outcome(question.method, returned)  # if that fails, the caller hears of the end
         del self._questions[number]
         if question.content and self._settled is not None:
             self._settled.append(number)

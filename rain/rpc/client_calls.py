@@ -1,4 +1,4 @@
-"""The calls of a client: each leaves in the thread that makes it, and its answer finds who waits.
+"""The calls of a client: each leaves in the thread that makes it, and its answer wakes that thread.
 
 The calls of one thread arrive in their order. Nothing overtakes a submission whose large constants
 are still being uploaded, whichever thread says it. The answer to a submission comes before that to
@@ -34,7 +34,7 @@ _METHODS = Interface.of(schema.client.ClientService).methods
 
 
 LOOK_AGAIN = 0.1
-"""Seconds after which it is looked whether an upload has ended, though nobody said so."""
+"""Seconds between two looks whether an upload has ended, in case no thread has said so."""
 
 
 class GivenUpError(Exception):
@@ -44,7 +44,8 @@ class GivenUpError(Exception):
 class Asked(Generic[T]):
     """One call, and where a thread waits for its answer.
 
-    Ctrl-C may come between any two steps. Who does not wait any more leaves the answer to an heir.
+    Ctrl-C may come between any two steps. A thread that does not wait any more leaves the answer to
+    an heir.
     """
 
     def __init__(
@@ -123,14 +124,14 @@ class ClientCalls:
         self, caller: Caller, service: Remote, where: str, why_lost: Callable[[], str] | None
     ) -> None:
         self.failed: dict[SessionId, Exception] = {}
-        """What went wrong with submissions that nobody waited for.
+        """What went wrong with submissions that no thread waited for.
 
         It is told by the next call that concerns their session, in whatever thread.
         """
         self._caller = caller
         self._service = service
         self._where = where
-        self._why_lost = why_lost  # what somebody else knows of it, "" for nothing
+        self._why_lost = why_lost  # what the owner of the server knows of it, or ""
         self._reason = ""  # why the server has closed the connection, if it said so in an answer
         self._closed_here = False
         # A signal handler may submit, or ask, while its own thread uploads.
@@ -246,7 +247,7 @@ class ClientCalls:
         return ConnectionLostError(f"the server at {where} closed the connection{reason}")
 
     def close(self) -> None:
-        """From the thread that closes: who asks from now on is told that."""
+        """From the thread that closes: every later call is told that."""
         if self._caller.is_usable:
             self._closed_here = True
         self._caller.close("closed by the client")

@@ -71,8 +71,8 @@ def _close(calls: ClientCalls, downloads: Downloads) -> None:
 class ClientConnection:
     """A registered client. It closes with its last reference.
 
-    A server that comes back when it has died is looked for during `away_limit` seconds. Who waits
-    goes on waiting, and nothing is done twice.
+    A server that comes back when it has died is looked for during `away_limit` seconds. Calls
+    that wait go on waiting, and nothing is done twice.
 
     `StartError`: the server cannot be reached. `RefusedError`: a request is not granted.
     `SessionFailedError`: the session of a request has failed. `ConnectionLostError`: the server has
@@ -210,7 +210,7 @@ class ClientConnection:
         self._calls.end()
 
     def close(self) -> None:
-        """Closes the connection, and with it its sessions; twice is once."""
+        """Closes the connection, and with it its sessions. A second call does nothing."""
         _close(self._calls, self._downloads)
 
     def at_each_beat(self, call: Callable[[], object]) -> None:
@@ -297,7 +297,7 @@ class ClientConnection:
                 self._calls.give_up(asked)
 
     def _close_unwanted(self, session: object) -> None:
-        """In the thread of the connection, or of who was interrupted."""
+        """In the thread of the connection, or in the one that was interrupted."""
         if isinstance(session, int):
             with suppress(ConnectionLostError):
                 self._tell(CloseSession(SessionId(session)), in_order=False)

@@ -16,7 +16,7 @@ from rain.rpc.background import Background, Watch
 HEADER = 4
 FRAME_LIMIT = 256 * 1024 * 1024
 READ_SIZE = 64 * 1024
-"""More than that costs new pages of the system, however little has come."""
+"""For a larger buffer the system makes new pages each time, however little has come."""
 
 CLOSED = "closed by the other side"
 """The cause of an end that breaks no rule."""
@@ -66,8 +66,8 @@ class SocketLink:
     """Both directions of framed messages over one connected socket, which it owns.
 
     `on_frames` gets all frames of one readiness; `on_closed` is called once with the cause when the
-    other side ends the link or breaks its rules, and not after `close`. Both are ours: an exception
-    there ends the program.
+    other side ends the link or breaks its rules, and not after `close`. An exception in one of them
+    is a bug of ours, and ends the program.
     """
 
     def __init__(
@@ -101,9 +101,9 @@ class SocketLink:
         return len(self._unsent)
 
     def send(self, frame: bytes) -> int:
-        """Sends a frame behind all that was said; nothing after the link's end.
+        """Sends a frame behind all that was said; after the end of the link it sends nothing.
 
-        Gives where it ends: it has left when everything up to there was sent.
+        Returns the place where the frame ends: it has left when everything up to there was sent.
         """
         if len(frame) > self._limit:
             raise ValueError(f"a frame of {len(frame)} bytes; the limit is {self._limit}")
@@ -132,7 +132,7 @@ class SocketLink:
         self._open = False
         self._watch.stop()
         self._socket.close()
-        self._parser = FrameParser(self._limit)  # what had come, or waited, is nobody's any more
+        self._parser = FrameParser(self._limit)  # what had come, or waited, is dropped
         self._unsent.clear()
 
     def _push(self) -> bool:

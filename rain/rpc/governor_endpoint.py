@@ -48,7 +48,7 @@ _PRINTED = _UPSTREAM["printed"]
 
 
 class RefusedHereError(StartError):
-    """The server is there, and does not want this governor: trying again is of no use."""
+    """The server is there, and refuses this governor: it would refuse it again."""
 
 
 class NotTakenBackError(StartError):
@@ -213,7 +213,7 @@ async def connect_governor(
     def ended(cause: str) -> None:
         handler.left(cause, at_fault=bool(link.fault))
 
-    if link.cause is not None:  # the server has ended it in the same breath
+    if link.cause is not None:  # the server has ended it right after the answer
         ended(link.cause)
         return upstream
     link.on_end = ended

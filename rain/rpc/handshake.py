@@ -38,7 +38,7 @@ LINGER = 1.0
 async def accept_tls(accepted: socket.socket, identity: Identity | None) -> Connected:
     """The accepted connection, encrypted where there are certificates; `TlsError` if that fails.
 
-    The time is the caller's affair, as it is for `dial_tls`.
+    The caller limits the time, also that of `dial_tls`.
     """
     if identity is None:
         return accepted
@@ -75,9 +75,9 @@ async def admit(accepted: Connected, secret: Secret | None, limit: float = LIMIT
 
 
 def check_quiet(connected: Connected) -> None:
-    """Who was just let in, or lets in, says nothing more until it is told so.
+    """After the handshake each side waits for the other: a peer that says more breaks the rules.
 
-    What it said would wait in a pump, of which the socket does not tell.
+    What it says would stay in a pump, and the socket would not show it.
     """
     if isinstance(connected, Encrypted) and connected.has_rest:
         raise ProtocolError("it says more than it was asked before it was let in")
@@ -91,7 +91,7 @@ async def turn_away(accepted: socket.socket, reason: str, limit: float) -> None:
 
 
 async def introduce(connected: Connected, secret: Secret | None, role: Role) -> None:
-    """Asks to be let in; the same errors, and the time is the caller's affair."""
+    """Asks to be let in; the same errors. The caller limits the time."""
     await _play(
         admission.dial(_at(secret, connected.getpeername()), role, os.urandom(NONCE)), connected
     )

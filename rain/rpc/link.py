@@ -21,7 +21,7 @@ from rain.rpc.peer import Peer
 from rain.stream.sockets import Connected
 
 READ_SIZE = 64 * 1024
-"""More than that comes from the system page by page, each time anew."""
+"""For a larger buffer the system makes new pages each time, however little has come."""
 
 LINGER = 0.1
 """Seconds that a peer is given to read why it is closed."""
@@ -33,7 +33,7 @@ MOST_UNREAD = 512 * 1024 * 1024
 """Bytes that are kept for a peer at most."""
 
 UNREAD_SECONDS = 30.0
-"""For so long a peer with more than may wait for it may take nothing."""
+"""Seconds for which a peer may take nothing, while more waits for it than may wait."""
 
 
 @frozen
@@ -41,7 +41,7 @@ class Patience:
     """What may wait for a peer that does not read what it is told."""
 
     makes_wait: bool = False
-    """Nothing more is heard of it while too much waits: it would only get more answers."""
+    """Nothing is read from it while too much waits: that would only make more answers."""
     unread: int = UNREAD
     most: int = MOST_UNREAD
     seconds: float = UNREAD_SECONDS

@@ -213,4 +213,4 @@ class Peer:
 
 
 def _nothing() -> None:
-    """What is said is sent at once."""
+    """Without a `flush` of its own: what is said is sent at once."""

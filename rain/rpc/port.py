@@ -1,4 +1,4 @@
-"""Listening on a port: who connects is accepted, whatever the system runs out of meanwhile."""
+"""Listening on a port: connections are accepted, also when the system runs out of something."""
 
 import errno
 import logging
@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 BACKLOG = 1024
 PAUSE = 0.5
-"""Seconds before accepting again when the system had nothing left to accept with."""
+"""Seconds before the next try when the system had no descriptor or memory left."""
 
 TURN_AWAY_LIMIT = 1.0
 """Seconds that a peer is given to hear that there is no room; the next one waits meanwhile."""
@@ -105,7 +105,7 @@ class Port:
             return
         except OSError as error:
             if error.errno in OUT_OF_DESCRIPTORS:
-                # The kernel says it also when nobody has come: the next wait is for somebody.
+                # The kernel says it also when no peer has come: then the next one is waited for.
                 if not await self._take_or_turn_away():
                     await trio.sleep(PAUSE)
             elif error.errno in _SHORT_OF_MEMORY:
@@ -117,18 +117,18 @@ class Port:
             self._take(accepted)
 
     async def _take_or_turn_away(self) -> bool:
-        """Tells who has come that no descriptor is left; False when even that is impossible."""
+        """Tells the next peer that no descriptor is left; False when even that is impossible."""
         with suppress(OSError):
             accepted, _ = self._socket.accept()
             self._take(accepted)
             return True
         reason = why_full()
         if self._reserve.is_news():
-            log.error("who connects is turned away, because %s", reason)
+            log.error("connections are turned away, because %s", reason)
         with self._reserve.lent():
             try:
                 accepted, _ = self._socket.accept()
-            except OSError:  # it has gone, or somebody else was faster with the descriptor
+            except OSError:  # it has gone, or another thread has taken the descriptor
                 return False
             with accepted, suppress(OSError, trio.TooSlowError):
                 await turn_away(accepted, reason, TURN_AWAY_LIMIT)

@@ -65,7 +65,7 @@ def test_a_client_of_a_server_without_descriptors_is_told_so_at_once(tmp_path: P
         for client in inside:
             client.close()
         said = running.errors.read_text()
-        assert said.count("who connects is turned away") == 1
+        assert said.count("connections are turned away") == 1
         assert "Traceback" not in said
 
 

@@ -21,7 +21,7 @@ _NEAR_BYTES: Final = LIST | _BYTE << 32
 
 
 class AnyPointer:
-    """What a pointer without a type leads to, for one who knows what it is."""
+    """What a pointer without a type leads to, for a caller that knows what it is."""
 
     __slots__ = ("_deep", "_message", "_place", "_segment", "_word")
 

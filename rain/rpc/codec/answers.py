@@ -92,7 +92,7 @@ def read_fetched(results: Fields) -> Fetched:
 
 
 def write_reports(reports: tuple[Sequence[TaskReport], Sequence[ObjectReport]]) -> Fields:
-    """The first of them, as many as one message should hold; who asks goes on behind them."""
+    """The first of them, as many as one message should hold; the client asks for the rest."""
     tasks, objects = reports
     task_rows, room = _fitting(map(write_task_report, tasks), REPORTS_LIMIT)
     object_rows: list[Fields] = []

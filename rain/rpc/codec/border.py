@@ -81,7 +81,7 @@ def clean(text: str) -> str:
 
 
 def shown(text: str, limit: int = TEXT_LIMIT) -> str:
-    """Text for people: clean, and without its middle if nobody would read that much."""
+    """Text for people: clean, and without its middle if it is long."""
     if len(text) > limit:
         half = limit // 2
         left_out = len(text) - 2 * half

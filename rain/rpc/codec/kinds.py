@@ -146,7 +146,7 @@ def check_sendable(task_kinds: Iterable[TaskKind], object_kinds: Iterable[Object
             _check_task_texts(task_kind)
             _check_task_numbers(task_kind)
         except UnicodeEncodeError:
-            raise  # whose text that is, is known to the one who sends it
+            raise  # the sender knows which text that is
         except ValueError as error:
             raise RefusedError(f"{task_kind!r:.100} cannot be sent: {error}") from error
     for object_kind in object_kinds:

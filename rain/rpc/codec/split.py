@@ -202,7 +202,7 @@ def _inline(data: list[bytes]) -> int:
 
 
 def slim_update(update: Update) -> Update:
-    """An update without the inline data that is too much; who holds it can be asked for it."""
+    """An update without the inline data that is too much; its holder can be asked for it."""
     data = update.finished.data
     count = _inline(data)
     if count == len(data):

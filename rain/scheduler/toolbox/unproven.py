@@ -106,7 +106,7 @@ def _learn_from_running(tasks: Sequence[Task], plan: Plan) -> None:
 def that_wait(tasks: Iterable[Task]) -> list[Task]:
     """The tasks that can be planned again without a loss, producers before consumers.
 
-    A governor may have started as many as it has cpus without the server's having heard of it.
+    A governor may have started as many as it has cpus, and the server has not heard of it yet.
     """
     spared: dict[Governor, int] = {}
     waiting: list[Task] = []
