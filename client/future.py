@@ -72,6 +72,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
 
     _exception: BaseException | None
     _trace: TracebackType | None = None  # of the failure, as it came
+    has_ended = False  # it is done: read by those who look at many, and without a lock
 
     def __init__(self, home: Home, handle: DataObject, task: Task | None) -> None:
         super().__init__()
@@ -256,6 +257,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
             if not super().cancel():
                 return False
             self.set_running_or_notify_cancel()  # tells those who wait
+        self._tell_ended()
         return True
 
     def input(self) -> DataObject:
@@ -317,6 +319,13 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         except concurrent.futures.InvalidStateError:
             if not self.cancelled():
                 raise
+        self._tell_ended()
+
+    def _tell_ended(self) -> None:
+        self.has_ended = True
+        if self.home.ended:
+            for hear in [*self.home.ended]:  # a copy: other threads begin and end to listen
+                hear(self)
 
     def _wait(self, ask: Callable[[float | None], Any], timeout: float | None) -> Any:
         if not self._is_over:

@@ -55,6 +55,11 @@ class Home(Protocol):
         """The value of a result that has not come by itself."""
         ...
 
+    @property
+    def ended(self) -> list[Callable[[concurrent.futures.Future[Any]], object]]:
+        """What is called with each future that is done, in whatever thread; it never blocks."""
+        ...
+
     def hold(self, future: object) -> None:
         """Keeps a future that nobody may have any more until `call_back` is called with it."""
         ...

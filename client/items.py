@@ -1,7 +1,8 @@
 """Checks and sorts the tasks and objects that the methods of a session are given."""
 
 from collections.abc import Container, Iterable
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, TypeGuard
 
 from rain.base import states as base_states
 from rain.base.ids import ObjectId, TaskId
@@ -15,14 +16,19 @@ from rain.common.errors import RainException
 if TYPE_CHECKING:
     from rain.client.session import Session
 
+_session_of, _submission_of = attrgetter("session"), attrgetter("submission")
+
 
 def submitted_items(
     session: "Session", items: Iterable[Task | DataObject]
 ) -> tuple[list[Task], list[DataObject]]:
     """The tasks and the objects among the items, all of which were submitted to the session."""
+    given = list(items)
+    if _are_all_submitted(given, session):
+        return given, []
     tasks: list[Task] = []
     objects: list[DataObject] = []
-    for item in items:
+    for item in given:
         if isinstance(item, Task):
             tasks.append(item)
         elif isinstance(item, DataObject):  # pyright: ignore[reportUnnecessaryIsInstance] # users call it
@@ -34,6 +40,17 @@ def submitted_items(
         if not item.submission:
             raise RainException(f"{item!r} was not submitted")
     return tasks, objects
+
+
+def _are_all_submitted(
+    given: list[Task | DataObject], session: "Session"
+) -> "TypeGuard[list[Task]]":
+    """Whether all of these are tasks, and of this session: loops name thousands again and again."""
+    return (
+        all(issubclass(kind, Task) for kind in {*map(type, given)})
+        and {*map(_session_of, given)} == {session}
+        and all(map(_submission_of, given))
+    )
 
 
 def is_unfinished(obj: DataObject) -> bool:

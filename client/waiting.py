@@ -31,6 +31,12 @@ from rain.common.utils import short_str
 NAMED_AT_MOST = 16
 """A wait for some of more than these follows the session instead of naming them again."""
 
+GLANCE = 0.01
+"""Seconds for which what is known of a session is new enough for one who need not wait.
+
+A loop that takes one task after the other would ask for each of them.
+"""
+
 Connect = Callable[[], Connection]
 """Gives the connection; raises if the session is closed. Asked only when it is needed."""
 
@@ -85,7 +91,11 @@ class News:
         self, tasks: Sequence[Task], objects: Sequence[DataObject]
     ) -> tuple[list[Task], list[DataObject]]:
         """Those that are done as far as anybody here knows."""
-        return list(filter(self._has, tasks)), list(filter(self._has_object, objects))
+        done = self._done  # looked at first, since it has nearly all that are done
+        return (
+            [task for task in tasks if task.packed_id in done or self._has(task)],
+            list(filter(self._has_object, objects)),
+        )
 
     def knows_any(self, tasks: Sequence[Task], objects: Sequence[DataObject]) -> bool:
         """Whether at least one of them is done as far as anybody here knows."""
@@ -93,7 +103,7 @@ class News:
 
     def _has(self, task: Task) -> bool:
         return (
-            task.packed_id in self._done  # as nearly always, of those that are done
+            task.packed_id in self._done
             or task.state is TaskState.finished
             or (task.unit is not None and task.unit.task_id in self._done)
         )
@@ -114,6 +124,7 @@ class Waiting:
         self._results = results
         self._asking = asking
         self._news = News()
+        self._looked = -inf  # when the session was last asked for news
 
     @property
     def follows(self) -> bool:
@@ -183,8 +194,13 @@ class Waiting:
     ) -> tuple[list[Task], list[DataObject]]:
         """The same for many: what was told of the session before is not asked for again."""
         news = self._news
-        end = inf if timeout is None else monotonic() + timeout
-        mode = "glance" if news.knows_any(tasks, objects) else "news"
+        now = monotonic()
+        end = inf if timeout is None else now + timeout
+        mode = "news"
+        if news.knows_any(tasks, objects):
+            if now < self._looked + GLANCE:
+                return self._found(tasks, objects)
+            mode = "glance"
         while True:
             known = news.count
             left = None if end == inf else max(end - monotonic(), 0)
@@ -196,10 +212,17 @@ class Waiting:
                 over = True
             else:
                 news.add(known, answer)
-            done = news.done_among(tasks, objects)
-            if over or done != ([], []):
-                mark_done(*done, news.failed, news.cancelled)
-                return done
+            self._looked = monotonic()
+            if over or news.knows_any(tasks, objects):
+                return self._found(tasks, objects)
+
+    def _found(
+        self, tasks: Sequence[Task], objects: Sequence[DataObject]
+    ) -> tuple[list[Task], list[DataObject]]:
+        """Those that are done as far as anybody here knows, and marked as that."""
+        done = self._news.done_among(tasks, objects)
+        mark_done(*done, self._news.failed, self._news.cancelled)
+        return done
 
     def ask(
         self,

@@ -287,7 +287,8 @@ class FutureMethods(Submitting):
     ) -> tuple[list[Future[T]], list[Future[T]]]:
         """Waits until `num_returns` of the futures are done, all unless said.
 
-        Gives those that are done, and the others. After `timeout` seconds fewer may be done.
+        Gives that number of them, the first ones that are done, and the others: a loop may take one
+        after the other. After `timeout` seconds fewer may be done.
 
         >>> done, rest = client.wait(client.map(abs, range(-3, 0)))
         >>> len(done), len(rest)

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import concurrent.futures
 from collections.abc import Collection, Generator, Iterable, Sequence
+from contextlib import suppress
+from itertools import islice
+from queue import Empty, SimpleQueue
+from time import monotonic
 from typing import Any, TypeGuard, TypeVar, cast
 
 from rain.client.future import Future
@@ -58,7 +62,7 @@ def _as_completed(
 def wait(
     futures: Iterable[Future[T]], num_returns: int | None = None, timeout: float | None = None
 ) -> tuple[list[Future[T]], list[Future[T]]]:
-    """Waits until `num_returns` of them are done, or all; gives those that are, and the others.
+    """Waits until `num_returns` of them are done, or all; gives that number, and the others.
 
     Both lists keep the order. After `timeout` seconds the first one may be shorter.
     """
@@ -66,20 +70,53 @@ def wait(
     wanted = len(chosen) if num_returns is None else num_returns
     if not 0 <= wanted <= len(chosen):
         raise ValueError(f"num_returns is {wanted}, and there are {len(chosen)} futures")
-    send_all(chosen)
-    done = {id(future) for future in chosen if future.is_done()}
-    if len(done) < wanted:
-        try:
-            for future in as_completed(chosen, timeout):
-                done.add(id(future))
-                if len(done) >= wanted:
-                    break
-        except TimeoutError:
-            pass
-    return (
-        [future for future in chosen if id(future) in done],
-        [future for future in chosen if id(future) not in done],
-    )
+    places = _first_done(chosen, wanted)
+    if len(places) < wanted:
+        _until_done(chosen, wanted, timeout)
+        places = _first_done(chosen, wanted)
+    others: list[Future[T]] = []
+    start = 0
+    for place in places:
+        others += chosen[start:place]
+        start = place + 1
+    return [chosen[place] for place in places], others + chosen[start:]
+
+
+def _first_done(futures: Sequence[Future[Any]], wanted: int) -> list[int]:
+    """The places of the first ones that are done. A loop that takes one by one looks at few."""
+    return list(islice((at for at, one in enumerate(futures) if one.has_ended), wanted))
+
+
+def _until_done(futures: Sequence[Future[T]], wanted: int, timeout: float | None) -> None:
+    """Until so many of them are done, or the time is over.
+
+    Their homes tell of each one that ends. To wait at each of them would cost a program that takes
+    one by one a lock, a waiter and their removal for each that is left, each time.
+    """
+    working = send_all(futures, timeout)
+    if working is not None:
+        with suppress(TimeoutError):
+            for _ in islice(working.one_by_one(), wanted):
+                pass
+        return
+    due = None if timeout is None else monotonic() + timeout
+    ended: SimpleQueue[concurrent.futures.Future[Any]] = SimpleQueue()
+    homes = {id(future.home): future.home for future in futures}.values()
+    for home in homes:
+        home.ended.append(ended.put)
+    try:
+        each = set(futures)
+        left = {future for future in each if not future.has_ended}
+        most = len(each) - wanted  # that may be left
+        with waiting_for_tasks(), suppress(Empty):
+            while len(left) > most:
+                left.discard(ended.get(timeout=None if due is None else max(due - monotonic(), 0)))
+    except KeyboardInterrupt:
+        _cancel(futures)
+        raise
+    finally:
+        for home in homes:
+            home.ended.remove(ended.put)
 
 
 def gather(futures: Any, *, errors: str = "raise", timeout: float | None = None) -> Any:

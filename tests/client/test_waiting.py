@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rain.base.errors import RefusedError
-from rain.client import RainException, TimeoutException, blob, directory, remote
+from rain.client import RainException, TimeoutException, blob, directory, remote, waiting
 from rain.client.rpc.common import DataObjectState, TaskState
 from rain.client.session import Session
 from rain.client.task import Task
@@ -147,6 +147,25 @@ def test_each_of_many_that_are_done_is_told_once(here: World) -> None:
     assert here.server.told == 100
     named = [wait for wait in here.server.waits if len(wait[0]) > NAMED_AT_MOST]
     assert named == []
+
+
+def test_a_loop_that_takes_one_after_the_other_asks_seldom_and_misses_nothing(
+    here: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(waiting, "monotonic", lambda: now[0])
+    tasks = submitted(here.session, 40)
+    here.server.done = [task.packed_id for task in tasks[:10]]
+
+    # when
+    for _ in range(5):
+        assert here.session.wait_some(tasks) == (tasks[:10], [])
+    here.server.done += [tasks[20].packed_id]
+    now[0] += waiting.GLANCE
+
+    # then: what is done meanwhile is heard of when time has passed
+    assert here.session.wait_some(tasks) == ([*tasks[:10], tasks[20]], [])
+    assert [mode for _, _, mode, _ in here.server.waits] == ["news", "glance"]
 
 
 def test_a_failed_task_counts_as_done_among_many(here: World) -> None:

@@ -1,0 +1,111 @@
+"""`wait` for some futures gives as many as were asked for, and looks at few of the others."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from rain.client.future import Future
+from rain.client.futures.waiting import wait
+from tests.client.futures_server import Server, add, server
+
+__all__ = ["server"]
+
+
+def started(server: Server, count: int) -> list[Future[int]]:
+    futures = server.client.map(add, range(count))
+    server.client.open_futures().send()
+    return futures
+
+
+def finish(server: Server, *futures: Future[Any]) -> None:
+    server.news([(future.object_id, 7) for future in futures])
+
+
+def test_no_more_are_given_than_were_asked_for_and_the_order_is_kept(server: Server) -> None:
+    futures = started(server, 6)
+    finish(server, *(futures[at] for at in (4, 1, 3)))
+
+    assert wait(futures, 2) == ([futures[1], futures[3]], [futures[at] for at in (0, 2, 4, 5)])
+    assert wait(futures, 0) == ([], futures)
+    assert wait(futures, 4, timeout=0) == (
+        [futures[at] for at in (1, 3, 4)],
+        [futures[at] for at in (0, 2, 5)],
+    )
+    with pytest.raises(ValueError, match="num_returns is 7, and there are 6 futures"):
+        wait(futures, 7)
+
+
+def test_a_loop_that_takes_one_by_one_looks_only_at_the_first_ones(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rest = started(server, 500)
+    finish(server, *rest)
+    looked = [0]
+
+    def ended(_: Future[Any]) -> bool:
+        looked[0] += 1
+        return True
+
+    monkeypatch.setattr(Future, "has_ended", property(ended))
+    while rest:
+        (_,), rest = wait(rest, 1)
+
+    assert looked[0] == 500
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        finish,
+        lambda _, future: future.cancel(),
+        lambda _, future: future.note_failed(ValueError("no")),
+    ],
+    ids=["finished", "cancelled", "failed"],
+)
+def test_a_wait_ends_whatever_has_become_of_the_one_that_it_needs(
+    server: Server, end: Callable[[Server, Future[Any]], object]
+) -> None:
+    futures = started(server, 3)
+    home = server.client.open_futures()
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(wait, futures, 1)
+        while not home.ended:  # it listens now
+            assert not waiting.done()
+        end(server, futures[2])
+        done, others = waiting.result(60)
+
+    assert (done, others) == ([futures[2]], futures[:2])
+    assert home.ended == []
+
+
+def test_two_threads_may_wait_for_the_same_futures(server: Server) -> None:
+    futures = started(server, 2)
+    home = server.client.open_futures()
+    found: list[tuple[list[Future[int]], list[Future[int]]]] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(wait(futures, 1)), daemon=True)
+        for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    while len(home.ended) < len(threads):
+        pass
+    finish(server, futures[0])
+    for thread in threads:
+        thread.join(60)
+
+    assert found == [([futures[0]], [futures[1]])] * 2
+
+
+def test_one_future_that_is_given_twice_counts_twice(server: Server) -> None:
+    (future,) = started(server, 1)
+    finish(server, future)
+
+    assert wait([future, future]) == ([future, future], [])
+    (open_one,) = started(server, 1)
+    assert wait([future, open_one, open_one], timeout=0) == ([future], [open_one, open_one])
