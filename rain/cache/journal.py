@@ -14,6 +14,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from attrs import define
+
 from rain.base.caching import CHANGES, Key
 from rain.cache.digests import digest_of_texts
 from rain.cache.places import Place
@@ -32,6 +34,20 @@ _SHORT = 16  # characters of a digest
 _Line = tuple[str, str, dict[str, str]]
 
 
+@define
+class _Siblings:
+    """Keys that differ in one part alone."""
+
+    first_run: str  # the session that has added the first one
+    last_run: str
+    are_a_sweep: bool = False  # one session has added several: that part tells its calls apart
+
+    def add(self, run: str) -> None:
+        """One more."""
+        self.are_a_sweep = self.are_a_sweep or run == self.last_run
+        self.last_run = run
+
+
 class Journal:
     """The journal of one name, as far as this process has read it. Any thread may ask."""
 
@@ -45,8 +61,7 @@ class Journal:
 
     def _begin(self) -> None:
         self._digests: set[str] = set()
-        # What a key is without one of its parts, and the first session that has added such a key.
-        self._rests: dict[str, str] = {}
+        self._rests: dict[str, _Siblings] = {}  # by what a key is without one of its parts
         self._newest: deque[_Line] = deque(maxlen=COMPARED)
 
     def why(self, key: Key) -> str:
@@ -57,9 +72,13 @@ class Journal:
                 return EVICTED
             parts = _short(key)
             for words, rest in _rests(parts):
-                added_by = self._rests.get(rest)
-                if added_by is not None and (words in CHANGES or added_by != key.run):
+                siblings = self._rests.get(rest)
+                if siblings is None:
+                    continue
+                if words in CHANGES:
                     return f"{words} changed"
+                if siblings.first_run != key.run:
+                    return f"{words} is new" if siblings.are_a_sweep else f"{words} changed"
             return self._several(key.run, parts)
 
     def add(self, key: Key) -> None:
@@ -117,7 +136,11 @@ class Journal:
         for digest, run, parts in _read(whole.splitlines()):
             self._digests.add(digest)
             for _, rest in _rests(parts):
-                self._rests.setdefault(rest, run)
+                siblings = self._rests.get(rest)
+                if siblings is None:
+                    self._rests[rest] = _Siblings(run, run)
+                else:
+                    siblings.add(run)
             self._newest.append((digest, run, parts))
 
 

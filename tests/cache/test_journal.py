@@ -60,6 +60,20 @@ def test_parts_that_tell_the_calls_of_one_session_apart_have_not_changed(
     )
 
 
+def test_a_value_that_a_sweep_did_not_have_is_new_and_has_not_changed(tmp_path: Path) -> None:
+    cache = a_cache(tmp_path)
+    for x in "123":
+        add(cache, a_key("yesterday", function="1", x=x, k="1"), b"")
+    assert cache.find(a_key(function="1", x="4", k="1")) == "x is new"
+    assert cache.find(a_key(function="1", x="3", k="2")) == "k changed"
+    assert cache.find(a_key(function="2", x="3", k="1")) == "function changed"
+    # when: today's calls are a sweep, too
+    add(cache, a_key(function="1", x="4", k="1"), b"")
+    add(cache, a_key(function="1", x="5", k="1"), b"")
+    # then
+    assert a_cache(tmp_path).find(a_key(function="1", x="6", k="1")) == "x is new"
+
+
 def test_what_other_processes_add_is_noticed(tmp_path: Path) -> None:
     cache, other = a_cache(tmp_path), a_cache(tmp_path)
     key = a_key(function="2", Python="1", argument_x="1", argument_y="1")
