@@ -142,7 +142,7 @@ class CacheWork:
             if isinstance(found, str):
                 return LookedUp(effect.asked, None, f"ran: {found}", key)
             outputs = self._outputs(found, effect.kind)
-        except (CacheError, StoreError) as error:
+        except (CacheError, StoreError, OSError) as error:  # whatever the disk or its rights refuse
             self._open_again(effect.kind.cache)
             self._log.warning("cache not used", task=effect.kind.name, reason=str(error))
             return LookedUp(effect.asked, None, f"ran: {error}")
@@ -191,7 +191,7 @@ class CacheWork:
                 for row in effect.outputs
             ]
             self._folder(effect.folder).add(effect.key, effect.seconds, outputs)
-        except CacheError as error:
+        except (CacheError, OSError) as error:
             self._open_again(effect.folder)
             self._log.warning("result not kept", task=effect.key.name, reason=str(error))
         finally:

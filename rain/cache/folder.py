@@ -146,12 +146,11 @@ class CacheFolder:
         if large:
             new.mkdir()
         entry.write_bytes(data)
-        if place.is_shared:
-            entry.chmod(place.file_rights)
+        place.share(entry, place.file_rights)
         for number, content in large:
             files.put(content, new / str(number), place.file_rights if place.is_shared else None)
-        if large and place.is_shared:
-            new.chmod(place.folder_rights)
+        if large:
+            place.share(new, place.folder_rights)
 
     def _publish(self, new: Path, path: Path) -> None:
         self.place.make_folder(path.parent)

@@ -87,8 +87,8 @@ class Journal:
         is_new = not self.path.exists()
         descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
-            if is_new and self._place.is_shared:
-                os.fchmod(descriptor, self._place.file_rights)
+            if is_new:
+                self._place.share(descriptor, self._place.file_rights)
             os.write(descriptor, line)
         finally:
             os.close(descriptor)
@@ -154,7 +154,7 @@ def shorten(path: Path, place: Place) -> None:
         end = file.read()
     new = place.path / "new" / f"{path.name}-{os.getpid()}-{threading.get_ident()}"
     new.write_bytes(end)
-    new.chmod(place.file_rights)
+    place.share(new, place.file_rights)
     new.replace(path)
 
 

@@ -136,7 +136,10 @@ def alone(place: Place) -> Generator[bool]:
     """Whether no other process evicts entries meanwhile."""
     lock = place.path / "lock"
     try:
-        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, place.file_rights)
+        if not lock.exists():
+            lock.touch()
+            place.share(lock, place.file_rights)
+        descriptor = os.open(lock, os.O_RDWR)
     except OSError as error:
         raise CacheError(f"{lock} cannot be opened: {error.strerror}") from None
     try:

@@ -3,13 +3,14 @@
 An entry may hold pickles, and a user who can write into a cache can run code as everybody who reads
 it. So the folder that nobody has named is the user's own, and is used only while nobody else can
 write there. A folder that the user has named is trusted as it is: naming it says so. What is made
-there gets the rights of the folder.
+there gets the rights and the group of the folder, whatever the umask of its maker.
 """
 
 from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 from attrs import frozen
@@ -20,6 +21,7 @@ from rain.cache.errors import CacheError
 ONLY_OWNER = 0o700
 _OTHERS = 0o077
 _OTHERS_WRITE = 0o022
+_GROUP = 0o070
 _FOLDER_RIGHTS = 0o2777
 _FILE_RIGHTS = 0o666
 
@@ -33,6 +35,7 @@ class Place:
 
     path: Path
     is_shared: bool  # others than its owner may read or write there
+    group: int
     folder_rights: int
     file_rights: int
 
@@ -42,8 +45,15 @@ class Place:
             path.mkdir()
         except FileExistsError:
             return
-        if self.is_shared:
-            path.chmod(self.folder_rights)
+        self.share(path, self.folder_rights)
+
+    def share(self, made: Path | int, rights: int) -> None:
+        """Lets others use what was made, a path or a descriptor, as the folder lets them."""
+        if not self.is_shared:
+            return
+        with suppress(PermissionError):  # its maker is not of this group, and the rest decides
+            os.chown(made, -1, self.group)
+        os.chmod(made, rights)  # noqa: PTH101 # of a descriptor, too
 
 
 def own_folder() -> Path:
@@ -70,6 +80,7 @@ def open_place(word: str) -> Place:
             place.make_folder(path / folder)
         if not (path / TAG).exists():
             (path / TAG).write_text(_TAG_TEXT)
+            place.share(path / TAG, place.file_rights)
     except OSError as error:
         raise CacheError(f"the cache {path} cannot be used: {error.strerror}") from None
     return place
@@ -77,7 +88,10 @@ def open_place(word: str) -> Place:
 
 def _place(path: Path, status: os.stat_result) -> Place:
     mode = stat.S_IMODE(status.st_mode)
-    return Place(path, bool(mode & _OTHERS), mode & _FOLDER_RIGHTS, mode & _FILE_RIGHTS | 0o400)
+    # What is made inside of folders with a group for all gets that group, too.
+    folder_rights = mode & _FOLDER_RIGHTS | (stat.S_ISGID if mode & _GROUP else 0)
+    is_shared = bool(mode & _OTHERS)
+    return Place(path, is_shared, status.st_gid, folder_rights, mode & _FILE_RIGHTS | 0o400)
 
 
 def _fault(status: os.stat_result) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -169,6 +170,17 @@ def test_a_full_disk_is_no_failure_and_leaves_nothing_behind(tmp_path: Path) -> 
     assert border.ask().why == "ran: no entry"
     border.keep(key, bytes(5000))
     assert border.ask().why == TAKEN
+
+
+def test_a_folder_that_cannot_be_looked_into_is_no_cache_and_no_end_of_the_governor(
+    tmp_path: Path,
+) -> None:
+    border = Border(tmp_path)
+    key = border.ask().key
+    shutil.rmtree(tmp_path / "cache" / "new")
+    (tmp_path / "cache" / "new").touch()
+    border.keep(key, b"made")
+    assert border.ask().why.endswith(f"Not a directory: '{tmp_path}/cache/new'")
 
 
 def test_a_cache_that_was_removed_is_made_again(tmp_path: Path) -> None:
