@@ -14,6 +14,7 @@ from math import inf
 from rain.base.failures import SessionFailure
 from rain.base.ids import KindId, spell
 from rain.base.kinds import TaskKind
+from rain.base.resources import spell_amount
 from rain.graph import Session, Task
 from rain.graph.rules import would_suit
 from rain.server import failing
@@ -92,15 +93,22 @@ def why(state: State, kind: TaskKind) -> str:
     if wishes is not None and not any(wishes.admits(found.address) for found in governors):
         there = sorted(found.address for found in governors)
         return (
-            f"{spelled_kind(kind)} is pinned to {', '.join(wishes.pin)}, which is none of the"
-            f" {len(governors)} governors ({', '.join(there[:3])}{', ...' if there[3:] else ''})"
+            f"{spelled_kind(kind)} is pinned to {', '.join(wishes.pin)}, which is no governor here"
+            f" ({', '.join(there[:3])}{', ...' if there[3:] else ''})"
         )
-    needs = _spelled(kind.resources.items())
-    has = sorted({_spelled(governor.offered.items()) for governor in governors})
+    needs = spell_amounts(kind.resources.items())
+    has = sorted({spell_amounts(governor.offered.items()) for governor in governors})
     return (
-        f"{spelled_kind(kind)} needs {needs}, which none of the {len(governors)} governors has"
+        f"{spelled_kind(kind)} needs {needs}, which {nobody_has(len(governors))}"
         f" ({'; '.join(has[:3])}{'; ...' if len(has) > 3 else ''})"
     )
+
+
+def nobody_has(governors: int) -> str:
+    """Says that none of so many governors has something."""
+    if governors == 1:
+        return "the only governor does not have"
+    return f"none of the {governors} governors has"
 
 
 def spelled_kind(kind: TaskKind) -> str:
@@ -108,5 +116,6 @@ def spelled_kind(kind: TaskKind) -> str:
     return f"{kind.task_type} {kind.name!r}" if kind.name else kind.task_type
 
 
-def _spelled(amounts: Iterable[tuple[str, int]]) -> str:
-    return ", ".join(f"{name}={amount}" for name, amount in amounts)
+def spell_amounts(amounts: Iterable[tuple[str, int]]) -> str:
+    """Formats the amounts of resources."""
+    return ", ".join(f"{name}={spell_amount(name, amount)}" for name, amount in amounts)

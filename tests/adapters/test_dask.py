@@ -217,7 +217,7 @@ def test_a_need_that_no_governor_has_is_warned_of_at_the_line_of_the_program(
             node.compute(resources={"gpus": 9})
 
     ((text, filename),) = seen
-    assert "'add' needs cpus=1, gpus=9, which none of the 1 governors has" in text
+    assert "'add' needs cpus=1, gpus=9, which the only governor does not have" in text
     assert filename == __file__
 
 

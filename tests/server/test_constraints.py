@@ -103,7 +103,7 @@ def test_a_pin_to_a_governor_that_nobody_knows_is_told_about_and_given_up() -> N
     wait = client.wait(draft.session, task)
     # then
     (notice,) = world.notices
-    assert "is pinned to elsewhere, which is none of the 1 governors" in notice.text
+    assert "is pinned to elsewhere, which is no governor here" in notice.text
     # when
     world.turn(after=world.state.settings.infeasible_grace)
     # then

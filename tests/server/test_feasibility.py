@@ -29,7 +29,7 @@ def test_a_task_that_fits_no_governor_is_told_about_and_fails_after_the_grace_ti
     # then
     (notice,) = world.notices
     assert notice.session == draft.session
-    assert "needs cpus=4, which none of the 1 governors has (cpus=2)" in notice.text
+    assert "needs cpus=4, which the only governor does not have (cpus=2)" in notice.text
     # when
     give_grace(world, world.state.settings.infeasible_grace)
     # then

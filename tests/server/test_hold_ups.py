@@ -31,7 +31,7 @@ def test_a_need_that_no_governor_has_is_told_with_the_time_that_is_left() -> Non
     # then
     assert hold_up is not None
     assert str(hold_up) == (
-        "py/ 'work' needs cpus=4, which none of the 1 governors has (cpus=2);"
+        "py/ 'work' needs cpus=4, which the only governor does not have (cpus=2);"
         " given up in 20 seconds unless such a governor joins"
     )
     assert hold_ups.of_session(state, sessions[other.session], world.now) is None
@@ -98,6 +98,6 @@ def test_a_client_is_told_each_reason_once_and_none_of_other_clients() -> None:
     # then
     ups = hold_ups.of_client(world.state, client.id, world.now)
     assert [up.why for up in ups.each] == [
-        "py/ 'work' needs cpus=4, which none of the 1 governors has (cpus=2)"
+        "py/ 'work' needs cpus=4, which the only governor does not have (cpus=2)"
     ]
     assert hold_ups.of_client(world.state, world.client().id, world.now) == HoldUps()

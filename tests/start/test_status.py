@@ -299,7 +299,7 @@ def test_the_server_of_the_only_cluster_is_meant_unless_another_is_named(world: 
 
 def test_a_session_that_is_held_up_says_why() -> None:
     shown = Console(width=200, record=True, file=io.StringIO())
-    why = "py/ 'wide' needs cpus=4, which none of the 1 governors has (cpus=1)"
+    why = "py/ 'wide' needs cpus=4, which the only governor does not have (cpus=1)"
     line = SessionLine(3, "x", 1, 1, 2, "", why)
 
     print_status(ClusterStatus("a:7210", (), (line,)), shown)

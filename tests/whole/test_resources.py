@@ -75,7 +75,7 @@ def test_a_task_that_fits_nowhere_fails_by_name_after_the_grace_time(tmp_path: P
         session.submit()
         with pytest.raises(TaskException) as failed:
             session.wait_all()
-        assert "cannot run: py/ 'wide' needs cpus=4, which none of the 1 governors has" in str(
+        assert "cannot run: py/ 'wide' needs cpus=4, which the only governor does not have" in str(
             failed.value
         )
         assert "within 0.5 seconds" in str(failed.value)

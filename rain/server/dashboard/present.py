@@ -10,6 +10,7 @@ from rain.base.states import TaskRow
 from rain.graph import DataObject, Governor, Run, Task
 from rain.graph.claims import Claim, Why, claims_on
 from rain.graph.pausing import pauses_until
+from rain.server.feasibility import nobody_has, spell_amounts
 from rain.server.state import State
 
 MOST_NAMED = 5  # missing inputs that are named
@@ -129,8 +130,8 @@ def _unplanned(state: State, task: Task) -> str:
     if not governors:
         return "There is no governor."
     if not any(_fits(task, governor) for governor in governors):
-        needs = ", ".join([f"{name}={amount}" for name, amount in task.kind.resources.items()])
-        return f"It needs {needs}, which none of the {len(governors)} governors has."
+        needs = spell_amounts(task.kind.resources.items())
+        return f"It needs {needs}, which {nobody_has(len(governors))}."
     return "The scheduler has not chosen a governor yet."
 
 

@@ -61,7 +61,7 @@ def test_it_says_that_no_governor_has_what_a_task_needs() -> None:
 
     why = now(world, task)["why"]
 
-    assert why == "It needs cpus=8, which none of the 1 governors has."
+    assert why == "It needs cpus=8, which the only governor does not have."
 
 
 def test_it_names_only_some_of_many_missing_inputs() -> None:
