@@ -7,18 +7,20 @@ is first seen. A field that no value is made with says nothing that the others d
 
 A file that a later version reads says at its start which fields its classes had (`layout_of`). With
 that layout (`Forms`) a field that is missing takes its default, and one that is not known any more
-is refused by name.
+is refused by name, unless a migration (`rain.server.migrations`) says what has become of it.
 """
 
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Mapping, MutableSequence, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequence
 from enum import Enum
 from operator import attrgetter
 from typing import Any, NamedTuple, NewType, TypeVar, Union, get_args, get_origin
 
 import attrs
+
+from rain.server.migrations import Fields, Migration, record_changes
 
 V = TypeVar("V")
 Change = Callable[[Any], Any]
@@ -39,8 +41,9 @@ _BASE_TYPES = (int, float, str, bytes, bool, type(None))
 class Forms:
     """The forms of all types, as they are now or as they were in a file with this layout."""
 
-    def __init__(self, layout: Layout | None = None) -> None:
+    def __init__(self, layout: Layout | None = None, migrations: Iterable[Migration] = ()) -> None:
         self._layout = layout
+        self._migrations = tuple(migrations)
         self._known: dict[Any, Form] = dict.fromkeys(_BASE_TYPES, Form(None, None))
 
     def of(self, kind: Any) -> Form:
@@ -123,6 +126,9 @@ class Forms:
         names = list(now)
         form = _of_fields([self.of(now[name]) for name in names], kind, _taker(names))
         then = names if self._layout is None else [*self._layout.get(kind.__name__, names)]
+        changes = record_changes(self._migrations, kind.__name__)
+        if changes:
+            return Form(form.out, self._of_migrated(kind, then, changes))
         if then == names:
             return form
         for name in then:
@@ -135,6 +141,27 @@ class Forms:
             return kind(**{name: _changed(change, part) for name, change, part in said})
 
         return Form(form.out, back)
+
+    def _of_migrated(
+        self, kind: type, then: Sequence[str], changes: Iterable[Callable[[Fields], Fields]]
+    ) -> Change:
+        """Reads values of a class that has changed by more than new fields."""
+        now = fields_of(kind)
+
+        def back(plain: Any) -> Any:
+            fields: Fields = dict(zip(then, plain, strict=True))
+            for change in changes:
+                fields = change(fields)
+            unknown = fields.keys() - now.keys()
+            if unknown:
+                raise ValueError(
+                    f"{kind.__name__} has a field {min(unknown)!r}, which is not known"
+                )
+            return kind(
+                **{name: _changed(self.of(now[name]).back, part) for name, part in fields.items()}
+            )
+
+        return back
 
 
 def fields_of(kind: type) -> dict[str, Any]:

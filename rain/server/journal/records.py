@@ -17,6 +17,7 @@ from attrs import Factory, define, evolve, frozen
 
 import rain
 from rain.base.errors import RainError
+from rain.server import migrations
 from rain.server.messages import (
     Asked,
     ClientEvent,
@@ -27,12 +28,12 @@ from rain.server.messages import (
     Silent,
     TurnInput,
 )
+from rain.server.migrations import UnreadableError
 from rain.server.noted_plans import Step
 from rain.server.plain import Forms, layout_of, to_plain
 from rain.server.reactor import Reactor, TurnOutput
 from rain.server.state import ReactorSettings, State
 
-VERSION = 1
 V = TypeVar("V")
 
 
@@ -132,7 +133,7 @@ def make_again(reactor: Reactor, record: TurnRecord) -> TurnOutput:
 def encode_header(header: Header) -> bytes:
     """Encodes the first record of a file."""
     said = {
-        "version": VERSION,
+        "version": migrations.version(),
         "rain": rain.__version__,
         "layout": layout_of(Header, TurnRecord),
         "header": to_plain(Header, header),
@@ -153,15 +154,12 @@ class Decoder:
         """Reads the header; raises `JournalError` if this version cannot read the file."""
         try:
             said: dict[str, Any] = msgpack.unpackb(record)
-            version, written_by = said["version"], said["rain"]
-            forms = Forms(said["layout"]) if version == VERSION else None
+            written_by = said["rain"]
+            forms = Forms(said["layout"], migrations.missing(said["version"], written_by))
+        except UnreadableError as error:
+            raise JournalError(str(error)) from error
         except (TypeError, ValueError, KeyError, msgpack.UnpackException) as error:
             raise JournalError(f"its header cannot be read: {error}") from error
-        if forms is None:
-            raise JournalError(
-                f"it was written by Rain {written_by} in version {version} of the format, and this"
-                f" is Rain {rain.__version__}, which reads version {VERSION}"
-            )
         try:
             return Decoder(forms.back(Header, said["header"]), forms)
         except (TypeError, ValueError, KeyError) as error:

@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from attrs import define, evolve
 
+import rain
 from rain.base.errors import InvariantError, StartError
 from rain.daemon.folders import sync_folder
 from rain.scheduler.api import News
@@ -101,7 +102,7 @@ def newest_snapshot(
             continue
         try:
             with path.open("rb") as file:
-                saved = load(file)
+                saved = load(file, "" if settings.debug else rain.__version__)
         except (SnapshotError, InvariantError, OSError) as error:
             damage = damage or f"the snapshot {path} cannot be used: {error}"
         else:

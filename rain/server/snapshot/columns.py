@@ -40,6 +40,11 @@ def pack(kind: type, values: list[Any]) -> Iterator[tuple[int, Packed]]:
             yield len(part), pack_part(part)
 
 
+def as_list(values: list[Any]) -> Packed:
+    """These values as one part, as they are."""
+    return [_LIST, values]
+
+
 def unpack(count: int, packed: Packed) -> list[Any]:
     """The values of a part; what is no such part raises ValueError, TypeError or LookupError."""
     way, *given = packed

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import repeat
 from typing import Any
 
@@ -11,7 +12,8 @@ import msgpack
 from attrs import Factory, define
 
 from rain.base.errors import RainError
-from rain.server.snapshot.columns import Packed, unpack
+from rain.server.migrations import FIRST, Migration, Table, missing
+from rain.server.snapshot.columns import Packed, as_list, unpack
 from rain.server.snapshot.layouts import Layout, Slot, layouts_from
 from rain.server.snapshot.leaving_out import ALWAYS_THERE
 
@@ -27,30 +29,57 @@ class Columns:
     """The columns of a snapshot, and the objects that are made of them."""
 
     heads: dict[str, tuple[int, list[str]]]  # of each table: how many rows, and its fields
+    written_by: str = ""  # the release of Rain, "" of one that did not say so
     _parts: dict[str, list[tuple[int, Packed]]] = Factory(dict)
     _objects: dict[type, list[Any]] = Factory(dict)
 
     @staticmethod
     def of(records: Iterator[bytes]) -> Columns:
         """Takes all records in; raises `SnapshotError` if they are not whole."""
-        columns = Columns(_unpacked(next(records, b"")))
+        said: Any = _unpacked(next(records, b""))
+        if "tables" not in said:  # the first snapshots had nothing else here
+            said = {"version": FIRST, "rain": "", "tables": said}
+        columns = Columns(said["tables"], said["rain"])
+        newer = missing(said["version"], columns.written_by)
         for count, record in enumerate(records, 1):
             content: Any = _unpacked(record)
             if isinstance(content, int):
                 if content == count and next(records, None) is None:
+                    columns.migrate(newer)
                     return columns
                 break
             name, length, packed = content
             columns._parts.setdefault(name, []).append((length, packed))
         raise SnapshotError("the snapshot is not whole")
 
+    def migrate(self, migrations: Iterable[Migration]) -> None:
+        """Makes of what an earlier version has written what this one reads."""
+        for migration in migrations:
+            for kind in self.heads.keys() & migration.tables.keys():
+                self._change(kind, migration.tables[kind])
+
+    def _change(self, kind: str, change: Callable[[Table], Table]) -> None:
+        count, there = self.heads[kind]
+        begin = f"{kind}."
+        names = [name for name in self._parts if name.startswith(begin)]
+        before = {name.removeprefix(begin): self._take(name) for name in names}
+        after = change(before)
+        without_columns = set(there).difference(map(_field_of, before))
+        self.heads[kind] = count, [*{*without_columns, *map(_field_of, after)}]
+        for name, values in after.items():
+            self._parts[begin + name] = [(len(values), as_list(values))]
+
     def read(self, name: str, count: int) -> list[Any]:
         """A column of plain values; their number must be this one."""
+        values = self._take(name)
+        if len(values) != count:
+            raise SnapshotError(f"{name} has {len(values)} values instead of {count}")
+        return values
+
+    def _take(self, name: str) -> list[Any]:
         values: list[Any] = []
         for length, packed in self._parts.pop(name, ()):
             values += unpack(length, packed)
-        if len(values) != count:
-            raise SnapshotError(f"{name} has {len(values)} values instead of {count}")
         return values
 
     def rows(self, kind: type) -> Callable[[int], Any]:
@@ -95,6 +124,11 @@ class Columns:
         for slot in layout.left_out:
             if slot.default is not None:
                 _put_default(layout, slot, made)
+
+
+def _field_of(column: str) -> str:
+    """The field that a column belongs to: names of columns begin with it."""
+    return re.split(r"\W", column, maxsplit=1)[0]
 
 
 def _unpacked(record: bytes) -> Any:

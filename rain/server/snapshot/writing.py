@@ -8,8 +8,10 @@ from typing import Any
 import msgpack
 from attrs import define, field
 
+import rain
 from rain.base.errors import InvariantError
 from rain.server.framing import frame
+from rain.server.migrations import version
 from rain.server.snapshot.columns import pack
 from rain.server.snapshot.layouts import Layout, layout_of
 from rain.server.snapshot.leaving_out import ALWAYS_THERE
@@ -89,12 +91,11 @@ class Records(Tables):
 
     def take_all(self) -> Iterator[bytes]:
         """All records: what there is, column by column, and how many there were."""
-        self._record(
-            {
-                layout.kind.__name__: [len(there), [one.name for one in layout.fields]]
-                for layout, there in self.tables()
-            }
-        )
+        tables = {
+            layout.kind.__name__: [len(there), [one.name for one in layout.fields]]
+            for layout, there in self.tables()
+        }
+        self._record({"version": version(), "rain": rain.__version__, "tables": tables})
         yield from self._taken()
         for layout, there in self.tables():
             for one in layout.fields:

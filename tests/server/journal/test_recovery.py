@@ -103,11 +103,12 @@ def test_a_server_goes_on_from_every_turn_even_if_the_next_one_is_torn(
         # then: all tasks that were submitted are finished, by a governor that joins
         assert (recovered.turns, recovered.cut) == (number, len(torn))
         assert folder.file(1).stat().st_size == len(HEAD) + sum(map(len, records[:number]))
-        _finish_all(recovered.state)
+        finish_all(recovered.state)
         folder.close()
 
 
-def _finish_all(state: State) -> None:
+def finish_all(state: State) -> None:
+    """Lets a governor that joins finish all tasks."""
     again = World(Reactor(RainScheduler, state, notes_plans=True), last_governor=10)
     again.now = state.now
     again.turn(ServerReturned())

@@ -236,6 +236,12 @@ def test_a_flipped_bit_is_noticed_anywhere() -> None:
         (MAGIC, "cannot be read"),
         (MAGIC + frame(b"\xc1"), "cannot be read"),
         (MAGIC + frame(msgpack.packb({})) + frame(msgpack.packb(1)), "has no Saved"),
+        (
+            MAGIC
+            + frame(msgpack.packb({"version": 99, "rain": "9.9", "tables": {}}))
+            + frame(msgpack.packb(1)),
+            "written by Rain 9.9 in version 99 of the format",
+        ),
         (MAGIC + frame(msgpack.packb({"Saved": [1, []]})), "not whole"),
         (
             MAGIC + frame(msgpack.packb({"Star": [1, []]})) + frame(msgpack.packb(1)),

@@ -1,0 +1,70 @@
+"""What this release knows of files that earlier ones have written: journals and snapshots.
+
+A file says which version of the format it has, and names the fields of all classes in it. A field
+that is new needs nothing but a default. Whatever else changes, a field that is renamed or goes, or
+a value that means something else, is a `Migration` here: plain functions from what was written to
+what is read now, one for each class. They see plain values, as they stand in the file: numbers,
+texts, bytes and lists. All that are newer than a file are applied to it, in order.
+
+A new one is appended to `MIGRATIONS` with the next number, which becomes the version of the format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
+
+from attrs import Factory, frozen
+
+from rain.base.errors import RainError
+
+FIRST = 1
+
+Fields: TypeAlias = dict[str, Any]
+"""The fields of one object in a record of a journal, by their names."""
+
+Table: TypeAlias = dict[str, list[Any]]
+"""The columns of all objects of one class in a snapshot, by their names: those of the fields, with
+endings for what has several (`rain.server.snapshot.shapes`)."""
+
+
+@frozen
+class Migration:
+    """A change of the format. What it does not name has not changed."""
+
+    version: int  # the first one that has it
+    records: Mapping[str, Callable[[Fields], Fields]] = Factory(dict)
+    tables: Mapping[str, Callable[[Table], Table]] = Factory(dict)
+
+
+MIGRATIONS: tuple[Migration, ...] = ()
+
+
+class UnreadableError(RainError):
+    """A file has a later version of the format than this release."""
+
+
+def version(migrations: tuple[Migration, ...] | None = None) -> int:
+    """The version of the format that this release writes."""
+    migrations = MIGRATIONS if migrations is None else migrations
+    return migrations[-1].version if migrations else FIRST
+
+
+def missing(
+    written: int, by: str, migrations: tuple[Migration, ...] | None = None
+) -> tuple[Migration, ...]:
+    """What a file of this version needs, which this release of Rain has written."""
+    migrations = MIGRATIONS if migrations is None else migrations
+    if not FIRST <= written <= version(migrations):
+        raise UnreadableError(
+            f"it was written by Rain {by} in version {written} of the format, and this Rain reads"
+            f" versions up to {version(migrations)}"
+        )
+    return tuple(one for one in migrations if one.version > written)
+
+
+def record_changes(
+    migrations: Iterable[Migration], kind: str
+) -> tuple[Callable[[Fields], Fields], ...]:
+    """What makes fields of this class from older ones, in order."""
+    return tuple(one.records[kind] for one in migrations if kind in one.records)
