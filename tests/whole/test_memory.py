@@ -1,0 +1,78 @@
+"""Tasks that take too much memory, with real daemons: they are ended and nothing else is."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from rain.client import Client, Program, TaskException
+from tests.whole.daemons import governor, server
+
+pytestmark = pytest.mark.whole
+
+MIB = 1024**2
+
+
+def eat(mib: int, meet: str = "") -> int:
+    """Eats memory, and holds it until as many others do the same, or for ever."""
+    import time  # noqa: PLC0415 # it runs elsewhere
+
+    held = bytearray(b"x") * (mib * 1024**2)
+    while meet:
+        time.sleep(0.1)
+        if Path(meet).exists():
+            break
+    return len(held)
+
+
+def test_what_takes_too_much_is_ended_and_the_rest_goes_on(tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    with (
+        server(tmp_path) as serving,
+        governor(tmp_path, "one", serving.address, 2, "--memory", "300M") as working,
+        Client("127.0.0.1", serving.port) as client,
+    ):
+        # A neighbour holds 100 MiB all the time.
+        neighbour = client.submit(eat, 100, str(gate))
+
+        # One more takes as much as there is.
+        with pytest.raises(TaskException, match="the task took too much memory and was ended"):
+            client.options(memory_tries=1).submit(eat, 600).result()
+
+        # A program, too.
+        hungry = Program(
+            [sys.executable, "-c", f"x = bytearray(b'x' * {600 * MIB})"], memory_tries=1
+        )
+        with client.new_session("program") as session:
+            task = hungry()
+            session.submit()
+            with pytest.raises(TaskException, match="too much memory") as ended:
+                session.wait_all()
+        assert [run.cause for run in ended.value.runs] == ["memory"]
+        assert ended.value.runs[0].peak_memory > 150 * MIB
+        assert task.state is not None
+
+        # The neighbour has noticed nothing.
+        gate.touch()
+        assert neighbour.result() == 100 * MIB
+        assert [run.state for run in neighbour.info().runs] == ["finished"]
+        assert neighbour.info().peak_memory > 100 * MIB
+        assert working.process.poll() is None
+
+
+def test_two_that_are_too_large_together_run_one_after_the_other(tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    gate.touch()
+    with (
+        server(tmp_path) as serving,
+        governor(tmp_path, "one", serving.address, 2, "--memory", "300M"),
+        Client("127.0.0.1", serving.port) as client,
+    ):
+        first = client.submit(eat, 170, str(gate))
+        assert first.result() == 170 * MIB
+        both = [client.submit(eat, 170, str(gate)) for _ in range(4)]
+        assert [one.result() for one in both] == [170 * MIB] * 4
+        # What the first one has had was set aside for each: nothing was ended.
+        assert [run.state for one in both for run in one.info().runs] == ["finished"] * 4
