@@ -7,6 +7,7 @@ import click
 import trio
 
 from rain.base.ids import GovernorId
+from rain.base.leading import Servers
 from rain.base.resources import Resources
 from rain.daemon import lifetime, program
 from rain.daemon.exposure import or_user_key
@@ -27,8 +28,7 @@ async def serve(port: int, count: int, ready: Readiness) -> int:
             service = ZeroService(resources, Background(nursery))
             upstream = await connect_governor(
                 nursery,
-                HOST,
-                port,
+                Servers([(HOST, port)]),
                 service,
                 incarnation=GovernorId(number + 1),
                 data_address=f"{HOST}:{number + 1}",  # never read, because it stores nothing

@@ -11,9 +11,11 @@ interface ServerBootstrap {
   # releases with the same version understand each other.
 
   registerClient @0 (version :Int32, token :Data)
-      -> (service :Client.ClientService, key :Data, cluster :Data, token :Data, fenced :Text);
+      -> (service :Client.ClientService, key :Data, cluster :Data, token :Data, fenced :Text,
+          generation :Int64);
   # The key (16 bytes) goes with what the client uploads over streams. The cluster (16 bytes) is
-  # drawn when the server starts: ids mean something only where it is the same.
+  # drawn when the server starts: ids mean something only where it is the same. The generation grows
+  # when another server takes the cluster over: a peer does not join one that was replaced.
   # With the token (16 bytes) that it was given a client that has lost its connection goes on over the
   # next one; a server that does not come back gives none. If it cannot, `fenced` says why.
 
@@ -28,7 +30,7 @@ interface ServerBootstrap {
       told :Int64,                 # of the last update of which it has heard that it is applied
       last :Int64)                 # and of the last one that it has told, or would have
       -> (upstream :Governor.GovernorUpstream, address :Text,
-          returns :Bool, applied :Int64, fenced :Text);
+          returns :Bool, applied :Int64, fenced :Text, generation :Int64);
   # The address is how the server and its users name this governor. A server that returns keeps what
   # it knows when it dies, and its governors wait for it. Of one that resumes it says which of its
   # updates was the last to be applied; both then say again what the other one has missed. If it

@@ -1,6 +1,6 @@
 """The client: a connection to a server, and the sessions on it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from os import PathLike
@@ -40,7 +40,7 @@ from rain.client.pictures import asked, client_picture, dashboard
 from rain.client.reaching import (
     Reached,
     check_address,
-    host_and_port,
+    hosts_and_ports,
     reach_server,
     refuse_in_local_mode,
     start_cluster,
@@ -80,7 +80,8 @@ class Client(FutureMethods):
     8
 
     Args:
-        address: the host of a server that runs already, or "host:port".
+        address: the host of a server that runs already, or "host:port". If it has standbys, a list
+            of all addresses, or one text with commas between them.
         port: the port of that server; 7210, if neither says one.
         cpus: the cpus of each governor that is started; by default they share all of the machine.
         governors: how many governors are started.
@@ -112,7 +113,7 @@ class Client(FutureMethods):
     @names_misspelled
     def __init__(
         self,
-        address: str = "",
+        address: str | Sequence[str] = "",
         port: int | str | None = None,
         *,
         cpus: int | None = None,
@@ -152,7 +153,7 @@ class Client(FutureMethods):
                     " server that runs already has its own"
                 )
             reached = reach_server(
-                *host_and_port(address, port),
+                hosts_and_ports(address, port),
                 secret=secret,
                 secret_file=secret_file,
                 tls=tls,
@@ -188,7 +189,6 @@ class Client(FutureMethods):
 
     def _take_over(self, reached: Reached) -> None:
         super().__init__()
-        self.address = reached.address
         self.connection = connection = reached.connection
         self.housekeeper = Housekeeper(connection, reached.cluster)
         self._lookout = Lookout(connection, warn_aside)
@@ -205,6 +205,11 @@ class Client(FutureMethods):
         housekeeper = self.housekeeper
         if not self._is_of_tasks:  # else code that unpickles a future in a task finds it
             note_client(self.open_futures, connection.cluster, lambda: housekeeper.closed)
+
+    @property
+    def address(self) -> str:
+        """Of the server, "host:port"; after a standby has taken over, of that one."""
+        return self.connection.address
 
     def __del__(self) -> None:
         housekeeper = self.__dict__.get("housekeeper")

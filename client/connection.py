@@ -76,6 +76,11 @@ class Connection(Protocol):
         ...
 
     @property
+    def address(self) -> str:
+        """Where the server is now, "host:port"."""
+        ...
+
+    @property
     def here(self) -> Here | None:
         """The cluster, if it is in this process: else calls run by themselves."""
         ...
@@ -171,10 +176,12 @@ def connect(
     *,
     identity: Identity | None = None,
     is_patient: bool = False,
+    standbys: Sequence[tuple[str, int]] = (),
 ) -> Connection:
     """A connection to the server at an address; `why_lost` may know what has become of that.
 
-    One that is patient waits for a server that is away now, too.
+    One that is patient waits for a server that is away now, too. Standbys are servers that take
+    over when that one has gone.
     """
     # Cap'n Proto takes a while to load; programs that only build graphs do without.
     from rain.rpc.client_endpoint import ClientConnection  # noqa: PLC0415
@@ -193,6 +200,7 @@ def connect(
             away_limit=away_limit,
             identity=identity,
             is_patient=is_patient,
+            standbys=standbys,
         )
     except (ConnectionLostError, StartError, RefusedError) as error:
         raise ConnectionException(str(error)) from None

@@ -10,7 +10,6 @@ from rain.base.ids import TaskId
 from rain.client.client import Client
 from rain.client.future import Future
 from rain.client.futures.futures import Futures
-from rain.client.reaching import DEFAULT_PORT
 from rain.client.references import note_tasks
 from rain.client.remote import Remote
 from rain.common.errors import RainException
@@ -22,7 +21,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 SERVER = "RAIN_SERVER"
-"""The variable with the server's address that governors give to their executors: HOST:PORT."""
+"""The variable with the server's address that governors give to their executors: HOST:PORT, with
+those of its standbys after commas."""
 
 
 class TaskClient(Client):
@@ -36,8 +36,8 @@ class TaskClient(Client):
     # While there is a governor, there is a server, or there will be one again.
     _is_patient = True
 
-    def __init__(self, address: str = "", port: int | str = DEFAULT_PORT, **settings: Any) -> None:
-        super().__init__(address, port, **settings)
+    def __init__(self, address: str = "", **settings: Any) -> None:
+        super().__init__(address, **settings)
 
     def open_futures(self) -> Futures:
         """Those of the running task."""
@@ -168,10 +168,9 @@ def process_client() -> Client:
     with _lock:
         client = _clients.get(address)
         if client is None or client.housekeeper.closed:
-            host, _, port = address.rpartition(":")
             # A governor hands on its secret and its certificate. Without both it is `--insecure`.
             insecure = not (os.environ.get(SECRET_FILE) or os.environ.get(TLS_FILE))
-            client = _clients[address] = TaskClient(host.strip("[]"), port, insecure=insecure)
+            client = _clients[address] = TaskClient(address, insecure=insecure)
         return client
 
 

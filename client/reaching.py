@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
@@ -16,7 +17,6 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from rain.base.address import spell_address
 from rain.base.admission import TLS_FILE, Member, Secret
 from rain.base.errors import StartError
 from rain.base.resources import checked_amount
@@ -42,15 +42,13 @@ class Reached:
 
     connection: Connection
     cluster: Closable | None = None  # that was started for this client
-    address: str = ""  # "host:port"
     secret: Secret | None = None  # of the cluster
     is_encrypted: bool = False
     kept_results: KeptResults | None = None
 
 
 def reach_server(
-    host: str,
-    port: int,
+    addresses: Sequence[tuple[str, int]],
     *,
     secret: str | bytes | None,
     secret_file: str | PathLike[str] | None,
@@ -60,10 +58,15 @@ def reach_server(
     server_away: float,
     is_patient: bool,
 ) -> Reached:
-    """Connects to a server that runs already; one that is patient waits until it does."""
+    """Connects to a server that runs already, or to the standby that has taken over from it.
+
+    A client that is patient waits until there is one.
+    """
     identity = _chosen_identity(tls, insecure=insecure)
     is_encrypted = identity is not None
-    key = _chosen_secret(host, secret, secret_file, insecure=insecure, encrypted=is_encrypted)
+    hosts = [host for host, _ in addresses]
+    key = _chosen_secret(hosts, secret, secret_file, insecure=insecure, encrypted=is_encrypted)
+    (host, port), *standbys = addresses
     connection = connect(
         host,
         port,
@@ -72,8 +75,9 @@ def reach_server(
         away_limit=server_away,
         identity=identity,
         is_patient=is_patient,
+        standbys=standbys,
     )
-    return Reached(connection, None, spell_address(host, port), key, is_encrypted=is_encrypted)
+    return Reached(connection, None, key, is_encrypted=is_encrypted)
 
 
 def start_cluster(
@@ -104,8 +108,7 @@ def start_cluster(
         )
         cluster.watch(connection.give_up)
         undoing.pop_all()
-    address = spell_address(cluster.host, cluster.port)
-    return Reached(connection, cluster, address, cluster.secret, kept_results=kept)
+    return Reached(connection, cluster, cluster.secret, kept_results=kept)
 
 
 def start_here(cpus: int | None) -> Reached:
@@ -114,7 +117,7 @@ def start_here(cpus: int | None) -> Reached:
     from rain.local import starting  # noqa: PLC0415
 
     cluster = starting.start_here(cpus)
-    return Reached(cluster.connect(), cluster, "local")
+    return Reached(cluster.connect(), cluster)
 
 
 def refuse_in_local_mode(**given: bool) -> None:
@@ -138,7 +141,7 @@ def _limiting(cache_limit: int | str | None) -> tuple[str, ...]:
 
 
 def _chosen_secret(
-    address: str,
+    hosts: Sequence[str],
     secret: str | bytes | None,
     secret_file: str | PathLike[str] | None,
     *,
@@ -157,7 +160,7 @@ def _chosen_secret(
             return Secret.of(secret)
         if secret_file is not None:
             return read_secret(Path(secret_file))
-        return or_user_key(secret_from_environment(os.environ), address, insecure=encrypted)
+        return or_user_key(secret_from_environment(os.environ), *hosts, insecure=encrypted)
     except (ValueError, StartError) as error:
         raise RainException(str(error)) from None
 
@@ -186,7 +189,10 @@ def _chosen_identity(tls: str | PathLike[str] | None, *, insecure: bool) -> Iden
 
 def check_address(address: object, port: object) -> None:
     """A port alone, as the address or without one, would be taken for something else."""
-    if not isinstance(address, str):
+    parts: Sequence[object] = address if isinstance(address, list | tuple) else (address,)
+    if not parts:
+        raise RainException("the list of addresses is empty: name the server and its standbys")
+    if not all(isinstance(part, str) for part in parts):
         raise RainException(
             f'the address is {address!r}; write Client("localhost", 7210) or'
             ' Client("localhost:7210") for a server that runs already'
@@ -206,6 +212,12 @@ def host_and_port(address: str, port: int | str | None) -> tuple[str, int]:
     if port is not None:
         raise RainException(f"the port is said twice: in {address!r}, and as {port!r}")
     return host.removeprefix("[").removesuffix("]"), _checked_port(said)
+
+
+def hosts_and_ports(address: str | Sequence[str], port: int | str | None) -> list[tuple[str, int]]:
+    """The addresses of the server and its standbys, which text has with commas between them."""
+    parts = address.split(",") if isinstance(address, str) else address
+    return [host_and_port(part.strip(), port) for part in parts]
 
 
 def _checked_port(port: int | str) -> int:

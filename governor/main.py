@@ -15,9 +15,9 @@ import trio
 from attrs import evolve
 from structlog.typing import FilteringBoundLogger
 
-from rain.base.address import spell_address
 from rain.base.errors import StartError
 from rain.base.ids import GovernorId
+from rain.base.leading import Servers
 from rain.base.resources import MEMORY
 from rain.common.secret_file import keep_secret
 from rain.daemon import garbage, lifetime, logs, program, sampling
@@ -39,12 +39,12 @@ from rain.governor.sampler import keep_sampling
 from rain.governor.service import Service
 from rain.governor.settings import GovernorSettings
 from rain.governor.store import Store
-from rain.governor.uplink import Uplink
+from rain.governor.uplink import Uplink, reach
 from rain.governor.warden import Warden
 from rain.governor.work_folder import Parts
 from rain.governor.zero import ZeroService
 from rain.rpc.background import Background, in_a_thread
-from rain.rpc.governor_endpoint import Upstream, connect_governor
+from rain.rpc.governor_endpoint import Upstream, connect_governor, connect_in_turn
 from rain.rpc.handlers import Resumes
 from rain.rpc.streams import GovernorStreams
 from rain.stream.machine import machine_id
@@ -119,7 +119,7 @@ async def _govern(
             ),
         )
         service = Service(reactor, store, background, log, settings.cache_limit)
-        server = spell_address(settings.server_host, settings.server_port)
+        servers = Servers(settings.servers)
         secret_file = None
         if settings.secret is not None:
             secret_file = folder.root / "secret"
@@ -134,14 +134,14 @@ async def _govern(
             folder.executors,
             executor_logs,
             folder.data,
-            server,
+            servers.all,
             secret_file,
             None if tasks is None else tasks.path,
             warden.origin,
         )
 
         async with (
-            _registered(settings, service, nursery, log) as uplink,
+            _registered(settings, servers, service, nursery, log) as uplink,
             trio.open_nursery() as processes,
         ):
             of_processes = Background(processes)
@@ -153,7 +153,7 @@ async def _govern(
                 store, folder.runs, warden, of_processes, service.tell, settings.cancel_grace, kills
             )
             reader = StreamReader(
-                server,
+                servers,
                 machine=_machine(settings),
                 secret=settings.secret,
                 identity=settings.identity,
@@ -205,7 +205,7 @@ async def _zero(
     settings: GovernorSettings, nursery: trio.Nursery, log: FilteringBoundLogger
 ) -> int | None:
     service = ZeroService(settings.resources, Background(nursery))
-    async with _registered(settings, service, nursery, log) as uplink:
+    async with _registered(settings, Servers(settings.servers), service, nursery, log) as uplink:
         service.open(uplink)
         return await _until_the_end(settings, service, uplink, log)
 
@@ -213,6 +213,7 @@ async def _zero(
 @asynccontextmanager
 async def _registered(
     settings: GovernorSettings,
+    servers: Servers,
     service: Service | ZeroService,
     nursery: trio.Nursery,
     log: FilteringBoundLogger,
@@ -232,10 +233,14 @@ async def _registered(
     )
 
     async def connect(resumes: Resumes | None) -> Upstream:
+        if resumes is not None:
+            servers.try_next()  # the one that was lost comes last
+        return await connect_in_turn(servers, partial(connect_to_one, resumes))
+
+    async def connect_to_one(resumes: Resumes | None) -> Upstream:
         return await connect_governor(
             nursery,
-            settings.server_host,
-            settings.server_port,
+            servers,
             service,
             incarnation=incarnation,
             data_address=streams.address,
@@ -247,7 +252,7 @@ async def _registered(
         )
 
     try:
-        uplink = Uplink(await connect(None), connect, log)
+        uplink = Uplink(await reach(connect), connect, log)
         try:
             settings.readiness.announce(streams.address)
             log.info(
@@ -307,7 +312,7 @@ async def _until_the_end(
         )
         return None
     if service.lost_server:
-        where = spell_address(settings.server_host, settings.server_port)
+        where = Servers(settings.servers).all
         log.error("lost the server, the governor stops", server=where, cause=service.lost_server)
         return 1
     log.info("governor stops", cause=causes[0] if causes else service.told_to_stop)

@@ -30,8 +30,7 @@ class GovernorSettings:
     logs (`configure`, `close`), readiness (`announce`), lifetime (`end`).
     """
 
-    server_host: str = "127.0.0.1"
-    server_port: int = 7210
+    servers: tuple[tuple[str, int], ...] = (("127.0.0.1", 7210),)  # of which one leads
     host: str = "127.0.0.1"  # the address for readers of data
     port: int = 0
     secret: Secret | None = None

@@ -15,7 +15,13 @@ from rain.base.errors import ProtocolError, StartError
 from rain.base.wire.printed import PrintedLines
 from rain.base.wire.update import Update
 from rain.governor.service import Service
-from rain.rpc.governor_endpoint import NotTakenBackError, RefusedHereError, Upstream
+from rain.rpc.dialing import NotLeadingError
+from rain.rpc.governor_endpoint import (
+    CONNECT_TIMEOUT,
+    NotTakenBackError,
+    RefusedHereError,
+    Upstream,
+)
 from rain.rpc.handlers import Resumes
 
 Connect = Callable[[Resumes | None], Awaitable[Upstream]]
@@ -23,6 +29,19 @@ Connect = Callable[[Resumes | None], Awaitable[Upstream]]
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 2.0
 """Seconds between two tries to reach a server that is away; doubled each time."""
+
+
+async def reach(connect: Connect) -> Upstream:
+    """Registers for the first time. A standby that is there may be about to lead."""
+    due, pause = trio.current_time() + CONNECT_TIMEOUT, FIRST_PAUSE
+    while True:
+        try:
+            return await connect(None)
+        except NotLeadingError:
+            if trio.current_time() + pause > due:
+                raise
+        await trio.sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE)
 
 
 class Uplink:

@@ -3,8 +3,8 @@
 Every connection to our ports starts with it, before the first byte of any other protocol:
 
     dialler   hello: its protocol, its role, whether it has a secret, a nonce
-    acceptor  open (neither has a secret), or refused or full with a reason, or encrypted (TLS has
-              to come first), or ask: a nonce
+    acceptor  open (neither has a secret), or refused, full or standby with a reason, or encrypted
+              (TLS has to come first), or ask: a nonce
     dialler   its proof
     acceptor  refused with a reason, or welcome: its own proof
 
@@ -47,7 +47,7 @@ TLS_FILE = "RAIN_TLS"
 HTTP_USER = "rain"
 """URLs need a user name; any name is accepted."""
 
-_OPEN, _ASK, _WELCOME, _REFUSED, _FULL = b"o", b"?", b"w", b"x", b"f"
+_OPEN, _ASK, _WELCOME, _REFUSED, _FULL, _STANDBY = b"o", b"?", b"w", b"x", b"f", b"s"
 ENCRYPTED = b"t"
 """The answer to a dialler that does not encrypt, where everything is encrypted."""
 _DIALLER, _ACCEPTOR = b"dialler", b"acceptor"
@@ -69,6 +69,13 @@ class NeedsTlsError(NotAdmittedError):
 
 class NoRoomError(RainError):
     """The acceptor cannot accept anyone at present, and says why."""
+
+
+class StandsByError(NoRoomError):
+    """The acceptor is a standby: it accepts nobody while another server leads the cluster."""
+
+
+_REASONS = {_REFUSED: NotAdmittedError, _FULL: NoRoomError, _STANDBY: StandsByError}
 
 
 class Role(enum.Enum):
@@ -212,17 +219,17 @@ def dial(secret: Secret | None, role: Role, nonce: bytes) -> Generator[Step, byt
             raise NotAdmittedError("the listening program does not know the secret of this cluster")
     if word == ENCRYPTED:
         raise NeedsTlsError
-    if word in {_REFUSED, _FULL}:
+    if word in _REASONS:
         length = yield 2
         reason = (yield int.from_bytes(length, "big")).decode("utf-8", "replace")
-        raise NotAdmittedError(reason) if word == _REFUSED else NoRoomError(reason)
+        raise _REASONS[word](reason)
     raise ProtocolError("it does not answer as one does")
 
 
-def turn_away(reason: str) -> Generator[Step, bytes, None]:
+def turn_away(reason: str, *, stands_by: bool = False) -> Generator[Step, bytes, None]:
     """The accepting side when it cannot accept anyone."""
     yield len(MAGIC) + HELLO
-    yield _with_reason(_FULL, reason)
+    yield _with_reason(_STANDBY if stands_by else _FULL, reason)
 
 
 def _refuse(reason: str) -> Generator[Step, bytes, None]:

@@ -27,6 +27,12 @@ AWAY_LIMIT = 600.0
 
 SHORTEST_LIMIT = 3 * BEAT
 
+SUSPICION = 3 * BEAT
+"""Seconds of silence after which a peer looks whether another server leads the cluster by now."""
+
+REPLACED = "it is silent, and another server leads the cluster"
+"""Why a connection is given up before its server was silent for too long."""
+
 
 def check_limit(seconds: float, name: str) -> float | None:
     """Checks a limit given by a user; returns None for 0, which means never; raises ValueError."""
@@ -52,3 +58,8 @@ class Silence:
         """Adds `passed` seconds with or without messages; returns whether the limit is reached."""
         self.seconds = 0.0 if heard else self.seconds + min(passed, 2 * self._beat)
         return self._limit is not None and self.seconds >= self._limit
+
+    @property
+    def is_suspicious(self) -> bool:
+        """Whether the other side may have been replaced."""
+        return self.seconds >= SUSPICION

@@ -151,11 +151,14 @@ def governor(
     share_store: bool,
     zero: bool,
 ) -> int:
-    """Run a governor that works for the server at SERVER (HOST, PORT or HOST:PORT)."""
+    """Run a governor that works for the server at SERVER (HOST, PORT or HOST:PORT).
+
+    If the server has standbys, name them too: HOST:PORT,HOST:PORT.
+    """
     from rain.daemon import lean
 
     lean.begin()
-    from rain.daemon.addresses import parse_address
+    from rain.daemon.addresses import parse_address, parse_addresses
     from rain.daemon.exposure import check_exposure, or_user_key
     from rain.governor.budget import Room, read_budget
     from rain.governor.machine import Machine
@@ -163,19 +166,18 @@ def governor(
     from rain.governor.offer import Share, read_offer
     from rain.governor.settings import GovernorSettings
 
-    server_host, server_port = parse_address(server, "127.0.0.1", 7210)
+    servers = parse_addresses(server, "127.0.0.1", 7210)
     host, port = parse_address(listen_at, "127.0.0.1", 0)
     secret, identity = daemon.secret(), daemon.identity(Member.GOVERNOR)
     is_open = daemon.insecure or identity is not None
     check_exposure(host, secret, insecure=is_open, risk="read the data of all tasks")
-    secret = or_user_key(secret, host, server_host, insecure=is_open)
+    secret = or_user_key(secret, host, *(one for one, _ in servers), insecure=is_open)
     machine, part = Machine.this(), Share.read(share)
     room = Room.of(machine, part.of, str((workdir or Path(gettempdir())).absolute()))
     budget = read_budget(memory, store, store_disk, room)
     offer = read_offer(_cpus(cpus), budget.memory, gpus, named, machine, part)
     settings = GovernorSettings(
-        server_host=server_host,
-        server_port=server_port,
+        servers=servers,
         host=host,
         port=port,
         secret=secret,

@@ -26,8 +26,9 @@ def journal(folder: Path | None, remove: bool) -> int:
     number of sessions, tasks and objects that a server would know that is started on it, and what
     is wrong. The exit status is 1 if something is. Nothing is changed; a server may use the folder.
     """
-    from rain.server.journal.listing import look_into, remove_journal
+    from rain.server.journal.listing import look_into
     from rain.server.journal.place import usual_place
+    from rain.server.leading import remove_journal
     from rain.server.settings import DEFAULT_PORT
 
     folder = folder or usual_place(DEFAULT_PORT)
@@ -59,10 +60,12 @@ def _known(contents: Contents) -> list[str]:
     graph = state.graph
     done = sum(task.is_done for task in graph.tasks.values())
     until = f", the last one of {_when(state.now)}" if turns else ""
-    used = "a" if contents.is_used else "no"
+    holder = contents.lease.holder
+    where = f" ({holder.spell()})" if holder.host else ""
+    used = f"a server{where} uses" if contents.is_used else "no server uses"
     known = f"{len(graph.sessions)} sessions with {len(graph.tasks)} tasks, {done} of them done"
     return [
-        f"{turns} turns{until}; {used} server uses the journal now",
+        f"{turns} turns{until}; {used} the journal now",
         f"{known}, and {len(graph.objects)} objects; {len(graph.governors)} governors",
     ]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from rain.base.admission import Member
+from rain.base.errors import StartError
 from rain.cli.options import (
     PATH,
     DaemonOptions,
@@ -63,6 +64,17 @@ from rain.scheduler import DEFAULT
     help="Write all that the server knows to this folder, and go on from there when it is started"
     " again; 'none' for nowhere.  [default: one for its port in the state folder of this user; none"
     " for port 0 or with --record]",
+)
+@click.option(
+    "--standby",
+    is_flag=True,
+    help="Wait while another server uses the journal, and take over when that one has gone.",
+)
+@seconds(
+    "--lease-seconds",
+    5.0,
+    "With a journal: how long a server may give no sign of life until a standby takes over.",
+    1.0,
 )
 @seconds(
     "--governor-grace",
@@ -124,6 +136,8 @@ def server(
     crash_limit: int,
     workdir: Path | None,
     journal: Path | None,
+    standby: bool,
+    lease_seconds: float,
     governor_grace: float,
     client_grace: float,
     record: Path | None,
@@ -155,6 +169,8 @@ def server(
 
     host, port = parse_address(listen_at, DEFAULT_HOST, DEFAULT_PORT)
     journal = chosen(journal, port, records=record is not None)
+    if standby and journal is None:
+        raise StartError("--standby needs the journal of the server to stand by for: --journal")
     secret, identity = daemon.secret(), daemon.identity(Member.SERVER)
     is_open = daemon.insecure or identity is not None
     check_exposure(host, secret, insecure=is_open, risk="run programs here")
@@ -179,6 +195,8 @@ def server(
         work_folder=workdir,
         record=record,
         journal=journal,
+        standby=standby,
+        lease_seconds=lease_seconds,
         event_log=event_log,
         event_log_objects=event_log_objects,
         event_log_keep=Keep(

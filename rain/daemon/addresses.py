@@ -15,3 +15,9 @@ def parse_address(text: str, default_host: str, default_port: int) -> tuple[str,
             raise StartError(f"{port} is not a port: the largest one is 65535")
         raise StartError(f"{text!r} is not PORT, HOST or HOST:PORT")
     return host or default_host, int(port) if port else default_port
+
+
+def parse_addresses(text: str, default_host: str, default_port: int) -> tuple[tuple[str, int], ...]:
+    """Those of a server and its standbys, with commas between them."""
+    parts = text.split(",")
+    return tuple(parse_address(part.strip(), default_host, default_port) for part in parts)

@@ -83,6 +83,7 @@ class LocalConnection:
     """Implements `rain.client.connection.Connection`. Made while the cluster is held."""
 
     is_interrupted_here = False  # nothing is sent
+    address = "local"
     returns = False  # it ends with this process
     is_waited_for = False  # what cannot run has failed at once
 

@@ -35,7 +35,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from rain.base.errors import ConnectionLostError, ProtocolError
-from rain.base.silence import BEAT, Silence
+from rain.base.silence import BEAT, REPLACED, Silence
 from rain.rpc.framing import MESSAGE_LIMIT
 from rain.rpc.peer import Peer
 from rain.stream.errors import UnreachableError
@@ -98,6 +98,7 @@ class Caller:
         self.fault = ""  # what was wrong with what the other side said
         self.silence = 0.0  # seconds of it that were the cause of the end
         self.is_silent = False  # the program ends, and no thread is told
+        self.is_replaced: Callable[[], bool] | None = None  # asked when the server is silent
         self.say_alive: Callable[[], object] | None = None  # once in each beat
         self.redial: Redial | None = None  # how the server is found again if it comes back,
         self.away_limit = 0.0  # for how many seconds it is looked for,
@@ -269,6 +270,8 @@ class Caller:
                     self._lose("the other side is silent")
                     if self._has_ended():
                         self.silence = silence.seconds
+                elif self.is_replaced and silence.is_suspicious and self.is_replaced():
+                    self._lose(REPLACED)
                 since, heard = now, False
 
     def _receive(self) -> None:

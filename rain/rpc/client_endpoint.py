@@ -15,7 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from rain.base.address import spell_address
 from rain.base.admission import Secret
 from rain.base.errors import (
     NO_WAIT_IN_HANDLER,
@@ -27,6 +26,7 @@ from rain.base.errors import (
     StartError,
 )
 from rain.base.ids import SessionId
+from rain.base.leading import Servers
 from rain.base.silence import AWAY_LIMIT, SILENCE_LIMIT
 from rain.base.wire import CLIENT_VERSION
 from rain.base.wire.answers import Fetched, WaitAnswer
@@ -94,16 +94,22 @@ class ClientConnection:
         *,
         identity: Identity | None = None,
         is_patient: bool = False,
+        standbys: Sequence[tuple[str, int]] = (),
     ) -> None:
-        self.address = spell_address(host, port)
-        way = Way(host, port, secret, version, connect_timeout, away_limit, identity, is_patient)
+        self.servers = Servers([(host, port), *standbys])
+        way = Way(self.servers, secret, version, connect_timeout, away_limit, identity, is_patient)
         # The cluster: which start of which server this is.
         self._calls, self.cluster, self.returns = connect_client(way, silence_limit, why_lost)
-        self._downloads = Downloads(self.address, secret, identity)
+        self._downloads = Downloads(self.servers, secret, identity)
         self._sending = Sending(self._calls, self._downloads.reader)
         self._latest: dict[SessionId, tuple[Submission, Asked[Any]]] = {}  # see `has_left`
         # At exit all callers are closed by themselves.
         weakref.finalize(self, _close, self._calls, self._downloads).atexit = False
+
+    @property
+    def address(self) -> str:
+        """Of the server that leads, as far as is known."""
+        return self.servers.where
 
     # Requests.
 

@@ -16,6 +16,7 @@ from rain.base.address import Source
 from rain.base.admission import Secret
 from rain.base.errors import RefusedError
 from rain.base.ids import ObjectId, spell
+from rain.base.leading import Servers
 from rain.base.wire.answers import Fetched
 from rain.base.wire.orders import SERVER
 from rain.stream.copying import copy_bytes
@@ -94,10 +95,10 @@ class Downloads:
     """Reads what a fetch has found, from the nearest place that gives it."""
 
     def __init__(
-        self, server_address: str, secret: Secret | None = None, identity: Identity | None = None
+        self, servers: Servers, secret: Secret | None = None, identity: Identity | None = None
     ) -> None:
         self.reader = StreamReader(
-            server_address,
+            servers,
             machine=machine_id(),
             connect_timeout=CONNECT_TIMEOUT,
             secret=secret,

@@ -8,18 +8,25 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from rain.base.address import spell_address
 from rain.base.admission import Role, Secret
 from rain.base.errors import ConnectionLostError, ProtocolError, StartError
+from rain.base.leading import Servers
 from rain.rpc import schema
 from rain.rpc.caller import FIRST_PAUSE, LONGEST_PAUSE, READ_SIZE, Caller
 from rain.rpc.client_calls import ClientCalls
-from rain.rpc.dialing import NotLetInError, dial_in_thread, reaching
+from rain.rpc.dialing import (
+    NotLetInError,
+    StandsByHereError,
+    dial_in_thread,
+    dial_in_turn,
+    reaching,
+)
 from rain.rpc.interface import Fields, Interface
 from rain.rpc.peer import CallError, Peer, Remote
 from rain.stream.errors import UnreachableError
@@ -35,8 +42,7 @@ _REGISTER = Interface.of(schema.server.ServerBootstrap).methods["registerClient"
 class Way:
     """How to reach a server, and how long to try."""
 
-    host: str
-    port: int
+    servers: Servers
     secret: Secret | None
     version: int  # of the protocol
     timeout: float  # seconds for one try
@@ -46,25 +52,44 @@ class Way:
 
     @property
     def where(self) -> str:
-        return spell_address(self.host, self.port)
+        return self.servers.where
+
+    @property
+    def try_limit(self) -> float:
+        return self.servers.limit(self.timeout)
 
     def dial(self) -> Connected:
-        """A socket that is let in; it does not block."""
+        """A socket that is let in at the first address that leads; it does not block."""
+        return dial_in_turn(self.servers, self.dial_one)
+
+    def dial_one(self) -> Connected:
         return dial_in_thread(
-            self.host, self.port, self.timeout, Role.CLIENT, self.secret, self.identity
+            *self.servers.current, self.try_limit, Role.CLIENT, self.secret, self.identity
         )
 
+    def is_replaced(self) -> bool:
+        """Whether one of the other addresses lets clients in by now."""
+        for host, port in self.servers.others:
+            with suppress(UnreachableError, ProtocolError):
+                limit = self.try_limit
+                dial_in_thread(host, port, limit, Role.CLIENT, self.secret, self.identity).close()
+                return True
+        return False
+
     def dial_first(self) -> Connected:
-        """The same, after several tries if it is patient."""
-        due = time.monotonic() + self.away_limit
+        """The same, after several tries if it is patient, or if a standby is about to lead."""
+        now = time.monotonic()
         pause = FIRST_PAUSE
         while True:
             try:
                 return self.dial()
             except NotLetInError:
                 raise
-            except UnreachableError:
-                if not self.is_patient or time.monotonic() + pause > due:
+            except UnreachableError as error:
+                stands_by = self.servers.has_several and isinstance(error, StandsByHereError)
+                limit = self.timeout if stands_by else 0.0
+                limit = self.away_limit if self.is_patient else limit
+                if time.monotonic() + pause > now + limit:
                     raise
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
@@ -78,6 +103,7 @@ class Registered:
     key: bytes  # for uploads
     cluster: bytes  # which start of which server this is
     token: bytes  # with this the client may come back; empty if the server does not
+    generation: int = 0  # of the server
 
 
 def connect_client(
@@ -88,7 +114,7 @@ def connect_client(
 
     `StartError` says why it cannot.
     """
-    with reaching(way.where, "client"):
+    with reaching(way.servers.all, "client"):
         connected = way.dial_first()
     caller = Caller(connected, silence_limit)
     try:
@@ -96,13 +122,16 @@ def connect_client(
     except BaseException:
         caller.close("the client was not registered")
         raise
+    way.servers.accept(registered.generation)
     calls = ClientCalls(caller, registered.service, way.where, why_lost)
     calls.key = registered.key
     if registered.token:
         caller.peer.keep_calls()
         caller.away_limit = way.away_limit
-        caller.where = way.where
+        caller.where = way.servers.all
         caller.redial = partial(_redial, way, registered, calls.take_key)
+        if way.servers.has_several:
+            caller.is_replaced = way.is_replaced
     return calls, registered.cluster, bool(registered.token)
 
 
@@ -131,20 +160,37 @@ def _register(caller: Caller, way: Way) -> Registered:
 
 
 def _read(outcome: Fields) -> Registered:
-    return Registered(outcome["service"], outcome["key"], outcome["cluster"], outcome["token"])
+    return Registered(
+        outcome["service"],
+        outcome["key"],
+        outcome["cluster"],
+        outcome["token"],
+        outcome["generation"],
+    )
 
 
 def _redial(way: Way, before: Registered, take_key: Callable[[bytes], object]) -> Connected | None:
     """Tries once to go on with a server that was away (`rain.rpc.caller.Redial`)."""
+    for _ in way.servers.addresses:
+        way.servers.try_next()  # the one that was lost comes last
+        connected = _redial_one(way, before, take_key)
+        if connected is not None:
+            return connected
+    return None
+
+
+def _redial_one(
+    way: Way, before: Registered, take_key: Callable[[bytes], object]
+) -> Connected | None:
     try:
-        connected = way.dial()
+        connected = way.dial_one()
     except NotLetInError as error:
         raise ConnectionLostError(f"the server at {way.where} is back, but {error}") from None
     except (UnreachableError, ProtocolError):
         return None
     try:
         outcome = _register_again(connected, way, before.token)
-    except (OSError, ProtocolError):  # it is not ready yet, or has gone again
+    except (OSError, ProtocolError, StartError):  # it is not ready, has gone, or was replaced
         connected.close()
         return None
     except BaseException:
@@ -180,7 +226,7 @@ def _register_again(connected: Connected, way: Way, token: bytes) -> Fields | Ca
     peer = Peer(said.append)
     params = {"version": way.version, "token": token}
     peer.call(peer.bootstrap(), _REGISTER, params, returned.append)
-    connected.settimeout(way.timeout)
+    connected.settimeout(way.try_limit)
     while not returned:
         connected.sendall(b"".join(said))
         said.clear()
@@ -190,4 +236,7 @@ def _register_again(connected: Connected, way: Way, token: bytes) -> Fields | Ca
         peer.receive(chunk)
     connected.sendall(b"".join(said))
     connected.setblocking(False)
-    return returned[0]
+    (outcome,) = returned
+    if not isinstance(outcome, CallError):
+        way.servers.accept(outcome["generation"])
+    return outcome

@@ -9,13 +9,22 @@ import errno
 import os
 import socket
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rain.base.address import spell_address
-from rain.base.admission import Member, NeedsTlsError, NoRoomError, NotAdmittedError, Role, Secret
-from rain.base.errors import ProtocolError, StartError
+from rain.base.admission import (
+    Member,
+    NeedsTlsError,
+    NoRoomError,
+    NotAdmittedError,
+    Role,
+    Secret,
+    StandsByError,
+)
+from rain.base.errors import ProtocolError, RainError, StartError
+from rain.base.leading import Servers
 from rain.rpc.sockets import prepare
 from rain.stream.admission import dial_tls, introduce
 from rain.stream.errors import UnreachableError
@@ -34,6 +43,37 @@ class NotTrustedError(NotLetInError):
     """The same because of certificates."""
 
 
+class StandsByHereError(UnreachableError):
+    """Another server leads the cluster, or this one is about to."""
+
+
+class NotLeadingError(StartError):
+    """No server leads the cluster now, but there is a standby, which may do so soon."""
+
+
+def dial_in_turn(servers: Servers, dial: Callable[[], Connected]) -> Connected:
+    """What dialling the current one of them gives, or the first one after it that works."""
+    troubles: list[RainError] = []
+    for _ in servers.addresses:
+        try:
+            return dial()
+        except NotLetInError:
+            raise
+        except (UnreachableError, ProtocolError) as error:
+            troubles.append(error)
+            servers.try_next()
+    raise of_all(troubles)
+
+
+def of_all(troubles: Sequence[RainError]) -> RainError:
+    """One error for those that several servers have given."""
+    if len(troubles) == 1:
+        return troubles[0]
+    stands_by = any(isinstance(one, StandsByHereError) for one in troubles)
+    text = "; ".join(str(one) for one in troubles)
+    return StandsByHereError(text) if stands_by else UnreachableError(text)
+
+
 @contextmanager
 def reaching(where: str, who: str) -> Generator[None]:
     """Around the dialling of a server: `StartError` says in one line why it does not work."""
@@ -48,6 +88,8 @@ def reaching(where: str, who: str) -> Generator[None]:
             f"the server at {where} and this {who} do not trust each other: {error}; a cluster"
             " that Client() has started admits nobody else: 'rain start' makes one for several"
         ) from None
+    except StandsByHereError as error:
+        raise NotLeadingError(f"cannot reach the server at {error}") from None
     except UnreachableError as error:
         raise StartError(f"cannot reach the server at {error}") from None
     except ProtocolError as error:
@@ -99,6 +141,8 @@ def spelled(where: str, timeout: float, secret: Secret | None) -> Generator[None
         raise UnreachableError(f"{where}: {error}") from None
     except NotAdmittedError as error:
         raise NotLetInError(f"{error}{_advice(secret)}") from None
+    except StandsByError as error:
+        raise StandsByHereError(f"{where}: {error}") from None
     except NoRoomError as error:
         raise UnreachableError(f"{where}: {error}") from None
     except NotTlsError as error:  # or it has died in the middle

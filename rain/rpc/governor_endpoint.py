@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import trio
 
-from rain.base.address import spell_address
 from rain.base.admission import Role, Secret
-from rain.base.errors import StartError
+from rain.base.errors import ProtocolError, StartError
 from rain.base.ids import GovernorId, TaskId
+from rain.base.leading import Servers
 from rain.base.resources import Resources
-from rain.base.silence import SILENCE_LIMIT
+from rain.base.silence import BEAT, SILENCE_LIMIT
 from rain.base.wire import GOVERNOR_VERSION, INLINE_LIMIT
 from rain.base.wire.orders import Orders
 from rain.base.wire.printed import PrintedLines
@@ -23,7 +24,7 @@ from rain.rpc.codec.answers import write_governor_report
 from rain.rpc.codec.orders import OrdersPart, read_orders_part
 from rain.rpc.codec.split import INLINE_BYTES, join_orders, slim_update
 from rain.rpc.codec.update import write_update
-from rain.rpc.dialing import reaching
+from rain.rpc.dialing import NotLeadingError, reaching
 from rain.rpc.framing import MESSAGE_LIMIT
 from rain.rpc.handlers import ControlHandler, Resumes
 from rain.rpc.interface import Fields, Interface
@@ -31,6 +32,7 @@ from rain.rpc.link import Link, Patience
 from rain.rpc.offered import IncomingCall, Offered, Served, nothing, offer
 from rain.rpc.peer import CallError, Remote
 from rain.rpc.trio_dialing import dial
+from rain.stream.errors import UnreachableError
 
 if TYPE_CHECKING:
     from rain.rpc.codec.printed import Watched
@@ -168,8 +170,7 @@ def _read_task(params: Fields) -> TaskId:
 
 async def connect_governor(
     nursery: trio.Nursery,
-    host: str,
-    port: int,
+    servers: Servers,
     handler: ControlHandler,
     *,
     incarnation: GovernorId,
@@ -182,15 +183,15 @@ async def connect_governor(
     silence_limit: float | None = SILENCE_LIMIT,
     resumes: Resumes | None = None,
 ) -> Upstream:
-    """Registers with the server; `StartError` says why it cannot.
+    """Registers with the current one of the servers; `StartError` says why it cannot.
 
     The connection lives in the nursery. A server that is silent for longer than the limit is lost.
     The first orders may reach the handler before this returns. A governor that resumes is refused
     with `NotTakenBackError` if all that it has and does is void.
     """
-    where = spell_address(host, port)
-    with reaching(where, "governor"):
-        connected = await dial(host, port, timeout, Role.GOVERNOR, secret, identity)
+    timeout = servers.limit(timeout)
+    with reaching(servers.where, "governor"):
+        connected = await dial(*servers.current, timeout, Role.GOVERNOR, secret, identity)
     link = Link(connected, None, MESSAGE_LIMIT)
     link.bear(Patience())
     nursery.start_soon(link.run)
@@ -205,7 +206,7 @@ async def connect_governor(
         told = {"heard": resumes.heard, "told": resumes.told, "last": resumes.last}
         params |= {"resumes": True, **told}
     try:
-        upstream = await _register(link, params, where, timeout, handler)
+        upstream = await _register(link, params, servers, timeout, handler)
     except BaseException:
         link.end("the governor was not registered")
         raise
@@ -217,13 +218,23 @@ async def connect_governor(
         ended(link.cause)
         return upstream
     link.on_end = ended
-    nursery.start_soon(link.expect, silence_limit)
+
+    async def is_replaced() -> bool:
+        """Whether one of the other addresses lets governors in by now."""
+        for other in servers.others:
+            with suppress(UnreachableError, ProtocolError):
+                (await dial(*other, timeout, Role.GOVERNOR, secret, identity)).close()
+                return True
+        return False
+
+    nursery.start_soon(link.expect, silence_limit, BEAT, is_replaced)
     return upstream
 
 
 async def _register(
-    link: Link, params: Fields, where: str, timeout: float, handler: ControlHandler
+    link: Link, params: Fields, servers: Servers, timeout: float, handler: ControlHandler
 ) -> Upstream:
+    where = servers.where
     answered = trio.Event()
     outcome: Any = None
 
@@ -242,8 +253,27 @@ async def _register(
             raise StartError(f"what listens at {where} is not a Rain server: {link.fault}")
         refusal = f"the server at {where} refuses this governor: {outcome}"
         raise StartError(refusal) if outcome.kind == "disconnected" else RefusedHereError(refusal)
+    servers.accept(outcome["generation"])
     if outcome["fenced"]:
         raise NotTakenBackError(outcome["fenced"])
     if outcome["upstream"] is None:
         raise StartError(f"what listens at {where} is not a Rain server: it offers nothing")
     return Upstream(link, outcome, handler.applied)
+
+
+async def connect_in_turn(servers: Servers, connect: Callable[[], Awaitable[Upstream]]) -> Upstream:
+    """Registers with the first of the servers that leads, from the current one on."""
+    troubles: list[StartError] = []
+    for _ in servers.addresses:
+        try:
+            return await connect()
+        except (NotTakenBackError, RefusedHereError):
+            raise
+        except StartError as error:
+            troubles.append(error)
+            servers.try_next()
+    if len(troubles) == 1:  # if it is a standby, another address is missing
+        raise StartError(str(troubles[0])) from None
+    stands_by = any(isinstance(one, NotLeadingError) for one in troubles)
+    text = "; ".join(str(one) for one in troubles)
+    raise NotLeadingError(text) if stands_by else StartError(text)

@@ -212,6 +212,11 @@ class ServerHandler(StreamSource, Protocol):
         ...
 
     @property
+    def generation(self) -> int:
+        """How often servers have taken turns in leading this cluster until now."""
+        ...
+
+    @property
     def uploads(self) -> UploadRoom: ...
 
     def join_client(self, link: ClientLink, token: bytes = b"") -> ClientHandler:

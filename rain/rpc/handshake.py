@@ -83,11 +83,13 @@ def check_quiet(connected: Connected) -> None:
         raise ProtocolError("it says more than it was asked before it was let in")
 
 
-async def turn_away(accepted: socket.socket, reason: str, limit: float) -> None:
+async def turn_away(
+    accepted: Connected, reason: str, limit: float, *, stands_by: bool = False
+) -> None:
     """Tells a peer why there is no room; OSError or trio.TooSlowError if it does not listen."""
     accepted.setblocking(False)
     with trio.fail_after(limit):
-        await _play(admission.turn_away(reason), accepted)
+        await _play(admission.turn_away(reason, stands_by=stands_by), accepted)
 
 
 async def introduce(connected: Connected, secret: Secret | None, role: Role) -> None:

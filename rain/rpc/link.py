@@ -7,14 +7,14 @@ the rest. `run` lasts as long as the connection and closes the socket.
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 import trio
 from attrs import frozen
 
 from rain.base.errors import ProtocolError
-from rain.base.silence import BEAT, Silence
+from rain.base.silence import BEAT, REPLACED, Silence
 from rain.base.sizes import spell_size
 from rain.rpc.offered import Offered
 from rain.rpc.peer import Peer
@@ -134,8 +134,14 @@ class Link:
         """Returns when the connection has ended, or is about to."""
         await self._over.wait()
 
-    async def expect(self, limit: float | None, beat: float = BEAT) -> None:
-        """Until the end: gives up another side that is silent for longer than the limit."""
+    async def expect(
+        self,
+        limit: float | None,
+        beat: float = BEAT,
+        is_replaced: Callable[[], Awaitable[bool]] | None = None,
+    ) -> None:
+        """Until the end: gives up another side that is silent for longer than the limit, or that is
+        silent, and was replaced."""
         silence = Silence(limit, beat)
         while self.cause is None:
             since = trio.current_time()
@@ -147,6 +153,8 @@ class Link:
                 self.end_with_reason(
                     f"nothing was heard of the other side for {silence.seconds:.0f} seconds"
                 )
+            elif is_replaced is not None and silence.is_suspicious and await is_replaced():
+                self.end(REPLACED)
 
     def _take_heard(self) -> bool:
         """Whether anything has come since the last time; while nobody listens, it may have."""

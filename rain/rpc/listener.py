@@ -45,8 +45,11 @@ class Listener:
         first_word: float,
         secret: Secret | None = None,
         identity: Identity | None = None,
+        opened: Port | None = None,
     ) -> None:
-        self._port = Port(host, port, self._welcome_soon)
+        """With a port that was opened before, and runs, that one is listened on."""
+        self._port = opened or Port(host, port, self._welcome_soon)
+        self._port.take = self._welcome_soon
         self.host = self._port.host
         self.port = self._port.port
         self.address = self._port.address
@@ -60,7 +63,8 @@ class Listener:
         self._quiet = trio.Event()  # no connection is left
         self._new: dict[trio.CancelScope, None] = {}  # of those that have not been let in yet
         self.accepted = 0  # connections that were greeted until now
-        nursery.start_soon(self._port.run)
+        if opened is None:
+            nursery.start_soon(self._port.run)
 
     def close(self, cause: str = "the listener was closed") -> None:
         """Stops listening, and ends every connection that it brought."""

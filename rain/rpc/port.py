@@ -64,7 +64,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 class Port:
-    """Accepts connections while it runs; `take` gets the socket of each."""
+    """Accepts connections while it runs; `take` gets the socket of each, and may be replaced."""
 
     def __init__(self, host: str, port: int, take: Callable[[socket.socket], object]) -> None:
         self._socket = bind(host, port)
@@ -72,7 +72,7 @@ class Port:
         self.host: str = plain_host(name)
         self.port: int = number  # also when it was left open which
         self.address = spell_address(self.host, self.port)
-        self._take = take
+        self.take = take
         self._reserve = Reserve()
         self._scope = trio.CancelScope()
         self._closed = False
@@ -114,13 +114,13 @@ class Port:
             elif error.errno not in _LOST_ON_THE_WAY:
                 raise
         else:
-            self._take(accepted)
+            self.take(accepted)
 
     async def _take_or_turn_away(self) -> bool:
         """Tells the next peer that no descriptor is left; False when even that is impossible."""
         with suppress(OSError):
             accepted, _ = self._socket.accept()
-            self._take(accepted)
+            self.take(accepted)
             return True
         reason = why_full()
         if self._reserve.is_news():

@@ -86,12 +86,13 @@ class ServedClient:
         self._is_missing = False  # a constant that was uploaded before the connection was lost
         link.on_end = self._left
 
-    def welcome(self, call: IncomingCall, cluster: bytes) -> None:
+    def welcome(self, call: IncomingCall, cluster: bytes, generation: int = 0) -> None:
         """Answers the registration as soon as the server will not forget this client."""
         registered = {
             "service": self.offered(),
             "key": self._uploads.key,  # the client shows it with its uploads
             "cluster": cluster,
+            "generation": generation,
             "token": self._handler.token,  # and this when it comes back; empty if it cannot
         }
         self._handler.welcome(Welcome(call, registered))

@@ -27,6 +27,7 @@ from rain.rpc.listener import Listener
 from rain.rpc.offered import IncomingCall, Served, offer
 from rain.rpc.peer import Remote
 from rain.rpc.pending import PENDING_LIMIT
+from rain.rpc.port import Port
 from rain.rpc.server_client import ServedClient
 from rain.rpc.server_governor import ServedGovernor
 from rain.rpc.streams import server_streams
@@ -60,8 +61,11 @@ def listen(
     machine: bytes = NOBODY,
     client_silence: float | None = None,
     patience: Patience = Patience(),  # noqa: B008 # it is frozen
+    opened: Port | None = None,
 ) -> Listener:
     """Listens for clients and governors, at any free port if it is 0; `StartError` if it cannot.
+
+    A standby has `opened` its port before (`rain.rpc.standing_by`).
 
     A peer on the same `machine` reads what the server stores by itself. A client that is silent
     for longer than `client_silence` is closed.
@@ -72,7 +76,7 @@ def listen(
         return guest.greet(connected, handshake_limit)
 
     streams = server_streams(nursery, handler, machine, secret, identity)
-    return Listener(nursery, host, port, greet, streams, handshake_limit, secret, identity)
+    return Listener(nursery, host, port, greet, streams, handshake_limit, secret, identity, opened)
 
 
 class Guest:
@@ -129,11 +133,11 @@ class Guest:
         try:
             client = ServedClient(self._link, self._handler, self._pending_limit, token)
         except FencedError as error:
-            call.answer({"fenced": str(error)})
+            call.answer({"fenced": str(error), "generation": self._handler.generation})
             self._link.end_with_reason(str(error))
             return
         self._nursery.start_soon(self._link.expect, self._client_silence)
-        client.welcome(call, self._handler.cluster)
+        client.welcome(call, self._handler.cluster, self._handler.generation)
 
     def _read_governor(self, params: Fields) -> tuple[GovernorHello, Remote]:
         version: int = params["version"]  # first: what another version says next is not known
@@ -158,10 +162,10 @@ class Guest:
         try:
             governor = ServedGovernor(self._link, self._handler, hello, control, self._nursery)
         except FencedError as error:
-            call.answer({"fenced": str(error)})
+            call.answer({"fenced": str(error), "generation": self._handler.generation})
             self._link.end_with_reason(str(error))
         else:
-            call.answer(governor.registered())
+            call.answer({**governor.registered(), "generation": self._handler.generation})
 
     def _take(self, role: str, patience: Patience) -> None:
         self._role = role

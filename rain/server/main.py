@@ -25,7 +25,9 @@ from rain.scheduler.api import Scheduler
 from rain.server.clock import Clock
 from rain.server.dashboard_on_demand import DashboardOnDemand, Place
 from rain.server.history.keeper import HistorySettings, open_history
+from rain.server.history.reader import EventReader
 from rain.server.journal.journal import Journal, open_journal
+from rain.server.leading import lead
 from rain.server.plugins import maker_of
 from rain.server.recording import Header, Recorder
 from rain.server.service import Service
@@ -61,9 +63,12 @@ async def _serve(
     log: FilteringBoundLogger,
 ) -> int:
     async with AsyncExitStack() as stack:
-        journal = None
+        journal = led = None
         if settings.journal is not None:
-            journal = stack.enter_context(open_journal(settings.journal, settings.reactor, log))
+            led = await stack.enter_async_context(lead(settings.journal, settings, log))
+            if led is None:
+                return 0
+            journal = open_journal(led.folder, led.recovered, led.lease.generation, log)
         state = State(settings.reactor) if journal is None else journal.state
         state.status.name = settings.scheduler
         clock = Clock(state.now)
@@ -76,8 +81,9 @@ async def _serve(
         reader = await stack.enter_async_context(open_history(at_once, state, clock.now, log))
         service = _make_service(stack, settings, make_scheduler, state, clock, log, journal)
         nursery = await stack.enter_async_context(trio.open_nursery())
-        if journal is not None and service.journal is not None:
+        if led is not None and journal is not None and service.journal is not None:
             compaction = service.journal.compaction = journal.compaction(log)
+            service.journal.lease = led.lease
             nursery.start_soon(service.journal.run)
             nursery.start_soon(compaction.run)
         if journal is not None and journal.goes_on:
@@ -91,38 +97,17 @@ async def _serve(
             identity=settings.identity,
             machine=machine_id(),
             client_silence=settings.client_silence,
+            opened=None if led is None else led.port,
         )
         stack.callback(listener.close)
         nursery.start_soon(service.turns.run)
         _keep_house(nursery, settings, log)
-        http = None
-        if settings.http is not None and history is not None and settings.on_demand:
-            service.links.on_demand = DashboardOnDemand(
-                Place(
-                    settings.http, history, _http_secret(settings), _own_names(settings.http.names)
-                ),
-                nursery,
-                state,
-                service.links.live,
-                clock.now,
-                log,
-                service.links.serves_http,
+        http = await _start_http(stack, nursery, settings, service, history, reader, log)
+        if not settings.standby:
+            settings.readiness.announce(
+                f"{listener.address} {http}" if http else listener.address,
+                "" if journal is None else journal.what_goes_on(),
             )
-        elif settings.http is not None:
-            # Not for the server of an embedded cluster. They bring numpy along.
-            from rain.server.http.listener import serve_http  # noqa: PLC0415
-            from rain.server.http.site import Site  # noqa: PLC0415
-
-            site = Site.of(
-                state, reader, clock.now, log, _http_secret(settings), service.links.live
-            )
-            site.names = _own_names(settings.http.names)
-            http = await stack.enter_async_context(serve_http(settings.http, site.answer, log))
-            service.links.serves_http(http)
-        settings.readiness.announce(
-            f"{listener.address} {http}" if http else listener.address,
-            "" if journal is None else journal.what_goes_on(),
-        )
         log.info("server ready", address=listener.address, scheduler=settings.scheduler)
         if http is not None:
             if settings.identity is None:
@@ -133,6 +118,8 @@ async def _serve(
         cause = await lifetime.end(settings.parent_fd, _asked_by_a_client(service))
         log.info("server stops", cause=cause)
         await _end(service, journal, listener, f"the server stops: {cause}")
+        if led is not None and service.links.end_asked.is_set():
+            led.lease.let_go(over=True)
         nursery.cancel_scope.cancel()
     return 0
 
@@ -147,6 +134,47 @@ async def _end(service: Service, journal: Journal | None, listener: Listener, re
     await listener.drain(reason)
     if journal is not None and keeper is not None:
         journal.leave_short(keeper.writer, service.log)
+
+
+async def _start_http(
+    stack: AsyncExitStack,
+    nursery: trio.Nursery,
+    settings: ServerSettings,
+    service: Service,
+    history: HistorySettings | None,
+    reader: EventReader | None,
+    log: FilteringBoundLogger,
+) -> str | None:
+    """Serves HTTP, now or when a client asks for the dashboard; its address, if it is served."""
+    if settings.http is not None and history is not None and settings.on_demand:
+        service.links.on_demand = DashboardOnDemand(
+            Place(settings.http, history, _http_secret(settings), _own_names(settings.http.names)),
+            nursery,
+            service.reactor.state,
+            service.links.live,
+            service.clock.now,
+            log,
+            service.links.serves_http,
+        )
+        return None
+    if settings.http is None:
+        return None
+    # Not for the server of an embedded cluster. They bring numpy along.
+    from rain.server.http.listener import serve_http  # noqa: PLC0415
+    from rain.server.http.site import Site  # noqa: PLC0415
+
+    site = Site.of(
+        service.reactor.state,
+        reader,
+        service.clock.now,
+        log,
+        _http_secret(settings),
+        service.links.live,
+    )
+    site.names = _own_names(settings.http.names)
+    http = await stack.enter_async_context(serve_http(settings.http, site.answer, log))
+    service.links.serves_http(http)
+    return http
 
 
 def _keep_house(nursery: trio.Nursery, settings: ServerSettings, log: FilteringBoundLogger) -> None:

@@ -59,6 +59,10 @@ class Registration:
         self._log = log
         self._client_numbers = count(state.last_client + 1)
 
+    @property
+    def generation(self) -> int:
+        return self._state.generation
+
     def join_client(self, link: ClientLink, token: bytes = b"") -> ClientHandler:
         if token:
             return self._take_back(link, token)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 7210
 DEFAULT_HTTP_PORT = 7222
+LEASE_SECONDS = 5.0
 
 
 @frozen
@@ -47,6 +48,8 @@ class ServerSettings:
     work_folder: Path | None = None  # None for a new one below the temporary folder
     record: Path | None = None
     journal: Path | None = None  # where the server writes what it needs to come back
+    standby: bool = False  # wait there while another server leads the cluster
+    lease_seconds: float = LEASE_SECONDS  # without a sign of life, after which a standby takes over
     event_log: bool = True
     event_log_objects: bool = False
     event_log_keep: Keep = Factory(Keep)

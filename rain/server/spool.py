@@ -27,6 +27,7 @@ from rain.daemon.folders import sync_folder
 from rain.stream.holder import InFile
 
 _INCOMPLETE = ".part"
+_GENERATION_BITS = 32  # of the number of a file; those below count the files of a server
 
 
 @define(eq=False)
@@ -51,23 +52,29 @@ class Spool:
     def __len__(self) -> int:
         return len(self._constants)
 
-    def restore(self, wanted: Collection[ObjectId]) -> list[ObjectId]:
+    def restore(self, wanted: Collection[ObjectId], generation: int = 0) -> list[ObjectId]:
         """Takes up the files of an earlier server, and removes those that nobody wants.
 
-        Returns which of the wanted constants are missing.
+        Their names become those of this generation. So whatever an earlier server still removes
+        that was replaced while it stood still, it finds nothing. Returns which of the wanted
+        constants are missing.
         """
         with self._lock:
+            self._numbers = itertools.count(generation << _GENERATION_BITS)
             found = sorted((_number_and_object(path), path) for path in self._folder.iterdir())
-            for (number, object_id), path in found:
-                self._numbers = itertools.count(number + 1)
+            for (_, object_id), path in found:
                 before = self._constants.pop(object_id, None)
                 if before is not None:  # the client has repeated an upload
                     before.path.unlink()
                 if object_id in wanted and path.suffix != _INCOMPLETE:
-                    self._constants[object_id] = _Constant(path, path.stat().st_size)
+                    renamed = path.rename(self._new_path(object_id))
+                    self._constants[object_id] = _Constant(renamed, renamed.stat().st_size)
                 else:
                     path.unlink()
             return [object_id for object_id in wanted if object_id not in self._constants]
+
+    def _new_path(self, object_id: ObjectId) -> Path:
+        return self._folder / f"{next(self._numbers)}-{object_id:x}"
 
     def find(self, object_id: ObjectId) -> InFile | None:
         """Opens the file of a constant."""
@@ -81,7 +88,7 @@ class Spool:
             for object_id in object_ids:
                 constant = self._constants.pop(object_id, None)
                 if constant is not None:
-                    constant.path.unlink()
+                    constant.path.unlink(missing_ok=self._lasts)  # see `restore`
 
     def join(self) -> Account:
         """Opens an account for a new client."""
@@ -98,7 +105,7 @@ class Spool:
                 raise RefusedError("this upload belongs to no connected client")
             if object_id in self._constants and object_id not in account.pending:
                 raise RefusedError(f"the constant {spell(object_id)} was uploaded before")
-            path = self._folder / f"{next(self._numbers)}-{object_id:x}"
+            path = self._new_path(object_id)
             begun = path.with_suffix(_INCOMPLETE)
             try:
                 descriptor = os.open(begun, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC)

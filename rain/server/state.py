@@ -140,6 +140,7 @@ class State:
     # only make it later.
     silence_due: float = -inf
     cluster: bytes = b""  # what clients know it by; the same when the server comes back
+    generation: int = 0  # of the lease with which the server leads the cluster
     asked: AskedAgain = Factory(AskedAgain)  # calls of clients that may come back
     happenings: Happenings | None = None  # what happened, when somebody keeps the event log
     last_client: int = 0  # the largest numbers that earlier servers with this state have used

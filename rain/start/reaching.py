@@ -7,10 +7,13 @@ from pathlib import Path
 from attrs import frozen
 
 from rain.base.address import spell_address
-from rain.base.admission import Member, Secret
+from rain.base.admission import Member, Role, Secret
+from rain.base.leading import Servers
 from rain.common.secret_file import read_secret
-from rain.daemon.addresses import parse_address
+from rain.daemon.addresses import parse_address, parse_addresses
 from rain.daemon.exposure import or_user_key
+from rain.rpc.client_endpoint import CONNECT_TIMEOUT
+from rain.rpc.dialing import dial_in_thread, dial_in_turn, reaching
 from rain.start.choice import server_of
 from rain.start.clusters import Cluster, Index
 from rain.start.plan import DEFAULT_HTTP_PORT, DEFAULT_PORT, LOOPBACK, NONE
@@ -41,7 +44,7 @@ def reach(
     insecure: bool,
 ) -> Reached:
     """The server at an address; without one, of the user's only cluster, or of the usual port."""
-    cluster = server_of(index, which)
+    cluster = None if "," in which else server_of(index, which)
     server, known_http = (which, "") if cluster is None else (cluster.address, cluster.http)
     if cluster is not None and cluster.secret_file:
         secret_file = Path(cluster.secret_file)
@@ -50,12 +53,28 @@ def reach(
     is_encrypted = tls is not None and tls != NONE and not insecure
     identity = Identity.read(tls, Member.CLIENT) if tls is not None and is_encrypted else None
     secret = None if secret_file is None else read_secret(secret_file)
-    host, port = parse_address(server, LOOPBACK, DEFAULT_PORT)
-    host = host.strip("[]")  # of an IPv6 address
+    addresses = [
+        (host.strip("[]"), port)  # those of IPv6
+        for host, port in parse_addresses(server, LOOPBACK, DEFAULT_PORT)
+    ]
     if cluster is None:
-        secret = or_user_key(secret, host, insecure=insecure or is_encrypted)
+        hosts = [host for host, _ in addresses]
+        secret = or_user_key(secret, *hosts, insecure=insecure or is_encrypted)
+    host, port = _leading(Servers(addresses), secret, identity)
     if http:
         known_http = spell_address(*parse_address(http, host, DEFAULT_HTTP_PORT))
     elif not known_http and port == DEFAULT_PORT:
         known_http = spell_address(host, DEFAULT_HTTP_PORT)
     return Reached(spell_address(host, port), known_http, secret, identity, cluster)
+
+
+def _leading(servers: Servers, secret: Secret | None, identity: Identity | None) -> tuple[str, int]:
+    """The only one of them, or the one that lets us in now."""
+    if servers.has_several:
+        limit = servers.limit(CONNECT_TIMEOUT)
+        with reaching(servers.all, "command"):
+            dial_in_turn(
+                servers,
+                lambda: dial_in_thread(*servers.current, limit, Role.CLIENT, secret, identity),
+            ).close()
+    return servers.current

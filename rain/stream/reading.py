@@ -16,6 +16,7 @@ from rain.base.address import Source, split_address
 from rain.base.admission import Member, NoRoomError, NotAdmittedError, Secret
 from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import ObjectId, spell
+from rain.base.leading import Servers
 from rain.base.wire.orders import SERVER
 from rain.stream import sockets
 from rain.stream.admission import dial_tls, introduce
@@ -84,7 +85,7 @@ class StreamReader:
 
     def __init__(
         self,
-        server_address: str = "",
+        servers: Servers | None = None,
         *,
         machine: bytes = NOBODY,
         connect_timeout: float = CONNECT_TIMEOUT,
@@ -94,7 +95,7 @@ class StreamReader:
     ) -> None:
         self._secret = secret
         self._identity = identity
-        self._server_address = server_address
+        self._servers = servers
         self._machine = machine  # a holder on the same machine may answer with a path
         self._connect_timeout = connect_timeout
         self._stall_limit = stall_limit
@@ -102,6 +103,11 @@ class StreamReader:
         self._kept: dict[str, list[tuple[float, Connected]]] = {}
         self._closed = False
         self.received = 0  # bytes received through sockets
+
+    @property
+    def _server_address(self) -> str:
+        """Of the one that leads now."""
+        return "" if self._servers is None else self._servers.where
 
     def read(
         self, source: str, object_id: ObjectId, taker: Taker, transfer: Transfer | None = None
@@ -217,7 +223,8 @@ class StreamReader:
             raise UnreachableError(f"{address}: {limit}") from None
         except OSError as error:
             raise UnreachableError(f"{address}: {error.strerror}") from None
-        member = Member.SERVER if address == self._server_address else Member.GOVERNOR
+        is_server = self._servers is not None and self._servers.includes(address)
+        member = Member.SERVER if is_server else Member.GOVERNOR
         try:
             sockets.prepare(bare, self._stall_limit)
             connected = dial_tls(bare, self._identity, member, self._stall_limit)

@@ -71,6 +71,7 @@ class FakeConnection:
 
     here = None
     is_interrupted_here = False
+    address = ""
     returns = True
     is_waited_for = False
 

@@ -2,6 +2,7 @@
 
 import gc
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -34,23 +35,40 @@ def test_a_port_is_a_number_that_can_be_one(port: int | str) -> None:
 
 @pytest.mark.parametrize(
     ("address", "where"),
-    [("127.0.0.1:1", "127.0.0.1:1"), ("[::1]:1", "[::1]:1"), ("::1", "[::1]:7210")],
+    [
+        ("127.0.0.1:1", "127.0.0.1:1"),
+        ("[::1]:1", "[::1]:1"),
+        ("::1", "[::1]:7210"),
+        ("one:1, two,[::1]:3", "one:1,two:7210,[::1]:3"),
+        (["one", "two:2"], "one:7210,two:2"),
+    ],
 )
-def test_an_address_may_have_its_port(
-    monkeypatch: pytest.MonkeyPatch, address: str, where: str
+def test_an_address_may_have_its_port_and_standbys(
+    monkeypatch: pytest.MonkeyPatch, address: str | list[str], where: str
 ) -> None:
     connection = FakeConnection()
     dialled: list[tuple[str, int]] = []
 
-    def connect(host: str, port: int, *_: object, **__: object) -> FakeConnection:
-        dialled.append((host, port))
+    def connect(
+        host: str,
+        port: int,
+        *_: object,
+        standbys: Sequence[tuple[str, int]],
+        **__: object,
+    ) -> FakeConnection:
+        dialled.extend([(host, port), *standbys])
         return connection
 
     monkeypatch.setattr("rain.client.reaching.connect", connect)
     client = Client(address, insecure=True)
 
-    assert [spell_address(*place) for place in dialled] == [where]
-    assert client.address == where
+    assert ",".join(spell_address(*place) for place in dialled) == where
+    assert client.address == connection.address
+
+
+def test_an_empty_list_of_addresses_is_refused_by_name() -> None:
+    with pytest.raises(RainException, match="the list of addresses is empty"):
+        Client([])
 
 
 def test_a_port_alone_is_no_address() -> None:

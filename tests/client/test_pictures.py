@@ -98,7 +98,7 @@ def test_many_who_ask_at_once_get_one_dashboard() -> None:
 def test_the_dashboard_of_a_running_cluster_is_where_its_client_reaches_the_server(
     here: World,
 ) -> None:
-    here.client.address = "node7:7210"
+    here.server.address = "node7:7210"
     assert here.client.dashboard_url == "http://node7:7222/"
     assert repr(here.client) == "<Client node7:7210, dashboard http://node7:7222/>"
 
@@ -126,7 +126,7 @@ def test_a_session_shows_its_own_tasks_only(client: Client) -> None:
 
 
 def test_a_client_shows_where_the_dashboard_is(here: World) -> None:
-    here.client.address = "head:7210"
+    here.server.address = "head:7210"
     assert words(picture(here.client)) == [
         "Client head:7210",
         "2 governors, 8 cpus",

@@ -117,6 +117,7 @@ class Path:
     """Implements `rain.client.connection.Connection`; `counted` is what has happened so far."""
 
     cluster = b"the only one"
+    address = ""
     here = None
     is_interrupted_here = False
     is_waited_for = False

@@ -18,6 +18,7 @@ import trio
 from rain.base.attempts import Attempts
 from rain.base.ids import KindId, ObjectId, TaskId, pack
 from rain.base.kinds import DataType, ObjectKind, TaskKind
+from rain.base.leading import Servers
 from rain.base.resources import ONE_CPU, Resources
 from rain.base.wire.orders import Orders
 from rain.base.wire.printed import PrintedLines
@@ -288,7 +289,7 @@ def governed(
                 builtins = Builtins(
                     store, folder.runs, warden, of_processes, service.tell, grace, kills
                 )
-                reader = StreamReader("127.0.0.1:1", machine=machine)
+                reader = StreamReader(Servers.of("127.0.0.1:1"), machine=machine)
                 fetcher = Fetcher(reader, store, background, service.tell, log)
                 running = Running(folder, service, server, executors, reactor, store, reader)
                 try:

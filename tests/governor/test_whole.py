@@ -174,7 +174,7 @@ def test_a_governor_ends_with_its_server(tmp_path: Path) -> None:
 
 def test_an_unreachable_server_is_one_clear_line(tmp_path: Path) -> None:
     settings = GovernorSettings(
-        server_port=1, work_folder=tmp_path / "work", log_folder=tmp_path / "logs"
+        servers=(("127.0.0.1", 1),), work_folder=tmp_path / "work", log_folder=tmp_path / "logs"
     )
     with pytest.raises(StartError, match=r"cannot reach the server at 127\.0\.0\.1:1"):
         run_governor(settings)

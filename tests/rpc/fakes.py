@@ -13,6 +13,7 @@ from attrs import Factory, define, field, frozen
 
 from rain.base.failures import OnFailure
 from rain.base.ids import FIRST_SHARED, GovernorId, ObjectId, SessionId, TaskId
+from rain.base.leading import Servers
 from rain.base.resources import Resources
 from rain.base.states import ObjectState, TaskState
 from rain.base.wire import INLINE_LIMIT
@@ -284,6 +285,7 @@ class FakeServer:
     holder: str = ""
     returns: bool = False  # when it has died
     cluster: bytes = b"the fake cluster"
+    generation: int = 0
     applied: int = 0  # of the updates of all governors
     uploads: FakeUploads = Factory(FakeUploads)
     clients: list[ClientLink] = Factory(list)
@@ -393,8 +395,7 @@ async def join(
     """A governor that is registered with a server under test, perhaps through another port."""
     return await connect_governor(
         nursery,
-        "127.0.0.1",
-        port or listener.port,
+        Servers([("127.0.0.1", port or listener.port)]),
         control,
         incarnation=GovernorId(77),
         data_address=data_address,

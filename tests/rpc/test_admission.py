@@ -10,6 +10,7 @@ import trio
 from rain.base.admission import Secret
 from rain.base.errors import StartError
 from rain.base.ids import GovernorId
+from rain.base.leading import Servers
 from rain.base.resources import Resources
 from rain.base.wire.requests import OpenSession
 from rain.daemon import program
@@ -75,8 +76,7 @@ def test_a_governor_with_another_secret_is_told_why() -> None:
             with pytest.raises(StartError, match="not the secret of this cluster"):
                 await connect_governor(
                     here.nursery,
-                    "127.0.0.1",
-                    here.port,
+                    Servers([("127.0.0.1", here.port)]),
                     FakeControl(),
                     incarnation=GovernorId(1),
                     data_address="127.0.0.1:1",

@@ -10,6 +10,7 @@ import trio
 from rain.base.errors import InvariantError, ProtocolError, StartError
 from rain.base.ids import GovernorId, KindId, ObjectId, SessionId, TaskId
 from rain.base.kinds import TaskKind
+from rain.base.leading import Servers
 from rain.base.resources import Resources
 from rain.base.wire import GOVERNOR_VERSION
 from rain.base.wire.answers import GovernorReport
@@ -454,8 +455,7 @@ def run_against(serve: Callable[[socket.socket], Awaitable[None]], control: Fake
                 nursery.start_soon(serve, listening)
                 await connect_governor(
                     nursery,
-                    "127.0.0.1",
-                    listening.getsockname()[1],
+                    Servers([("127.0.0.1", listening.getsockname()[1])]),
                     control,
                     incarnation=GovernorId(77),
                     data_address="there:1",

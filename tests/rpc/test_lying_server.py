@@ -15,6 +15,7 @@ import trio
 from rain.base.errors import ConnectionLostError, ProtocolError, RainError, StartError
 from rain.base.failures import OnFailure
 from rain.base.ids import GovernorId, ObjectId, SessionId, TaskId, pack
+from rain.base.leading import Servers
 from rain.base.resources import Resources
 from rain.base.states import ObjectState, TaskState
 from rain.base.wire.answers import Fetched, JoinedSession, ObjectReport, TaskReport
@@ -110,8 +111,7 @@ def test_whatever_a_server_says_its_governor_hears_orders_or_has_lost_it() -> No
                 with suppress(StartError):
                     upstream = await connect_governor(
                         nursery,
-                        "127.0.0.1",
-                        proxy.port,
+                        Servers([("127.0.0.1", proxy.port)]),
                         control,
                         incarnation=GovernorId(77),
                         data_address="0.0.0.0:7000",

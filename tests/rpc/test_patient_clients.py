@@ -6,6 +6,7 @@ import socket
 
 import pytest
 
+from rain.base.leading import Servers
 from rain.rpc import client_registration
 from rain.rpc.client_registration import Way
 from rain.rpc.dialing import NotLetInError
@@ -13,7 +14,7 @@ from rain.stream.errors import UnreachableError
 
 
 def way(*, is_patient: bool, away_limit: float = 60.0) -> Way:
-    return Way("127.0.0.1", 1, None, 1, 1.0, away_limit, is_patient=is_patient)
+    return Way(Servers([("127.0.0.1", 1)]), None, 1, 1.0, away_limit, is_patient=is_patient)
 
 
 def fail(monkeypatch: pytest.MonkeyPatch, *errors: Exception) -> list[Exception]:

@@ -13,6 +13,7 @@ import trio
 from rain.base.admission import Role
 from rain.base.failures import OnFailure
 from rain.base.ids import GovernorId, ObjectId, SessionId, TaskId
+from rain.base.leading import Servers
 from rain.base.resources import Resources
 from rain.base.wire.requests import (
     CloseSession,
@@ -157,8 +158,7 @@ def a_governor_tells_everything(serving: Serving, tap: KeepingTap) -> None:
             control = FakeControl()
             upstream = await connect_governor(
                 nursery,
-                "127.0.0.1",
-                tap.port,
+                Servers([("127.0.0.1", tap.port)]),
                 control,
                 incarnation=GovernorId(77),
                 data_address="0.0.0.0:7000",

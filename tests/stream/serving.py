@@ -13,6 +13,7 @@ from attrs import Factory, define
 from rain.base.admission import Member, Secret
 from rain.base.errors import RefusedError
 from rain.base.ids import ObjectId
+from rain.base.leading import Servers
 from rain.stream.admission import dial_tls, introduce
 from rain.stream.holder import Elsewhere, Held, UnfinishedUpload
 from rain.stream.protocol import NOBODY
@@ -139,7 +140,7 @@ def reading(
 ) -> Generator[StreamReader]:
     """A reader whose connections are closed at the end."""
     reader = StreamReader(
-        server,
+        Servers.of(server) if server else None,
         machine=machine,
         connect_timeout=5,
         stall_limit=stall,

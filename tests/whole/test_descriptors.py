@@ -48,7 +48,9 @@ def test_a_client_of_a_server_without_descriptors_is_told_so_at_once(tmp_path: P
         assert told.startswith(f"cannot reach the server at {running.address}: it has {REASON}")
         assert "ulimit -n" in told
         settings = GovernorSettings(
-            server_port=running.port, work_folder=tmp_path / "work", log_folder=tmp_path / "logs"
+            servers=(("127.0.0.1", running.port),),
+            work_folder=tmp_path / "work",
+            log_folder=tmp_path / "logs",
         )
         with pytest.raises(StartError, match=REASON):
             run_governor(settings)

@@ -9,6 +9,7 @@ import sys
 from contextlib import ExitStack
 from http.client import HTTPConnection
 from pathlib import Path
+from socket import gethostname
 from typing import Any
 
 import pytest
@@ -231,6 +232,6 @@ def test_two_servers_cannot_use_one_journal(tmp_path: Path) -> None:
         )
     assert second.returncode == 1
     assert second.stderr.splitlines()[-1] == (
-        f"rain: the journal {journal} is used by another server; end that one, or choose another"
-        " folder (--journal)"
+        f"rain: the journal {journal} is used by another server (127.0.0.1:0 on {gethostname()});"
+        " end that one, wait for its end with --standby, or choose another folder (--journal)"
     )

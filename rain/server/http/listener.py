@@ -48,6 +48,12 @@ async def serve_http(
         yield address
 
 
+async def check_free(settings: HttpSettings) -> None:
+    """`StartError` if HTTP could not be served now."""
+    for listener in await _listen(settings):
+        await listener.aclose()
+
+
 async def _listen(settings: HttpSettings) -> list[trio.SocketListener]:
     where = f"{settings.host}:{settings.port}"
     try:

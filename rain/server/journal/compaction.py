@@ -115,4 +115,4 @@ class Compaction:
 
     def _tidy(self) -> None:
         for path in self.folder.superfluous():
-            path.unlink()
+            path.unlink(missing_ok=True)  # a server that was replaced may tidy up, too

@@ -1,18 +1,19 @@
-"""The folder of a journal: its files, and the lock that keeps a second server out.
+"""The folder of a journal, and its files.
 
-    lock                     held by the server that uses the folder
+    leases/                  which server uses the folder (`rain.server.lease`)
     turns-00000001           the first file of turns, turns-00000002 the next one, and so on
     turns-00000003.begun     the next file, as long as the one before is not synced to its end
     snapshot-00000002        all that the server knew after the second file
     uploads/                 the large constants of clients
 
 Each start of a server begins a new file, so that what it writes has the header of its version and
-settings. A file is only ever appended to, and only the last one can have a torn end.
+settings. A file is only ever appended to, and only the last one can have a torn end. A server that
+was replaced while it stood still may append to its file once more: nobody reads what begins with
+the first turn of the next file.
 """
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 from contextlib import suppress
@@ -24,7 +25,7 @@ from rain.base.errors import StartError
 from rain.daemon.private import ONLY_OWNER, objection
 
 UPLOADS = "uploads"
-_LOCK = "lock"
+LEASES = "leases"
 _TURNS = "turns"
 _SNAPSHOT = "snapshot"
 _NAME = "{}-{:08}"
@@ -32,40 +33,39 @@ _NAME = "{}-{:08}"
 
 @define(eq=False)
 class JournalFolder:
-    """A folder that this process has locked. The lock goes with the process, however it ends."""
+    """A folder with a journal. The lease says which server may write to it."""
 
     path: Path
-    _lock: int | None
 
     @staticmethod
     def open(path: Path) -> JournalFolder:
-        """Makes the folder if there is none, and locks it; `StartError` if that is not possible."""
+        """Makes the folder if there is none; `StartError` if that is not possible."""
         try:
             path.mkdir(mode=ONLY_OWNER, parents=True, exist_ok=True)
             found = path.stat()
             reason = objection(found, os.geteuid())
             if not reason:
                 path.chmod(ONLY_OWNER)
-                return JournalFolder(path.resolve(), _locked(path))
+                (path / LEASES).mkdir(mode=ONLY_OWNER, exist_ok=True)
+                return JournalFolder(path.resolve())
         except FileExistsError:
             reason = "is not a folder"
         except OSError as error:
             reason = f"cannot be used: {error.strerror}"
         raise StartError(f"the journal {path} {reason}; choose another folder (--journal)")
 
-    @property
-    def lock(self) -> Path:
-        """The file that is locked."""
-        return self.path / _LOCK
-
-    def has_lock(self) -> bool:
+    def is_journal(self) -> bool:
         """Whether a server has ever used the folder."""
-        return self.lock.is_file()
+        return self.leases().is_dir()
+
+    def leases(self) -> Path:
+        """Where servers take turns in using the journal."""
+        return self.path / LEASES
 
     @staticmethod
     def look_into(path: Path) -> JournalFolder:
         """A folder that is only read. It may be the one of a running server."""
-        return JournalFolder(path, None)
+        return JournalFolder(path)
 
     def files(self) -> dict[int, Path]:
         """The files of turns by their numbers, in order."""
@@ -121,25 +121,8 @@ class JournalFolder:
         for path in self.uploads().iterdir():
             path.unlink()
         self.uploads().rmdir()
-        self.lock.unlink()
+        for path in self.leases().iterdir():
+            path.unlink()
+        self.leases().rmdir()
         with suppress(OSError):
             self.path.rmdir()
-
-    def close(self) -> None:
-        """Lets another server use the folder."""
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
-
-
-def _locked(path: Path) -> int:
-    lock = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(lock)
-        raise StartError(
-            f"the journal {path} is used by another server; end that one, or choose another folder"
-            " (--journal)"
-        ) from None
-    return lock

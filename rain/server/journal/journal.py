@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Generator
-from contextlib import contextmanager
 from datetime import datetime
-from pathlib import Path
 from secrets import token_bytes
 
 from attrs import define, field
@@ -18,11 +15,11 @@ from rain.server.journal.compacting import write_whole
 from rain.server.journal.compaction import Compaction
 from rain.server.journal.folder import JournalFolder
 from rain.server.journal.records import Header
-from rain.server.journal.recovery import Recovered, recover
+from rain.server.journal.recovery import Recovered
 from rain.server.journal.writer import Writer
 from rain.server.snapshot.saving import save
 from rain.server.spool import Spool
-from rain.server.state import CLUSTER_BYTES, ReactorSettings, State
+from rain.server.state import CLUSTER_BYTES, State
 
 FEW = 10_000
 """Tasks and objects of which a server that ends makes a snapshot itself, in well under a second."""
@@ -103,42 +100,39 @@ def _summary(state: State) -> str:
     )
 
 
-@contextmanager
 def open_journal(
-    path: Path, settings: ReactorSettings, log: FilteringBoundLogger
-) -> Generator[Journal]:
-    """Locks the folder during the block, and makes all turns again that are in it."""
-    folder = JournalFolder.open(path)
-    try:
-        recovered = recover(folder, settings)
-        if recovered.cut:
-            log.warning(
-                "the journal had a torn end, which was cut off",
-                journal=str(path),
-                bytes=recovered.cut,
-            )
-        if recovered.damage:
-            log.error("the journal is damaged; the server goes on", cause=recovered.damage)
-        uploads = Spool(folder.uploads(), lasts=True)
-        missing = uploads.restore(_large_constants(recovered.state))
-        if missing:
-            raise StartError(
-                f"the journal {path} cannot be used: the file of the constant {spell(missing[0])}"
-                " is missing in its folder uploads"
-            )
-        opened = Journal(folder, recovered, uploads)
-        if recovered.turns:
-            log.info(
-                "the server returns",
-                journal=str(path),
-                turns=recovered.turns,
-                sessions=len(recovered.state.graph.sessions),
-                tasks=len(recovered.state.graph.tasks),
-                to_begin_anew=opened.begin_anew,
-            )
-        yield opened
-    finally:
-        folder.close()
+    folder: JournalFolder, recovered: Recovered, generation: int, log: FilteringBoundLogger
+) -> Journal:
+    """Goes on with a journal that was read to its end, as the server of this generation."""
+    path, state = folder.path, recovered.state
+    if recovered.cut:
+        log.warning(
+            "the journal had a torn end, which was cut off",
+            journal=str(path),
+            bytes=recovered.cut,
+        )
+    if recovered.damage:
+        log.error("the journal is damaged; the server goes on", cause=recovered.damage)
+    uploads = Spool(folder.uploads(), lasts=True)
+    missing = uploads.restore(_large_constants(state), generation)
+    if missing:
+        raise StartError(
+            f"the journal {path} cannot be used: the file of the constant {spell(missing[0])}"
+            " is missing in its folder uploads"
+        )
+    state.generation = generation
+    opened = Journal(folder, recovered, uploads)
+    if recovered.turns:
+        log.info(
+            "the server returns",
+            journal=str(path),
+            generation=generation,
+            turns=recovered.turns,
+            sessions=len(state.graph.sessions),
+            tasks=len(state.graph.tasks),
+            to_begin_anew=opened.begin_anew,
+        )
+    return opened
 
 
 def _large_constants(state: State) -> dict[ObjectId, None]:

@@ -18,6 +18,7 @@ from rain.server.journal.compaction import Compaction
 from rain.server.journal.idle import decided_nothing, is_at_rest
 from rain.server.journal.records import encode_came, encode_turn
 from rain.server.journal.writer import Writer
+from rain.server.lease.lease import Lease
 from rain.server.messages import (
     DiscardConstants,
     Effect,
@@ -25,6 +26,7 @@ from rain.server.messages import (
     TurnInput,
 )
 from rain.server.reactor import Reactor, TurnOutput
+from rain.server.state import State
 
 INTERVAL = 0.02
 """The least seconds between the beginnings of two syncs, unless somebody waits."""
@@ -39,6 +41,7 @@ class JournalKeeper:
     writer: Writer
     carry: Callable[[Effect], None]
     compaction: Compaction | None = None
+    lease: Lease | None = None  # without it nothing is told to anybody
     _held: deque[tuple[int, Effect]] = Factory(deque)  # by the numbers of their turns
     _written: trio.Event = Factory(trio.Event)  # something is not synced
     _wanted: trio.Event = Factory(trio.Event)  # and somebody waits for that
@@ -56,6 +59,7 @@ class JournalKeeper:
             return output
         self.writer.write(encode_turn(came, output))
         self._written.set()
+        self._check_lease(reactor.state)
         for effect in output.effects:
             if isinstance(effect, _LATER):
                 self._held.append((self.writer.turns, effect))
@@ -63,6 +67,12 @@ class JournalKeeper:
             else:
                 self.carry(effect)
         return output
+
+    def _check_lease(self, state: State) -> None:
+        """Between the writing of something and its effects: a server that was replaced has none."""
+        if self.lease is not None:
+            self.lease.check()
+            state.generation = self.lease.generation
 
     async def run(self) -> None:
         """Syncs what was written, again and again."""
@@ -91,6 +101,8 @@ class JournalKeeper:
 
     def keep_promises(self, until: int) -> None:
         """All turns up to this number are synced: carries out what was promised in them."""
+        if self.lease is not None:
+            self.lease.check()
         held = self._held
         while held and held[0][0] <= until:
             self.carry(held.popleft()[1])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from attrs import Factory, define
@@ -11,12 +10,13 @@ from rain.base.errors import InvariantError, StartError
 from rain.scheduler.rain import RainScheduler
 from rain.server.framing import DamagedError
 from rain.server.journal.folder import JournalFolder
-from rain.server.journal.records import JournalError, make_again
-from rain.server.journal.recovery import Records, Recovered, newest_snapshot
+from rain.server.journal.reading import OpenFile, first_of_successor
+from rain.server.journal.records import JournalError
+from rain.server.journal.recovery import Recovered, newest_snapshot
+from rain.server.lease.folder import FolderStore
+from rain.server.lease.rules import NOBODY, Record
 from rain.server.reactor import Reactor
 from rain.server.state import ReactorSettings
-
-_LOCKS = Path("/proc/locks")
 
 
 @define
@@ -39,7 +39,8 @@ class Contents:
 
     recovered: Recovered
     files: list[Listed] = Factory(list)
-    is_used: bool = False  # by a server that runs
+    lease: Record = NOBODY
+    is_used: bool = False  # by a server that runs, as far as can be known here
 
     @property
     def wrong(self) -> str:
@@ -50,10 +51,13 @@ class Contents:
 def look_into(path: Path) -> Contents:
     """Makes all turns again, up to the first one that cannot be made."""
     folder = JournalFolder.look_into(path)
-    if not folder.has_lock():
+    if not path.is_dir() or not folder.is_journal():
         raise StartError(f"{path} is no journal of a server")
     recovered = newest_snapshot(folder, ReactorSettings())
-    contents = Contents(recovered, is_used=_is_locked(folder.lock))
+    leases = FolderStore(folder.leases())
+    lease = leases.read()
+    is_used = not (lease.released or leases.has_ended(lease))
+    contents = Contents(recovered, lease=lease, is_used=is_used)
     for number, snapshot in folder.snapshots().items():
         wrong = recovered.damage if number > recovered.snapshot else ""
         contents.files.append(Listed(snapshot.name, snapshot.stat().st_size, wrong=wrong))
@@ -66,43 +70,30 @@ def look_into(path: Path) -> Contents:
         listed = Listed(file.name, file.stat().st_size)
         contents.files.append(listed)
         if number > recovered.file and goes_on:
-            _read(file, listed, reactor, recovered)
+            _read(folder, OpenFile.of(number, file), listed, reactor, recovered)
             goes_on = not listed.wrong
     return contents
 
 
-def remove_journal(path: Path) -> None:
-    """Removes a journal that no server uses."""
-    if not JournalFolder.look_into(path).has_lock():
-        raise StartError(f"{path} is no journal of a server")
-    folder = JournalFolder.open(path)
+def _read(
+    folder: JournalFolder,
+    begun: OpenFile | None,
+    listed: Listed,
+    reactor: Reactor,
+    recovered: Recovered,
+) -> None:
     try:
-        folder.remove()
-    finally:
-        folder.close()
-
-
-def _read(path: Path, listed: Listed, reactor: Reactor, recovered: Recovered) -> None:
-    try:
-        with path.open("rb") as file:
-            records = Records.of(file)
-            listed.first = records.header.first
-            recovered.begin_file(records.header)
-            for record in records.turns():
-                recovered.check_next(record)
-                make_again(reactor, record)
-                recovered.turns = listed.last = record.came.number
+        if begun is None:
+            raise JournalError("it ends before its header does")
+        header, until = begun.records.header, first_of_successor(folder, begun)
+        listed.first = header.first
+        with begun:
+            recovered.begin_file(header)
+            turns = begun.records.turns()
+            while recovered.turns + 1 != until and (record := next(turns, None)) is not None:
+                recovered.make_next(reactor, record)
+                listed.last = record.came.number
                 listed.begin, listed.end = listed.begin or record.came.now, record.came.now
-        listed.cut = records.cut
+        listed.cut = begun.records.cut
     except (JournalError, DamagedError, InvariantError, OSError) as error:
         listed.wrong = str(error)
-
-
-def _is_locked(lock: Path) -> bool:
-    """Whether a process has locked it. To try it would keep a server from starting."""
-    found = lock.stat()
-    name = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
-    try:
-        return any(name in line.split() for line in _LOCKS.read_text().splitlines())
-    except OSError:  # a system without this file
-        return False

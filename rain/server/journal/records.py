@@ -49,11 +49,14 @@ class Header:
     settings: ReactorSettings  # of its turns
     last_session: int = 0  # the last number of a session before it
     cluster: bytes = b""  # what clients know the server by
+    generation: int = 0  # of the lease of the server that has begun the file
 
     @staticmethod
     def of(first: int, state: State) -> Header:
         """That of a file that begins with this turn of a server with this state."""
-        return Header(first, state.settings, state.graph.last_session, state.cluster)
+        return Header(
+            first, state.settings, state.graph.last_session, state.cluster, state.generation
+        )
 
 
 @define

@@ -1,4 +1,9 @@
-"""Makes all turns of a journal again: the server then knows exactly what it knew."""
+"""Makes all turns of a journal again: the server then knows exactly what it knew.
+
+A standby does so while another server still writes (`Recovery.catch_up`), and then has only the end
+to read. A file of a later generation (`rain.server.lease`) says with which turn it goes on: what a
+replaced server has added to its own file beyond that is not read.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +12,20 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from sys import maxsize
-from typing import BinaryIO
 
-from attrs import define, evolve
+from attrs import define, evolve, field
 
 import rain
-from rain.base.errors import InvariantError, StartError
+from rain.base.errors import InvariantError, RainError, StartError
 from rain.daemon.folders import sync_folder
 from rain.scheduler.api import News
 from rain.scheduler.rain import RainScheduler
 from rain.scheduler.renewal import forget, without_plan
 from rain.scheduler.throttle import Throttle
-from rain.server.framing import DamagedError, Frames, holds_record
+from rain.server.framing import DamagedError
 from rain.server.journal.folder import JournalFolder
-from rain.server.journal.records import Decoder, Header, JournalError, TurnRecord, make_again
-from rain.server.journal.writer import MAGIC
+from rain.server.journal.reading import OpenFile, first_of_successor
+from rain.server.journal.records import Header, JournalError, TurnRecord, make_again
 from rain.server.reactor import Reactor
 from rain.server.snapshot.reading import SnapshotError
 from rain.server.snapshot.saving import load
@@ -54,31 +58,116 @@ class Recovered:
         state = self.state
         state.settings = evolve(header.settings, debug=state.settings.debug)
         state.cluster = header.cluster or state.cluster
+        state.generation = max(state.generation, header.generation)
         state.graph.last_session = max(state.graph.last_session, header.last_session)
 
-    def check_next(self, record: TurnRecord) -> None:
-        """Checks that no turn is missing before this one."""
+    def make_next(self, reactor: Reactor, record: TurnRecord) -> None:
+        """Makes a turn again, before which none may be missing."""
         if record.came.number != self.turns + 1:
             raise JournalError(f"turn {record.came.number} follows turn {self.turns}")
+        make_again(reactor, record)
+        self.turns += 1
+
+
+class BehindError(RainError):
+    """Files have gone before they were read, or were not what a later server went on from."""
+
+
+@define(eq=False)
+class Recovery:
+    """The turns of a journal, made again as far as they are there."""
+
+    folder: JournalFolder
+    settings: ReactorSettings
+    recovered: Recovered
+    reactor: Reactor = field(init=False)
+    _open: OpenFile | None = None  # which is being read
+
+    def __attrs_post_init__(self) -> None:
+        self.reactor = Reactor(RainScheduler, self.recovered.state)
+
+    @staticmethod
+    def begin(folder: JournalFolder, settings: ReactorSettings) -> Recovery:
+        """Begins with the newest snapshot."""
+        return Recovery(folder, settings, newest_snapshot(folder, settings))
+
+    def catch_up(self) -> None:
+        """Makes all turns that are there by now, though another server still writes.
+
+        Nothing is changed in the folder. `BehindError`: begin anew.
+        """
+        while True:
+            if self._open is not None:
+                self._read_whole(self._open)
+            follower = self._next()
+            if follower is None:
+                return
+            number, path = follower
+            with _named(path, self.recovered):
+                begun = OpenFile.of(number, path)
+                if begun is None:
+                    return
+                self._go_on_with(begun)
+
+    def _read_whole(self, begun: OpenFile, until: int | None = None) -> None:
+        """Makes the turns again that are whole by now, and come before that one."""
+        with _named(begun.path, self.recovered):
+            while self.recovered.turns + 1 != until and (record := begun.records.next_whole()):
+                self.recovered.make_next(self.reactor, record)
+
+    def _next(self) -> tuple[int, Path] | None:
+        last = self.recovered.file if self._open is None else self._open.number
+        later = (one for one in self.folder.files().items() if one[0] > last)
+        return next(later, None)
+
+    def _go_on_with(self, begun: OpenFile) -> None:
+        """The next file has begun, so the one before has ended; it may have grown until then."""
+        first = begun.records.header.first
+        if self._open is not None:
+            self._read_whole(self._open, until=first)
+            self._open.close()
+            self.recovered.file, self._open = self._open.number, None
+        if first != self.recovered.turns + 1:
+            begun.close()
+            raise BehindError(f"turn {first} follows turn {self.recovered.turns}")
+        self.recovered.begin_file(begun.records.header)
+        self._open = begun
+
+    def close(self) -> None:
+        """Nothing more is read."""
+        if self._open is not None:
+            self._open.close()
+
+    def finish(self) -> Recovered:
+        """Reads the journal to its end, when nobody else may write; what is torn is cut off.
+
+        The state then has the settings, and a new scheduler hears of everything.
+        """
+        recovered = self.recovered
+        if self._open is not None and self._open.has_shrunk():
+            raise BehindError("the machine of the journal has lost what was read")
+        if self._open is not None:
+            path, is_last = self._open.path, self._next() is None
+            with _named(path, recovered), self._open:
+                _read_on(self._open, self.reactor, recovered, self.folder, is_last=is_last)
+            self._open = None
+        files = {n: path for n, path in self.folder.files().items() if n > recovered.file}
+        for number, path in files.items():
+            with _named(path, recovered):
+                is_last = number == max(files)
+                _read(path, number, self.reactor, recovered, self.folder, is_last=is_last)
+        begun = self.folder.begun(recovered.file + 1)
+        if begun.exists():
+            with _named(begun, recovered):
+                _read_begun(begun, self.folder, self.reactor, recovered)
+        self.folder.begun(recovered.file).unlink(missing_ok=True)  # it has its other name
+        begin_anew(recovered.state, self.settings)
+        return recovered
 
 
 def recover(folder: JournalFolder, settings: ReactorSettings) -> Recovered:
-    """Reads a journal to its end; what is torn there is cut off. No journal is an empty one.
-
-    The state then has these settings, and a new scheduler hears of everything.
-    """
-    recovered = newest_snapshot(folder, settings)
-    reactor = Reactor(RainScheduler, recovered.state)
-    files = {number: path for number, path in folder.files().items() if number > recovered.file}
-    for number, path in files.items():
-        with _named(path, recovered):
-            _read(path, number, reactor, recovered, is_last=number == max(files))
-    begun = folder.begun(recovered.file + 1)
-    if begun.exists():
-        with _named(begun, recovered):
-            _read_begun(begun, folder, reactor, recovered)
-    begin_anew(recovered.state, settings)
-    return recovered
+    """Reads a journal to its end; no journal is an empty one."""
+    return Recovery.begin(folder, settings).finish()
 
 
 def remake(folder: JournalFolder, last: int) -> Recovered:
@@ -88,7 +177,7 @@ def remake(folder: JournalFolder, last: int) -> Recovered:
     for number, path in folder.files().items():
         if recovered.file < number <= last:
             with _named(path, recovered):
-                _read(path, number, reactor, recovered, is_last=False)
+                _read(path, number, reactor, recovered, folder, is_last=False)
     return recovered
 
 
@@ -125,27 +214,48 @@ def _named(path: Path, recovered: Recovered) -> Generator[None]:
 
 
 def _read(
-    path: Path, number: int, reactor: Reactor, recovered: Recovered, *, is_last: bool
+    path: Path,
+    number: int,
+    reactor: Reactor,
+    recovered: Recovered,
+    folder: JournalFolder,
+    *,
+    is_last: bool,
 ) -> None:
-    with path.open("rb") as file:
-        if is_last and _has_torn_header(file):
-            recovered.cut = file.seek(0, os.SEEK_END)
-            path.unlink()
-            return
-        records = Records.of(file)
-        recovered.begin_file(records.header)
-        for record in records.turns():
-            recovered.check_next(record)
-            make_again(reactor, record)
-            recovered.turns += 1
-    recovered.file = number
+    begun = OpenFile.of(number, path)
+    if begun is None:
+        if not is_last:
+            raise JournalError("it ends before its header does")
+        recovered.cut = path.stat().st_size
+        path.unlink()
+        return
+    with begun:
+        recovered.begin_file(begun.records.header)
+        _read_on(begun, reactor, recovered, folder, is_last=is_last)
+
+
+def _read_on(
+    begun: OpenFile,
+    reactor: Reactor,
+    recovered: Recovered,
+    folder: JournalFolder,
+    *,
+    is_last: bool,
+) -> None:
+    """Reads the rest of a file that nobody writes any more, or nobody should."""
+    records = begun.records
+    until = first_of_successor(folder, begun)
+    turns = records.turns()
+    while recovered.turns + 1 != until and (record := next(turns, None)) is not None:
+        recovered.make_next(reactor, record)
+    recovered.file = begun.number
     recovered.cut = records.cut
     if recovered.cut:
         if not is_last:
             raise JournalError(f"it is damaged after turn {recovered.turns}")
-        os.truncate(path, records.whole)
+        os.truncate(begun.path, records.whole)
     if is_last:
-        _sync(path)
+        _sync(begun.path)
 
 
 def _sync(path: Path) -> None:
@@ -159,73 +269,17 @@ def _read_begun(path: Path, folder: JournalFolder, reactor: Reactor, recovered: 
 
     If that one has lost its end, then what follows is of no use, and nobody was promised any of it.
     """
-    with path.open("rb") as file:
-        follows = not _has_torn_header(file)
-        follows = follows and Records.of(file).header.first == recovered.turns + 1
-    if not follows:
+    number = recovered.file + 1
+    begun = OpenFile.of(number, path)
+    if begun is not None:
+        begun.close()
+    if begun is None or begun.records.header.first != recovered.turns + 1:
         recovered.cut += path.stat().st_size
         path.unlink()
         return
-    number = recovered.file + 1
     path = path.rename(folder.file(number))
     sync_folder(folder.path)
-    _read(path, number, reactor, recovered, is_last=True)
-
-
-def _has_torn_header(file: BinaryIO) -> bool:
-    """Whether the server was killed while it began the file."""
-    magic = file.read(len(MAGIC))
-    torn = MAGIC.startswith(magic) and (len(magic) < len(MAGIC) or Frames(file).read() is None)
-    file.seek(0)
-    return torn
-
-
-@define
-class Records:
-    """The records of one file."""
-
-    _file: BinaryIO
-    _frames: Frames
-    _decoder: Decoder
-    cut: int = 0  # bytes of a torn end, once all turns are read
-    whole: int = 0  # bytes before it
-
-    @staticmethod
-    def of(file: BinaryIO) -> Records:
-        """Reads the header."""
-        if file.read(len(MAGIC)) != MAGIC:
-            raise JournalError("it is not a journal of Rain")
-        frames = Frames(file)
-        record = frames.read()
-        if record is None:
-            raise JournalError("it ends before its header does")
-        return Records(file, frames, Decoder.of(record))
-
-    @property
-    def header(self) -> Header:
-        return self._decoder.header
-
-    def turns(self) -> Generator[TurnRecord]:
-        """All turns up to a torn end. What is damaged and followed by whole turns is no end."""
-        begin = self._file.tell()
-        while True:
-            try:
-                record = self._frames.read()
-            except DamagedError:
-                if self._has_more(begin):
-                    raise
-                record = None
-            if not record:  # an empty one is a hole that the file system has left
-                break
-            yield self._decoder.turn(record)
-            begin = self._file.tell()
-        end = self._file.seek(0, os.SEEK_END)
-        self.whole, self.cut = begin, end - begin
-
-    def _has_more(self, begin: int) -> bool:
-        """Whether a whole record follows somewhere after this place."""
-        self._file.seek(begin)
-        return holds_record(self._file.read())
+    _read(path, number, reactor, recovered, folder, is_last=True)
 
 
 def begin_anew(state: State, settings: ReactorSettings) -> None:

@@ -103,7 +103,8 @@ class Writer:
     def _name_file(self, former: FileIO) -> None:
         os.fdatasync(former.fileno())
         path = self.folder.file(self.number)
-        self.path.rename(path)
+        os.link(self.path, path)  # unlike a rename this never replaces the file of a later server
+        self.path.unlink()
         sync_folder(self.folder.path)
         self.path, self._former = path, None
         former.close()
@@ -111,6 +112,8 @@ class Writer:
     def close(self) -> None:
         """Closes the file at the end of the server."""
         self._file.close()
+        if self._former is not None:
+            self._former.close()
 
 
 def _cannot_begin(path: Path, error: OSError) -> JournalEnded:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -33,10 +32,8 @@ __all__ = ["world"]  # a fixture
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[JournalFolder]:
-    folder = JournalFolder.open(tmp_path / "journal")
-    yield folder
-    folder.close()
+def folder(tmp_path: Path) -> JournalFolder:
+    return JournalFolder.open(tmp_path / "journal")
 
 
 def head(first: int) -> bytes:
@@ -69,7 +66,6 @@ def test_a_snapshot_and_the_turns_after_it_tell_what_all_turns_tell(
         recovered = recover(folder, SETTINGS)
         assert (recovered.turns, recovered.file, recovered.snapshot) == (len(records), 2, 1)
         assert whole(recovered.state) == whole(world.state)
-        folder.close()
 
 
 def test_a_snapshot_is_made_of_the_one_before_and_the_files_since_then(

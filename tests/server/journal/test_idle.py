@@ -17,7 +17,7 @@ ONLY_WITH_INPUT = {
     State: {
         *("settings", "graph", "throttle", "estimates", "status", "now", "happenings", "ignored"),
         *("waits", "remade", "not_started", "rests", "last_client", "last_request"),
-        *("blamed", "nests", "cluster", "durable", "openings"),
+        *("blamed", "nests", "cluster", "generation", "durable", "openings"),
         "later_due",  # of `later`
         "silence_due",  # what comes of that is in the record
         *("_effects", "_again", "_orders"),  # of one turn

@@ -97,7 +97,6 @@ def kept(tmp_path: Path) -> Iterator[Kept]:
     writer = Writer.create(folder, 1, Header(1, SETTINGS))
     yield Kept(folder, writer)
     writer.close()
-    folder.close()
 
 
 def submission() -> Asked:

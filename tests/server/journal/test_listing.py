@@ -12,12 +12,20 @@ from rain.cli import cli
 from rain.server.journal.compacting import compact
 from rain.server.journal.folder import JournalFolder
 from rain.server.journal.listing import look_into
+from rain.server.lease.folder import FolderStore
+from rain.server.lease.holder import this_server
+from rain.server.lease.rules import NOBODY
 from tests.server.journal.test_compaction import folder, write
 from tests.server.journal.test_recovery import world
 from tests.support.whole_state import whole
 from tests.support.world import World
 
 __all__ = ["folder", "world"]  # fixtures
+
+
+def contents_of(folder: JournalFolder) -> dict[str, bytes]:
+    files = [path for path in folder.path.rglob("*") if path.is_file()]
+    return {str(path): path.read_bytes() for path in files}
 
 
 def said(folder: JournalFolder) -> tuple[int, list[str]]:
@@ -32,7 +40,9 @@ def test_each_file_is_told_with_its_turns_and_then_what_a_server_would_know(
     # given
     records = write(folder, world, 10, 20)
     compact(folder, 1)
-    before = {path.name: path.read_bytes() for path in folder.path.iterdir()}
+    store = FolderStore(folder.leases())
+    store.put(NOBODY, NOBODY.taken_by(this_server("one:7210"), 5.0))
+    before = contents_of(folder)
     # when
     status, (snapshot, first, second, third, turns, known) = said(folder)
     # then
@@ -42,10 +52,11 @@ def test_each_file_is_told_with_its_turns_and_then_what_a_server_would_know(
     assert "turns 11 to 20" in second
     assert f"turns 21 to {len(records)}" in third
     assert turns.startswith(f"{len(records)} turns, the last one of 1970-01-01")
-    assert turns.endswith("a server uses the journal now")
+    assert "; a server (one:7210 on " in turns
     assert known == "1 sessions with 50 tasks, 50 of them done, and 51 objects; 1 governors"
     # and: nothing has changed
-    assert before == {path.name: path.read_bytes() for path in folder.path.iterdir()}
+    assert before == contents_of(folder)
+    store.close()
     found = look_into(folder.path).recovered.state
     assert whole(found) == whole(world.state)
     assert found.settings.governor_silence == world.state.settings.governor_silence
@@ -58,11 +69,13 @@ def test_a_journal_is_removed_but_not_while_a_server_uses_it(
     write(folder, world, 10, 20)
     compact(folder, 1)
     (folder.uploads() / "constant").write_bytes(b"large")
+    store = FolderStore(folder.leases())
+    store.put(NOBODY, NOBODY.taken_by(this_server("one:7210"), 5.0))
     command = ["journal", "--remove", str(folder.path)]
     with pytest.raises(StartError, match="is used by another server"):
         CliRunner().invoke(cli, command, standalone_mode=False, catch_exceptions=False)
     assert folder.files()
-    folder.close()
+    store.close()
     # when
     done = CliRunner().invoke(cli, command, standalone_mode=False)
     # then
@@ -110,7 +123,6 @@ def test_a_damaged_snapshot_is_told_though_a_server_has_another_way(
 
 def test_a_journal_that_no_server_uses_is_told_so(tmp_path: Path) -> None:
     folder = JournalFolder.open(tmp_path / "journal")
-    folder.close()
     status, (turns, _) = said(folder)
     assert (status, turns) == (0, "0 turns; no server uses the journal now")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 
@@ -17,8 +16,9 @@ from rain.graph import check
 from rain.scheduler.rain import RainScheduler
 from rain.server.framing import DamagedError, frame
 from rain.server.journal.folder import JournalFolder
+from rain.server.journal.reading import Records
 from rain.server.journal.records import Header, JournalError, encode_header
-from rain.server.journal.recovery import Records, recover
+from rain.server.journal.recovery import recover
 from rain.server.journal.writer import MAGIC, JournalEnded, Writer
 from rain.server.messages import GovernorLeft, ServerReturned
 from rain.server.reactor import Reactor
@@ -59,10 +59,8 @@ def world() -> World:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[JournalFolder]:
-    folder = JournalFolder.open(tmp_path / "journal")
-    yield folder
-    folder.close()
+def folder(tmp_path: Path) -> JournalFolder:
+    return JournalFolder.open(tmp_path / "journal")
 
 
 def records_of(world: World) -> list[bytes]:
@@ -104,7 +102,6 @@ def test_a_server_goes_on_from_every_turn_even_if_the_next_one_is_torn(
         assert (recovered.turns, recovered.cut) == (number, len(torn))
         assert folder.file(1).stat().st_size == len(HEAD) + sum(map(len, records[:number]))
         finish_all(recovered.state)
-        folder.close()
 
 
 def finish_all(state: State) -> None:
@@ -262,18 +259,9 @@ def test_a_journal_that_cannot_be_begun_leaves_no_file(folder: JournalFolder) ->
     assert not folder.files()
 
 
-def test_a_folder_is_used_by_one_server_at_a_time(folder: JournalFolder) -> None:
-    with pytest.raises(StartError, match="is used by another server"):
-        JournalFolder.open(folder.path)
-    other = JournalFolder.open(folder.path / "other")
-    other.close()
-    JournalFolder.open(other.path).close()
-
-
 def test_a_folder_is_private_and_must_be_one(tmp_path: Path) -> None:
     folder = JournalFolder.open(tmp_path / "a" / "b")
     assert folder.path.stat().st_mode & 0o777 == 0o700
-    folder.close()
     (tmp_path / "file").touch()
     with pytest.raises(StartError, match=r"the journal .*file is not a folder"):
         JournalFolder.open(tmp_path / "file")

@@ -1,0 +1,248 @@
+"""How a server with a journal gets to lead its cluster: it takes the lease, or waits for it.
+
+A server that is started without `--standby` takes the lease or says who has it. A standby waits. It
+makes the turns of the other server again while it does, so that little is left to read when it
+takes over.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import trio
+from attrs import define
+from structlog import get_logger
+from structlog.typing import FilteringBoundLogger
+
+from rain.base.address import spell_address
+from rain.base.errors import StartError
+from rain.daemon import lifetime
+from rain.rpc.port import Port
+from rain.rpc.standing_by import stand_by
+from rain.server.journal.folder import JournalFolder
+from rain.server.journal.reading import latest_generation
+from rain.server.journal.recovery import BehindError, Recovered, Recovery, recover
+from rain.server.lease.folder import FolderStore
+from rain.server.lease.holder import this_server
+from rain.server.lease.lease import Lease, take
+from rain.server.lease.rules import NOBODY, Holder, Record, Watching
+from rain.server.lease.store import LeaseStore, StoreError
+from rain.server.settings import LEASE_SECONDS, ServerSettings
+from rain.server.state import ReactorSettings
+
+PAUSE = 0.2
+"""Seconds between two looks at a lease, and at what the other server has written."""
+
+
+@define(eq=False)
+class Candidate:
+    """A server that is about to lead."""
+
+    folder: JournalFolder
+    store: LeaseStore
+    holder: Holder
+    length: float  # of its lease, in seconds
+    log: FilteringBoundLogger
+    clock: Callable[[], float] = time.monotonic
+
+    async def take_now(self) -> Lease:
+        """Takes the lease if nobody has it; `StartError` says who has.
+
+        A server on another machine may have died and not have said so: then this waits until its
+        lease would have lapsed.
+        """
+        watching, first = Watching(), None
+        while True:
+            found, has_ended = await trio.to_thread.run_sync(self._look, watching)
+            is_first, first = first is None, first or found
+            if watching.may_take(has_ended=has_ended):
+                lease = await trio.to_thread.run_sync(self._take, found)
+                if lease is not None:
+                    return lease
+                found = await trio.to_thread.run_sync(self.store.read)
+            is_here = found.holder.machine == self.holder.machine
+            if found != first or (is_here and not has_ended):
+                raise StartError(
+                    f"the journal {self.folder.path} is used by another server{_who(found)}; end"
+                    " that one, wait for its end with --standby, or choose another folder"
+                    " (--journal)"
+                )
+            if is_first:
+                text = "waits whether the server lives that has used the journal last"
+                self.log.info(text, where=found.holder.spell(), seconds=found.length)
+            await trio.sleep(PAUSE)
+
+    async def stand_by(self, settings: ReactorSettings) -> tuple[Lease, Recovery | None] | None:
+        """Waits for the lease; the journal is read by then but for its end.
+
+        None if the cluster is over: who led it was told to end it.
+        """
+        watching, following = Watching(), Following(self.folder, settings, self.log)
+        trouble, led_by = "", NOBODY
+        while True:
+            try:
+                found, has_ended = await trio.to_thread.run_sync(self._look, watching)
+                if found.over and led_by.holder == found.holder:
+                    return None
+                if watching.may_take(has_ended=has_ended):
+                    lease = await trio.to_thread.run_sync(self._take, found)
+                    if lease is not None:
+                        return lease, following.recovery
+                elif found.holder != led_by.holder:
+                    led_by = found
+                    self.log.info("another server leads", address=found.holder.address)
+                trouble = ""
+            except StoreError as error:
+                if not trouble:
+                    trouble = str(error)
+                    self.log.warning("the lease cannot be seen", cause=trouble)
+            await trio.to_thread.run_sync(following.follow)
+            await trio.sleep(PAUSE)
+
+    def _look(self, watching: Watching) -> tuple[Record, bool]:
+        began = self.clock()
+        found = self.store.read()
+        watching.look(found, began, self.clock())
+        return found, self.store.has_ended(found)
+
+    def _take(self, found: Record) -> Lease | None:
+        above = latest_generation(self.folder)
+        return take(self.store, found, self.holder, self.length, above, self.log, self.clock)
+
+
+@define(eq=False)
+class Following:
+    """What a standby knows of the journal, which another server writes."""
+
+    folder: JournalFolder
+    settings: ReactorSettings
+    log: FilteringBoundLogger
+    recovery: Recovery | None = None
+
+    def follow(self) -> None:
+        """Makes the turns again that have come since the last time."""
+        try:
+            if self.recovery is None:
+                self.recovery = Recovery.begin(self.folder, self.settings)
+            self.recovery.catch_up()
+        except (BehindError, FileNotFoundError) as error:
+            # A snapshot has taken the place of what was next, or a server that was replaced had
+            # written more than its successor has read.
+            self.log.info("the standby reads the journal anew", cause=str(error))
+            if self.recovery is not None:
+                self.recovery.close()
+            self.recovery = None
+
+
+def read_to_end(
+    folder: JournalFolder, settings: ReactorSettings, recovery: Recovery | None
+) -> Recovered:
+    """The whole journal, of which a standby has read all but the end."""
+    if recovery is not None:
+        try:
+            return recovery.finish()
+        except BehindError:
+            recovery.close()  # it is read from its beginning
+    return recover(folder, settings)
+
+
+def remove_journal(path: Path) -> None:
+    """Removes a journal that no server uses."""
+    folder = JournalFolder.look_into(path)
+    if not path.is_dir() or not folder.is_journal():
+        raise StartError(f"{path} is no journal of a server")
+    store = FolderStore(folder.leases())
+    remover = Candidate(folder, store, this_server("rain journal"), LEASE_SECONDS, get_logger())
+    try:
+        trio.run(remover.take_now)
+        folder.remove()
+    finally:
+        store.close()
+
+
+def _who(found: Record) -> str:
+    holder = found.holder
+    return f" ({holder.spell()})" if holder.host else ""
+
+
+@define(eq=False)
+class Led:
+    """What a server that leads goes on with."""
+
+    lease: Lease
+    folder: JournalFolder
+    recovered: Recovered
+    port: Port | None = None  # of a standby
+
+
+@asynccontextmanager
+async def lead(
+    path: Path, settings: ServerSettings, log: FilteringBoundLogger
+) -> AsyncGenerator[Led | None]:
+    """Leads the cluster of a journal during the block; None if a standby was told to end."""
+    folder = JournalFolder.open(path)
+    store = FolderStore(folder.leases())
+    try:
+        async with trio.open_nursery() as nursery:
+            port = await _open_port(nursery, settings) if settings.standby else None
+            address = port.address if port else spell_address(settings.host, settings.port)
+            holder = this_server(address)
+            candidate = Candidate(folder, store, holder, settings.lease_seconds, log)
+            recovery = None
+            if port is None:
+                lease: Lease | None = await candidate.take_now()
+            else:
+                settings.readiness.announce(port.address)
+                log.info("standby ready", address=port.address, journal=str(folder.path))
+                lease, recovery = await _wait(candidate, settings, log)
+            if lease is None:
+                yield None
+            else:
+                async with lease.held():
+                    recovered = await trio.to_thread.run_sync(
+                        read_to_end, folder, settings.reactor, recovery
+                    )
+                    yield Led(lease, folder, recovered, port)
+            nursery.cancel_scope.cancel()
+    finally:
+        store.close()
+
+
+async def _open_port(nursery: trio.Nursery, settings: ServerSettings) -> Port:
+    """All that could keep a standby from leading is told when it starts."""
+    if settings.http is not None:
+        # Not for a server that serves no HTTP.
+        from rain.server.http.listener import check_free  # noqa: PLC0415
+
+        await check_free(settings.http)
+    return stand_by(nursery, settings.host, settings.port, settings.identity)
+
+
+async def _wait(
+    candidate: Candidate, settings: ServerSettings, log: FilteringBoundLogger
+) -> tuple[Lease | None, Recovery | None]:
+    """Stands by until it leads, or is told to end."""
+    found: tuple[Lease, Recovery | None] | None = None
+    causes: list[str] = []
+    parent = None if settings.parent_fd is None else os.dup(settings.parent_fd)
+
+    async with trio.open_nursery() as nursery:
+
+        async def told() -> None:
+            causes.append(await lifetime.end(parent))
+            nursery.cancel_scope.cancel()
+
+        nursery.start_soon(told)
+        found = await candidate.stand_by(settings.reactor)
+        if found is None:
+            causes.append("the cluster has ended")
+        nursery.cancel_scope.cancel()
+    if found is not None:
+        log.info("standby takes over", generation=found[0].generation)
+        return found
+    log.info("standby ends", cause=causes[0])
+    return None, None

@@ -1,0 +1,1 @@
+"""The lease of a journal: which of several servers leads the cluster now."""

@@ -1,0 +1,21 @@
+"""How a server names itself in a lease."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+
+from rain.server.lease.rules import Holder
+from rain.stream.machine import machine_id
+from rain.stream.protocol import NOBODY
+
+
+def this_server(address: str) -> Holder:
+    """This start of this server, which peers find at the address."""
+    return Holder(secrets.token_hex(8), address, socket.gethostname(), this_boot())
+
+
+def this_boot() -> str:
+    """The boot of this machine; "" where the system does not tell."""
+    boot = machine_id()
+    return "" if boot == NOBODY else boot.hex()
