@@ -19,6 +19,7 @@ MODULES = {
     "cache": "bench.cache",
     "prediction": "bench.prediction",
     "soak": "bench.soak.command",
+    "standby": "bench.standby",
 }
 """The module of each command, which is imported only when the command is used."""
 

@@ -136,7 +136,7 @@ def _started(
         os.close(reports)
 
 
-def _rain(name: str, *words: str, folder: Path) -> AbstractContextManager[tuple[Daemon, str]]:
+def rain_daemon(name: str, *words: str, folder: Path) -> AbstractContextManager[tuple[Daemon, str]]:
     """Starts a server or a governor."""
     return _started(name, ("-m", "rain", *words, "--logdir", str(folder / name)), folder)
 
@@ -145,7 +145,7 @@ def _rain(name: str, *words: str, folder: Path) -> AbstractContextManager[tuple[
 def _server(*words: str, folder: Path) -> Generator[tuple[Daemon, int], None, None]:
     """Starts a server without HTTP; yields it and its port."""
     words = ("server", "--listen", f"{HOST}:0", "--no-http", *words)
-    with _rain("server", *words, folder=folder) as (server, address):
+    with rain_daemon("server", *words, folder=folder) as (server, address):
         yield server, int(address.rpartition(":")[2])
 
 
@@ -175,7 +175,7 @@ def recorded_cluster(governors: int, cpus: int, record: Path) -> Generator[int, 
             name = f"governor-{number}"
             words = ["governor", f"{HOST}:{port}", "--cpus", str(cpus)]
             words += ["--workdir", str(folder / f"{name}.work")]
-            stack.enter_context(_rain(name, *words, folder=folder))
+            stack.enter_context(rain_daemon(name, *words, folder=folder))
         yield port
 
 
@@ -186,5 +186,5 @@ def fresh_governor() -> Generator[Daemon, None, None]:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="rain-bench-")))
         _, port = stack.enter_context(_server("--no-event-log", folder=folder))
         words = ["governor", f"{HOST}:{port}", "--workdir", str(folder / "work")]
-        governor, _ = stack.enter_context(_rain("governor", *words, folder=folder))
+        governor, _ = stack.enter_context(rain_daemon("governor", *words, folder=folder))
         yield governor

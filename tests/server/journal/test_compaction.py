@@ -50,7 +50,7 @@ def write(folder: JournalFolder, world: World, *ends: int) -> list[bytes]:
 
 
 def names(folder: JournalFolder) -> list[str]:
-    return sorted(path.name for path in folder.path.iterdir() if path.name != "lock")
+    return sorted(path.name for path in folder.path.iterdir() if path.name != "leases")
 
 
 def test_a_snapshot_and_the_turns_after_it_tell_what_all_turns_tell(
