@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -64,7 +65,7 @@ def test_a_standby_takes_over_from_a_server_that_was_killed(tmp_path: Path, gate
             constant = client.put(b"x" * 3_000_000)
             nested = client.submit(waits_for_its_own, str(marks), str(gate.folder))
             gate.next_start()
-            calls = client.map(lambda number: mark(str(marks), number), range(500))
+            calls = client.map(partial(mark, str(marks)), range(500))
             late = client.submit(length_of, constant, nested)
             called: list[int] = []
             late.add_done_callback(lambda future: called.append(future.result()))

@@ -12,15 +12,15 @@ not know yet that the machine is dead. Then only the beats count.
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 from pathlib import Path
 
-from attrs import asdict, define
+from attrs import define
 
 from rain.daemon.folders import sync_folder
+from rain.server.lease import written
 from rain.server.lease.holder import this_boot
-from rain.server.lease.rules import NOBODY, Holder, Record
+from rain.server.lease.rules import NOBODY, Record
 from rain.server.lease.store import StoreError
 
 KEPT = 100
@@ -104,15 +104,14 @@ _SIZE = 1024
 
 
 def _encoded(record: Record) -> bytes:
-    return json.dumps(asdict(record)).encode().ljust(_SIZE - 1) + b"\n"
+    return written.written(record).encode().ljust(_SIZE - 1) + b"\n"
 
 
 def _decoded(generation: int, content: bytes) -> Record:
     """The record of a file. Its holder may be about to write it, or have died before it did."""
     try:
-        said = json.loads(content)
-        return Record(**{**said, "holder": Holder(**said["holder"])})
-    except (ValueError, TypeError, KeyError):
+        return written.read(content)
+    except ValueError:
         return Record(generation)
 
 
