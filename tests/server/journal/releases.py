@@ -97,8 +97,7 @@ def write(path: Path) -> None:
         header = MAGIC + frame(encode_header(Header(begin + 1, SETTINGS, cluster=CLUSTER)))
         folder.file(number).write_bytes(header + b"".join(records[begin:end]))
     compact(folder, 1)
-    folder.close()
-    (path / "lock").unlink()
+    folder.leases().rmdir()
     state = world.state  # in the journal of a living server numbers are counted by its border
     state.last_client, state.last_request = world.last_client, world.last_request
     text = json.dumps(known(state), indent=1)

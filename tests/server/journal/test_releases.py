@@ -21,10 +21,7 @@ def read(release: str, folder: Path, *without: str) -> Recovered:
     shutil.copytree(FOLDER / release, folder)
     for name in without:
         (folder / name).unlink()
-    opened = JournalFolder.open(folder)
-    recovered = recover(opened, SETTINGS)
-    opened.close()
-    return recovered
+    return recover(JournalFolder.open(folder), SETTINGS)
 
 
 def test_this_release_is_among_them() -> None:
