@@ -241,6 +241,7 @@ struct TaskReport {
   runs @5 :List(Common.RunReport);     # so far; of very many not all are told
   logs @6 :Text;                # what it has printed, if that was asked for
   cache @7 :Text;               # whether its results came from the cache, or why it had to run
+  secondRun @8 :List(Common.RunReport);   # beside its last one, which is late; one or none
 }
 
 struct ObjectReport {

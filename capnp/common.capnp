@@ -53,6 +53,7 @@ struct TaskKind {
   finalTimeout @20 :Bool;   # a run that has taken longer is not worth another try
   root @21 :Int64;          # the session of the outermost task it is inside of, as the depth; or 0
   memoryTries @22 :UInt32;  # how often it may end for want of memory; 0 for a usual number
+  idempotent @23 :Bool;     # two runs of a task at a time do no harm
 }
 
 # What many data objects have in common.
@@ -90,6 +91,7 @@ enum RunCause {
   cancelled @10;            # a client has cancelled its task
   timeout @11;              # it took longer than its task allows
   memory @12;               # it had more memory than its governor could give, and was ended
+  outrun @13;               # another run of its task, which was late, has finished before it
 }
 
 # One attempt of a task.

@@ -41,6 +41,7 @@ class Building:
         *,
         fuse: bool,
         is_durable: bool = False,
+        idempotent: bool = False,
     ) -> None:
         self.active = True
         self.client = client
@@ -53,7 +54,7 @@ class Building:
         self._lent: set[int] = set()  # objects that are kept here in a session of another client
         is_compared = client is not None and self._owned and in_a_task()
         compared_in = client.connection.cluster if client is not None and is_compared else b""
-        self._outgoing = Outgoing(session_id, numbers, compared_in)
+        self._outgoing = Outgoing(session_id, numbers, compared_in, idempotent=idempotent)
         self._asking = Asking(self._explain)
 
     def let_inputs_go(self) -> None:

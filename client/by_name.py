@@ -31,13 +31,17 @@ class FutureSession(FutureMethods):
     [0, 1, 4]
     """
 
-    def __init__(self, client: Client, name: str, *, durable: bool) -> None:
+    def __init__(
+        self, client: Client, name: str, *, durable: bool, idempotent: bool = False
+    ) -> None:
         super().__init__()
         self.name = name
         self.durable = durable
         self._client = client
         choice = OnFailure.CONTINUE.value
-        session = client.new_session(name, on_failure=choice, durable=durable)
+        session = client.new_session(
+            name, on_failure=choice, durable=durable, idempotent=idempotent
+        )
         self._session = session
         self._futures = Futures(session, client.housekeeper)
         if durable:

@@ -49,6 +49,7 @@ from rain.client.reaching import (
 from rain.client.references import note_client
 from rain.client.reports import ask_reports, governor_info
 from rain.client.session import Session
+from rain.client.shapes import checked_idempotent
 from rain.client.showing import LINES_PER_SECOND, Showing
 from rain.client.task import Task
 from rain.client.tracebacks import hides_frames
@@ -234,6 +235,7 @@ class Client(FutureMethods):
         on_failure: str | None = None,
         fuse: bool = False,
         durable: bool = False,
+        idempotent: bool = False,
     ) -> Session:
         """Opens a session.
 
@@ -251,7 +253,10 @@ class Client(FutureMethods):
             fuse: run straight chains of remote functions as one task (see `Session.submit`).
             durable: keep what it makes under its name, also when this client has gone (see
                 `Client.session`). Such a session goes on after failures.
+            idempotent: its tasks may run twice at a time, unless they say `idempotent=False`: one
+                that is much slower than the others of its name is run once more elsewhere.
         """
+        checked_idempotent("new_session", idempotent)
         if durable:
             check_durable(self, name, on_failure)
             choice = OnFailure.CONTINUE
@@ -264,9 +269,20 @@ class Client(FutureMethods):
             asked = OpenSession(str(name), "", choice, self._parent(), durable)
             session_id = self.connection.ask(asked)
         self._note_open(session_id)
-        return Session(self, session_id, default, str(name), choice, fuse=fuse, is_durable=durable)
+        return Session(
+            self,
+            session_id,
+            default,
+            str(name),
+            choice,
+            fuse=fuse,
+            is_durable=durable,
+            idempotent=idempotent,
+        )
 
-    def session(self, name: str, *, durable: bool = False) -> FutureSession:
+    def session(
+        self, name: str, *, durable: bool = False, idempotent: bool = False
+    ) -> FutureSession:
         """Opens a session for calls of plain functions. It has `submit`, `map` and all that.
 
         What a durable session makes stays under its name when this client has gone, and its calls
@@ -283,8 +299,10 @@ class Client(FutureMethods):
         Args:
             name: what the dashboard and `sessions` call it.
             durable: keep what it makes until `remove_session`. The server should have a journal.
+            idempotent: its calls may run twice at a time, unless they say `idempotent=False`: one
+                that is much slower than the others of its name is run once more elsewhere.
         """
-        return FutureSession(self, name, durable=durable)
+        return FutureSession(self, name, durable=durable, idempotent=idempotent)
 
     def sessions(self) -> list[DurableReport]:
         """The durable sessions of the cluster.

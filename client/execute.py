@@ -38,7 +38,8 @@ class Execute(Task):
     something only there are refused unless `shell` is given. After `timeout` seconds the program is
     ended. `retry_on` are the exit codes that are worth another of its `tries`; by default all are.
     `env` is added to its environment, and what is None there is taken away. With `cache` (True, or
-    a folder) the outputs are kept for other runs; they depend on `cache_key`, too.
+    a folder) the outputs are kept for other runs; they depend on `cache_key`, too. A task that
+    may run twice at a time is `idempotent`.
 
     >>> session.compute(tasks.Execute(["echo", "rain"], stdout=True)).get_str()
     'rain\\n'
@@ -72,6 +73,7 @@ class Execute(Task):
         priority: int = 0,
         cache: Cache = None,
         cache_key: object = None,
+        idempotent: bool | None = None,
     ) -> None:
         args = args if isinstance(args, str) else list(args)
         refuse_formatted("Execute", args)
@@ -125,6 +127,7 @@ class Execute(Task):
             ),
             priority=priority,
             cache=kept,
+            idempotent=idempotent,
         )
 
 

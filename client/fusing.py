@@ -90,7 +90,13 @@ def _links(batch: Batch) -> Links:
     for task in batch.tasks:
         shape, inputs = task.wire_shape, task.input_objects
         if shape is not last:
-            key = (shape.resources, shape.constraints, shape.attempts, shape.priority)
+            key = (
+                shape.resources,
+                shape.constraints,
+                shape.attempts,
+                shape.priority,
+                shape.idempotent,
+            )
             last = shape
         if _calls_function(task) and not shape.cache:
             # A timeout is for one call: what a unit of them may take is known to nobody.

@@ -55,6 +55,7 @@ class _Form:
                 first.constraints,
                 first.attempts,
                 first.priority,
+                idempotent=first.idempotent,
             )
         return found
 

@@ -18,6 +18,7 @@ from rain.client.shapes import (
     TaskShape,
     checked_constraints,
     checked_duration,
+    checked_idempotent,
     checked_priority,
     checked_resources,
     with_memory,
@@ -52,6 +53,7 @@ class OptionWords(TypedDict, total=False):
     priority: int
     cache: Cache
     cache_key: object
+    idempotent: bool | None
 
 
 OPTIONS = tuple(OptionWords.__annotations__)
@@ -71,6 +73,7 @@ class Options:
     surrounding: Surrounding | None = None  # None: the function is called itself
     cache: str = ""  # the folder that keeps results, "" for none
     cache_key: str = ""  # the digest of what else they depend on
+    idempotent: bool | None = None  # whether a call may run twice at a time
 
     def shape(
         self, name: str, labels: tuple[str | None, ...], outputs: tuple[ObjectShape, ...]
@@ -88,6 +91,7 @@ class Options:
             self.attempts,
             self.priority,
             self.cache,
+            self.idempotent,
         )
 
     @staticmethod
@@ -121,6 +125,7 @@ def checked(what: str, words: OptionWords) -> Options:
         None,
         folder,
         checked_cache_key(what, words.get("cache_key"), folder),
+        checked_idempotent(what, words.get("idempotent")),
     )
 
 

@@ -94,7 +94,12 @@ class Outgoing:
     """The submits of one session, one after the other whatever thread they come from."""
 
     def __init__(
-        self, session_id: int, numbers: SharedNumbers | None, compared_in: bytes = b""
+        self,
+        session_id: int,
+        numbers: SharedNumbers | None,
+        compared_in: bytes = b"",
+        *,
+        idempotent: bool = False,
     ) -> None:
         self.pending = Pending()
         self.history = History()
@@ -102,11 +107,12 @@ class Outgoing:
         self.has_units = False  # some of what was submitted is inside of units
         self.lets_inputs_go = False  # tasks that are submitted have no handles of others' results
         self._session_id = session_id
+        self._idempotent = idempotent  # the tasks may run twice at a time, unless they deny it
         self._compared_in = compared_in  # the cluster, if a task submits, which may run again
         self.refusals = 0  # of submissions whose answers nobody waited for
         # Counted down from the last number, so that tasks and objects have numbers without gaps.
         self._next_kind = numbers or count(pack(session_id, NUMBER_MASK), -1).__next__
-        self._kinds = KindTable(self._next_kind)
+        self._kinds = KindTable(self._next_kind, idempotent=self._idempotent)
         self._kinds_hold = 0  # after as many refusals
         self._sending = threading.RLock()
         self.is_sending = False
@@ -151,7 +157,7 @@ class Outgoing:
         units: Units = []
         if self._kinds_hold != self.refusals:  # the server may not know any of them
             self._kinds_hold = self.refusals
-            self._kinds = KindTable(self._next_kind)
+            self._kinds = KindTable(self._next_kind, idempotent=self._idempotent)
         try:
             if self.has_units:
                 expect_visible(batch.tasks)

@@ -14,7 +14,7 @@ from rain.client.execute import Execute, to_stdout
 from rain.client.input import Input, InputBase
 from rain.client.output import Output, OutputBase, to_output
 from rain.client.retrying import RetryCodes, attempts_of_program
-from rain.client.shapes import checked_priority
+from rain.client.shapes import checked_idempotent, checked_priority
 from rain.client.task import Task
 from rain.common.errors import RainException
 
@@ -54,6 +54,7 @@ class Program:
         env: Mapping[str, str | None] | None = None,
         cache: Cache = None,
         cache_key: object = None,
+        idempotent: bool | None = None,
     ) -> None:
         args = args if isinstance(args, str) else list(args)
         refuse_formatted("Program", args)
@@ -92,6 +93,7 @@ class Program:
             "env": checked_env("Program", env),
             "cache": cache,
             "cache_key": cache_key,
+            "idempotent": checked_idempotent("Program", idempotent),
         }
 
     def __call__(self, name: Any = None, **data: Any) -> Task:

@@ -249,6 +249,7 @@ def remote(
     priority: int = 0,
     cache: Cache = None,
     cache_key: object = None,
+    idempotent: bool | None = None,
     **misspelled: Never,
 ) -> Callable[[Function], Remote]:
     """A decorator: calls of the function become tasks. Write `@remote()` before the definition.
@@ -281,6 +282,8 @@ def remote(
         priority: from -1000 to 1000; of the waiting tasks of a session larger ones go first.
         cache: keep results for other runs of the program: True, or a folder.
         cache_key: what else the results depend on; with another one the function runs again.
+        idempotent: calls may run twice at a time: one that is much slower than the others is run
+            once more elsewhere, and the first run that ends wins.
     """
     if misplaced:
         raise RainException("remote needs parentheses: write @remote() before the function")
@@ -303,6 +306,7 @@ def remote(
         "priority": priority,
         "cache": cache,
         "cache_key": cache_key,
+        "idempotent": idempotent,
     }
 
     def decorate(fn: Function) -> Remote:

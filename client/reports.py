@@ -58,6 +58,7 @@ def task_info(report: TaskReport) -> TaskInfo:
         report.debug,
         runs,
         report.cache,
+        None if report.second_run is None else runs_info([report.second_run])[0],
     )
 
 

@@ -77,8 +77,11 @@ class Session(Building):
         numbers: SharedNumbers | None = None,
         fuse: bool = False,
         is_durable: bool = False,
+        idempotent: bool = False,
     ) -> None:
-        super().__init__(client, session_id, numbers, fuse=fuse, is_durable=is_durable)
+        super().__init__(
+            client, session_id, numbers, fuse=fuse, is_durable=is_durable, idempotent=idempotent
+        )
         self.spec = SessionSpec(name)
         self.on_failure = on_failure
         # Read and changed by tasks and data objects.

@@ -45,6 +45,7 @@ class TaskShape(NamedTuple):
     attempts: Attempts = ONE_TRY
     priority: int = 0
     cache: str = ""  # the folder that keeps its results, "" for none
+    idempotent: bool | None = None  # whether it may run twice at a time; None: as its session says
 
 
 PLAIN_BLOB = ObjectShape()
@@ -144,6 +145,13 @@ def checked_tries(what: str, tries: Any, named: str = "tries") -> int:
             f"{what}: {named} is {tries!r}; it must be a whole number from 1 to {MOST_TRIES}"
         )
     return tries
+
+
+def checked_idempotent(what: str, idempotent: Any) -> bool | None:
+    """Whether tasks may run twice at a time; None leaves it to the session."""
+    if idempotent is None or type(idempotent) is bool:
+        return idempotent
+    raise RainException(f"{what}: idempotent is {idempotent!r}; it must be True or False")
 
 
 def checked_priority(what: str, priority: Any) -> int:

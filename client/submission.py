@@ -18,8 +18,9 @@ from rain.common.sameness import alike, digest
 class KindTable:
     """The kinds of one session: equal shapes share one, and the server is told each once."""
 
-    def __init__(self, next_id: Callable[[], int]) -> None:
+    def __init__(self, next_id: Callable[[], int], *, idempotent: bool = False) -> None:
         self._next_id = next_id
+        self._idempotent = idempotent  # of tasks that do not say it themselves
         self._tasks: dict[TaskShape, KindId] = {}
         self._objects: dict[ObjectShape, KindId] = {}
         self._new_tasks: list[tuple[TaskShape, TaskKind]] = []
@@ -60,6 +61,7 @@ class KindTable:
             shape.attempts,
             shape.priority,
             cache=shape.cache,
+            idempotent=self._idempotent if shape.idempotent is None else shape.idempotent,
         )
         self._tasks[shape] = kind.id
         self._new_tasks.append((shape, kind))

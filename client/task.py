@@ -17,6 +17,7 @@ from rain.client.shapes import (
     checked_attempts,
     checked_constraints,
     checked_duration,
+    checked_idempotent,
     checked_priority,
     checked_resources,
     checked_tries,
@@ -119,6 +120,7 @@ class Task(metaclass=TaskMeta):
         attempts: Attempts | None = None,
         priority: int = 0,
         cache: str = "",
+        idempotent: bool | None = None,
     ) -> None:
         task_type = task_type or self.TASK_TYPE
         if task_type is None:
@@ -143,6 +145,7 @@ class Task(metaclass=TaskMeta):
             else attempts,
             checked_priority(task_type, priority),
             cache,
+            checked_idempotent(task_type, idempotent),
         )
         fill_task(self, session, shape, encoded_config(task_type, config), objects, made, here())
         session.add_task(self)
@@ -429,6 +432,7 @@ class Task(metaclass=TaskMeta):
                 evolve(shape.attempts, tries=checked_tries(repr(self), spec.tries)),
                 checked_priority(repr(self), spec.priority),
                 shape.cache,
+                shape.idempotent,
             )
         self.wire_shape = shape
         return shape

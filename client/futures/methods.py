@@ -117,6 +117,8 @@ class Submitting:
             priority: from -1000 to 1000; of the waiting calls of this client larger ones go first.
             cache: keep results for other runs of the program: True, or a folder.
             cache_key: what else the results depend on; with another one the function runs again.
+            idempotent: it may run twice at a time: a call that is much slower than others of its
+                name is run once more elsewhere, and the first run that ends wins.
         """
         return WithOptions(self, chosen("options", options))
 

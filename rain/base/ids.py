@@ -29,6 +29,9 @@ FIRST_SHARED = 1 << 31
 LAST_SHARED = (1 << 32) - (1 << 24)
 """Numbers from here on belong to the owner again: for kinds, counted down."""
 
+FIRST_OF_SERVER = LAST_SHARED - (1 << 24)
+"""Numbers from here up to `LAST_SHARED` are those of shadows, which the server adds by itself."""
+
 SHARED_RANGE = 1 << 14
 """The size of the range that a joining client gets."""
 
@@ -65,6 +68,11 @@ def unpack(packed: int) -> ID:
 def session_of(packed: int) -> SessionId:
     """The session of a packed id."""
     return SessionId(packed >> NUMBER_BITS)
+
+
+def is_of_server(packed: int) -> bool:
+    """Whether the server has added this task or object by itself: a shadow, or what one makes."""
+    return FIRST_OF_SERVER <= packed & NUMBER_MASK < LAST_SHARED
 
 
 def spell(packed: int) -> str:

@@ -64,3 +64,4 @@ class TaskKind:
     depth: int = 0  # how many tasks it is inside of: set by the server, and not by clients
     root: SessionId = NO_SESSION  # and the session of the outermost of these, set by the server
     cache: str = ""  # the folder that keeps the results of its tasks (rain.base.caching)
+    idempotent: bool = False  # two runs of a task at a time do no harm: a late one gets a shadow

@@ -39,6 +39,7 @@ class RunCause(enum.Enum):
     INPUT_LOST = "input lost"  # what it reads has no copy left
     GIVEN_UP = "given up"  # its task can never finish
     CANCELLED = "cancelled"  # a client has cancelled its task
+    OUTRUN = "outrun"  # its task was late, and a second run of it has finished before this one
 
 
 CRASHES = frozenset({RunCause.EXECUTOR, RunCause.GOVERNOR})
@@ -123,6 +124,7 @@ RUN_TABLE: tuple[RunFacts, ...] = (
             RunCause.INPUT_LOST,
             RunCause.GIVEN_UP,
             RunCause.CANCELLED,
+            RunCause.OUTRUN,
         ),
         "nothing",
         "the server has stopped it",

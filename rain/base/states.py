@@ -110,7 +110,8 @@ TASK_TABLE: tuple[TaskFacts, ...] = (
         True,
         False,
         False,
-        "its last run has failed, and it waits for a while until it is tried again",
+        "its last run has failed, and it waits until it is tried again, or whether its second run"
+        " finishes",
     ),
     TaskFacts(
         TaskRow.QUEUED,

@@ -18,6 +18,7 @@ from rain.cli.options import (
     daemon_options,
     file,
     listen,
+    number,
     seconds,
     silence,
     size,
@@ -55,6 +56,17 @@ from rain.scheduler import DEFAULT
     3,
     "How often an executor or a governor may end under a task until the task has failed, if the"
     " task has no crash_tries of its own.",
+)
+@seconds(
+    "--late-after",
+    0.5,
+    "How long an idempotent task runs at least until it is late, and is run once more elsewhere.",
+)
+@number(
+    "--late-factor",
+    2.0,
+    "It must also have been running for this many times as long as three of four others of its name"
+    " have taken.",
 )
 @click.option("--workdir", type=PATH, help="A new folder for the large constants of clients.")
 @click.option(
@@ -134,6 +146,8 @@ def server(
     client_timeout: float | None,
     infeasible_grace: float,
     crash_limit: int,
+    late_after: float,
+    late_factor: float,
     workdir: Path | None,
     journal: Path | None,
     standby: bool,
@@ -160,6 +174,7 @@ def server(
     lean.begin()
     from rain.daemon.addresses import parse_address
     from rain.daemon.exposure import check_exposure, or_user_key
+    from rain.graph.lateness import Rule
     from rain.server.history.retention import Keep
     from rain.server.journal.place import chosen
     from rain.server.main import run_server
@@ -212,6 +227,7 @@ def server(
             infeasible_grace=infeasible_grace,
             scheduler_limit=scheduler_limit,
             crash_limit=crash_limit,
+            lateness=Rule(least=late_after, factor=late_factor),
             returns=journal is not None,
             governor_grace=governor_grace,
             client_grace=client_grace,

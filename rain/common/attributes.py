@@ -118,7 +118,9 @@ class TaskInfo(Attributes):
 
     `runs` are all of its runs in their order; of a task that ran very often, the latest and those
     that failed. Governor, times and debug text are those of the last one. `cache` says whether the
-    outputs came from the cache, or why the task had to run; "" for tasks without a cache.
+    outputs came from the cache, or why the task had to run; "" for tasks without a cache. While a
+    task that is late runs twice, `second_run` is the run beside the last one; its number counts by
+    itself.
     """
 
     error: str = ""
@@ -129,6 +131,7 @@ class TaskInfo(Attributes):
     debug: str = ""
     runs: list[RunInfo] = field(factory=_no_runs)
     cache: str = ""
+    second_run: RunInfo | None = None
 
     @property
     def failed_tries(self) -> list[RunInfo]:
@@ -142,7 +145,9 @@ class TaskInfo(Attributes):
 
     @classmethod
     def _read(cls, name: str, value: Any) -> Any:
-        return [RunInfo(**entry) for entry in value] if name == "runs" else value
+        if name == "runs":
+            return [RunInfo(**entry) for entry in value]
+        return RunInfo(**value) if name == "second_run" and value else value
 
 
 @define

@@ -22,7 +22,8 @@ class RunInfo:
     * lost: "governor" when it was running and may be the reason, else "governor left";
     * handed back: "not started";
     * withdrawn: "taken back" by the scheduler, "recalled" when the task before it will not run
-      there, "input lost", "cancelled" by a client, or "given up" with its task.
+      there, "input lost", "cancelled" by a client, "given up" with its task, or "outrun" when the
+      task was late and a second run of it has finished before.
     """
 
     number: int  # from 1 on; of a task that ran very often some are missing

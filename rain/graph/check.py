@@ -16,7 +16,7 @@ from rain.base.ids import spell
 from rain.base.resources import NO_ROOM
 from rain.base.runs import RUN_FACTS, RunState
 from rain.base.states import TASK_FACTS, ObjectState, TaskRow
-from rain.graph import check_claims, check_references, planning
+from rain.graph import check_claims, check_references, check_shadows, planning
 from rain.graph.data_object import DataObject
 from rain.graph.expect import Expect
 from rain.graph.governor import Governor
@@ -42,6 +42,7 @@ def check(graph: Graph) -> None:
         _check_readers(graph, data_object, expect)
         check_claims.check_object(graph, data_object, contained, unneeded, leaving, expect)
     _check_pauses(graph, Expect(graph, found))
+    check_shadows.check_shadows(graph, found)
     for governor in graph.governors.values():
         _check_governor(graph, governor, found)
     for session in graph.sessions.values():
@@ -62,7 +63,8 @@ def _check_pauses(graph: Graph, expect: Expect) -> None:
     for task in graph.tasks.values():
         if task.row is TaskRow.PAUSED:
             run = task.last_run()
-            expect(run.state is RunState.FAILED, "{} pauses after {}", task, run)
+            over = task in graph.shadows and run.state is RunState.LOST  # it stands by
+            expect(over or run.state is RunState.FAILED, "{} pauses after {}", task, run)
             expect(listed[task.id, run.number] == 1, "{} pauses, and nothing ends that", task)
 
 
@@ -274,6 +276,7 @@ def _check_session(graph: Graph, session: Session, found: list[str]) -> None:
     expect(left or graph.clients.get(client.id) is client, "its client has left")
     check_claims.check_members(graph, session, expect)
     check_references.check_session(session, expect)
+    check_shadows.check_groups(graph, session, expect)
     unfinished = sum(not task.is_done for task in session.tasks.values())
     expect(unfinished == session.unfinished, "{} unfinished, {}", session.unfinished, unfinished)
     if session.failure is not None:

@@ -7,6 +7,7 @@ from collections import Counter
 from attrs import Factory, define
 
 from rain.base.states import ObjectState
+from rain.graph.check_shadows import claimed
 from rain.graph.data_object import DataObject
 from rain.graph.expect import Expect
 from rain.graph.graph import Graph
@@ -48,6 +49,7 @@ def count(graph: Graph, found: list[str]) -> Contained:
         held_for = one.session.is_left or one.session.is_durable
         expect(held_for, "is held, and its session has a client and is not durable")
     contained.needed.update([*graph.held])
+    contained.needed.update(claimed(graph))
     return contained
 
 

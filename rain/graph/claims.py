@@ -8,7 +8,7 @@
 * A **container**, an object or arguments with futures inside, claims what these stand for. It
   counts as a reader, or as lineage (`references`).
 * A task that will be tried again **holds** what it has had made, and counts as a container of it.
-  So does a durable session.
+  So does a durable session. So does a late task with what its second run makes (`shadows`).
 
 Readers and lineage are counters, and change only here and in `references`. A claim that ends says
 which objects nobody claims any more; `release` lets them go.

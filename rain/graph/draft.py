@@ -21,7 +21,7 @@ from rain.base.ids import (
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.states import ObjectMove, ObjectState, TaskMove
 from rain.base.wire.submission import Submission
-from rain.graph import claims, references
+from rain.graph import claims, lateness, references
 from rain.graph.claims import start_reading
 from rain.graph.data_object import DataObject
 from rain.graph.graph import Graph
@@ -265,6 +265,11 @@ class Draft:
         if first != self._first_order or not self.creation_order:  # others have come meanwhile
             for order, task in enumerate(tasks, first):
                 task.order = order
+        self._link_tasks(tasks)
+        return tasks
+
+    def _link_tasks(self, tasks: list[Task]) -> None:
+        graph, session = self.graph, self.session
         if session.tasks:
             session.tasks |= self._by_id
         else:
@@ -272,7 +277,8 @@ class Draft:
         graph.last_order += len(tasks)
         graph.linked += len(tasks) + len(self.objects)
         session.unfinished += len(tasks)
-        return tasks
+        if session.groups:
+            lateness.submitted(tasks)
 
     def _link_kinds(self) -> None:
         session = self.session
@@ -281,6 +287,8 @@ class Draft:
         for kind in self.task_kinds.values():
             session.learned[kind.id] = self.graph.learned_of(kind)
             session.has_priorities = session.has_priorities or kind.priority != 0
+            if kind.idempotent:
+                lateness.add_group(self.graph, session, kind)
 
     def _connect(self, task: Task, earlier: list[DataObject]) -> None:
         alone = (task,)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
+from math import inf
 from operator import attrgetter
 
 from attrs import Factory, define, field
@@ -16,6 +17,7 @@ from rain.base.resources import Resources
 from rain.graph.by_id import ById
 from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
+from rain.graph.group import Group
 from rain.graph.handles import Member
 from rain.graph.session import Client, Learned, Session
 from rain.graph.task import Task
@@ -49,6 +51,11 @@ class Graph:
     )  # members that have left; their handles are removed in parts
     remains: list[Task | DataObject] = Factory(list)  # gone, to be taken apart
     pauses: list[tuple[float, TaskId, int]] = Factory(list)  # a heap of ends (see `pausing`)
+    speculates: bool = False  # a session has had tasks that may run twice at a time (`lateness`)
+    watched: dict[Group, None] = Factory(dict)  # groups of such tasks of which some run,
+    late_due: float = inf  # and none of these becomes late before this time
+    shadows: dict[Task, Task] = Factory(dict)  # of late tasks their second runs (see `shadows`),
+    shadowed: dict[Task, Task] = Factory(dict)  # and of these the late tasks
     sched: object = None  # the scheduler's own
     has_needs: bool = False  # some task has had more memory than governors need be told
 

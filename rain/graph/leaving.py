@@ -57,13 +57,14 @@ def take_leave(graph: Graph, most: int = maxsize) -> list[Task | DataObject]:
             continue  # it is still needed, or has gone with another node
         task = node if isinstance(node, Task) else node.producer
         if task is not None:
-            _take_task(graph, task, gone)
+            take_out(graph, task, gone)
         elif isinstance(node, DataObject):
             _take_object(graph, node, gone)
     return gone
 
 
-def _take_task(graph: Graph, task: Task, gone: list[Task | DataObject]) -> None:
+def take_out(graph: Graph, task: Task, gone: list[Task | DataObject]) -> None:
+    """Takes a task out of the graph, with its outputs: to those that have gone."""
     session = task.session
     del session.tasks[task.id]
     session.gone_tasks += 1

@@ -67,14 +67,16 @@ def adopt(task: Task, run: Run) -> None:
     task.session.unfinished -= 1
 
 
-def adopt_object(data_object: DataObject, data: bytes) -> None:
-    """The server has the bytes of what a new task would make. Nobody has planned its readers."""
+def adopt_object(data_object: DataObject, data: bytes) -> list[Task]:
+    """The server has the bytes of what a task would make; returns the readers that became ready."""
     data_object.move(ObjectMove.FINISH)
     data_object.data, data_object.size = data, len(data)
-    for task in data_object.consumers:
+    waiting = [task for task in data_object.consumers if task.row not in DONE]
+    for task in waiting:
         task.missing -= 1
         if not task.missing:
             planning.inputs_finished(task)
+    return [task for task in waiting if not task.missing]
 
 
 def finish_objects(

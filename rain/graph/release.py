@@ -19,9 +19,11 @@ from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
 from rain.graph.graph import Graph
 from rain.graph.handles import NOBODY
+from rain.graph.lateness import forget_groups
 from rain.graph.leaving import OVER
 from rain.graph.pausing import forget_pauses
 from rain.graph.session import Session
+from rain.graph.shadows import forget_shadows
 from rain.graph.task import DONE, Task
 
 _FINISHED = ObjectState.FINISHED
@@ -161,6 +163,9 @@ def clear(graph: Graph, session: Session) -> dict[Governor, float]:
         member.nodes = {}
     if graph.pauses:
         forget_pauses(graph, session)
+    if session.groups:
+        forget_groups(graph, session)
+        forget_shadows(graph, session)
     if graph.departed:
         graph.departed = deque(one for one in graph.departed if one[0] is not session)
     session.tasks, session.objects, session.once_inside = {}, {}, {}

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from attrs import Factory, define, field
 
 from rain.base.failures import OnFailure, SessionFailure
-from rain.base.ids import ClientId, KindId, ObjectId, SessionId, TaskId
+from rain.base.ids import ClientId, KindId, ObjectId, SessionId, TaskId, is_of_server
 from rain.base.kinds import ObjectKind, TaskKind
+from rain.graph.group import Group
 from rain.graph.handles import Member
 
 if TYPE_CHECKING:
@@ -80,6 +81,9 @@ class Session:
         dict
     )  # of tasks that stand in, by their kinds before
     learned: dict[KindId, Learned] = Factory(dict)
+    groups: dict[tuple[str, str], Group] = Factory(dict)  # of tasks that may run twice, by name
+    shadows: int = 0  # how many shadows its late tasks have had
+    numbers_of_server: int = 0  # how many numbers the server has given to nodes of its own
     has_priorities: bool = False  # whether tasks of it have other priorities than 0
     unfinished: int = 0  # tasks that are not done
     gone_tasks: int = 0  # tasks that have left the graph
@@ -131,6 +135,17 @@ class Session:
     def goes_on(self) -> bool:
         """Whether it survives the failures of its tasks."""
         return self.on_failure is OnFailure.CONTINUE
+
+    @property
+    def own_tasks(self) -> list[Task]:
+        """Its tasks without shadows, which only the server knows of."""
+        tasks = self.tasks.values()
+        return [*tasks] if not self.shadows else [one for one in tasks if not is_of_server(one.id)]
+
+    @property
+    def submitted(self) -> int:
+        """How many tasks its clients have submitted."""
+        return len(self.tasks) + self.gone_tasks - self.shadows
 
     def join(self, client: ClientId) -> Member:
         """A client takes part, perhaps for the second time."""

@@ -17,7 +17,7 @@ from rain.base.ids import LAST_SHARED, NUMBER_BITS, KindId
 from rain.base.kinds import SAME, TaskKind
 from rain.base.resources import Resources
 from rain.base.states import TaskMove, TaskRow
-from rain.graph import claims, references
+from rain.graph import claims, lateness, references
 from rain.graph.data_object import DataObject
 from rain.graph.graph import Graph
 from rain.graph.task import Task
@@ -46,6 +46,8 @@ def stand_in(graph: Graph, task: Task, objects: Sequence[DataObject]) -> list[Da
     All of them must be claimed, and not be gone. Returns what nobody needs now.
     """
     session = task.session
+    if task.kind.idempotent:
+        lateness.out_of_count(graph, task)
     task.kind = _kind(graph, task)
     task.config = b""
     new = tuple(dict.fromkeys(objects))

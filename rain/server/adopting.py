@@ -27,7 +27,7 @@ from rain.base.states import TaskRow
 from rain.graph import DataObject, Session, Task, claims, progress, references
 from rain.graph.run import Run
 from rain.graph.standing_in import origins, stand_in
-from rain.server import following
+from rain.server import following, waiting
 from rain.server.held import Held, is_there
 from rain.server.sameness import key_of
 from rain.server.state import State
@@ -42,7 +42,7 @@ def hold(state: State, session: Session) -> None:
     if held is None:
         held = state.held[parent] = Held()
     session.on_failure = OnFailure.CONTINUE  # nobody is there to be told
-    for task in session.tasks.values():
+    for task in session.own_tasks:
         key = held.own.pop(task, None) or key_of(task, held.made, cluster=state.cluster)
         if key is None or not _may_be_held(parent, task):
             continue
@@ -98,11 +98,45 @@ def without_finished(
     state: State, tasks: list[Task], adopted: Mapping[Task, Run | None]
 ) -> list[Task]:
     """Finishes those that stand in for what the server has; returns the others of the tasks."""
-    finished = [task for task, run in adopted.items() if _finish(state, task, run)]
+    finished = [
+        task
+        for task, run in adopted.items()
+        if run is not None and finish(state, task, run, sudden=True) is not None
+    ]
     if finished:
         following.done(state, finished)
         state.release_soon(claims.finished_reading(finished))
     return [task for task in tasks if task.row is not TaskRow.FINISHED]
+
+
+def finish(state: State, task: Task, run: Run, *, sudden: bool) -> list[Task] | None:
+    """Finishes a task at once if the server has all that it passes on, which this run has made.
+
+    Returns the readers that became ready by it; None if it cannot finish at once. `sudden` if no
+    start of it was told. Those who wait for the task itself are not told here.
+    """
+    if task.row is not TaskRow.READY or any(one.data is None for one in task.inputs):
+        return None
+    progress.adopt(task, run)
+    ready: list[Task] = []
+    unneeded: list[DataObject] = []
+    for made, one in zip(task.outputs, task.inputs, strict=True):
+        assert one.data is not None
+        made.content_type, made.user = one.content_type, one.user
+        inside = one.session.contents.get(one)
+        if inside:
+            references.contain(made, inside)
+        ready += progress.adopt_object(made, one.data)
+        if made.handles.wants_data and not made.user:
+            task.session.undelivered[made] = None
+        if not made.is_needed:
+            unneeded.append(made)
+        if made.waits:
+            waiting.done(state, made)
+    state.release_soon(unneeded)
+    if state.happenings is not None:
+        state.happenings.task_finished(state.now, run.governor, task, run, sudden=sudden)
+    return ready
 
 
 def has_failed_itself(parent: Task) -> bool:
@@ -125,24 +159,3 @@ def _may_be_held(parent: Task, task: Task) -> bool:
 
 def _end_hold(state: State, objects: Sequence[DataObject]) -> None:
     state.release_soon(claims.end_hold(state.graph, objects))
-
-
-def _finish(state: State, task: Task, run: Run | None) -> bool:
-    """Finishes a task at once if the server has all that it passes on, which this run has made."""
-    if run is None or task.row is not TaskRow.READY:
-        return False
-    if any(one.data is None for one in task.inputs):
-        return False
-    progress.adopt(task, run)
-    for made, one in zip(task.outputs, task.inputs, strict=True):
-        assert one.data is not None
-        made.content_type, made.user = one.content_type, one.user
-        inside = one.session.contents.get(one)
-        if inside:
-            references.contain(made, inside)
-        progress.adopt_object(made, one.data)
-        if made.handles.wants_data and not made.user:
-            task.session.undelivered[made] = None
-    if state.happenings is not None:
-        state.happenings.task_finished(state.now, run.governor, task, run, sudden=True)
-    return True

@@ -111,9 +111,7 @@ def goes_on_alone(session: Session, task: Task) -> bool:
 
 def has_more_to_do(session: Session) -> bool:
     """Whether a session has such tasks."""
-    return session.is_durable and any(
-        goes_on_alone(session, task) for task in session.tasks.values()
-    )
+    return session.is_durable and any(goes_on_alone(session, task) for task in session.own_tasks)
 
 
 def is_wanted_elsewhere(task: Task) -> bool:
@@ -143,7 +141,7 @@ def remove(state: State, name: str) -> None:
 def _end_rest(state: State, session: Session) -> None:
     """In a session whose client has gone, nobody wants what has no outputs to be claimed."""
     needed = references.leading_to(references.claimed_outside(session))
-    unneeded = [task for task in session.tasks.values() if not task.is_done and task not in needed]
+    unneeded = [task for task in session.own_tasks if not task.is_done and task not in needed]
     failing.cancel(state, unneeded, "its durable session was removed")
 
 

@@ -50,7 +50,7 @@ def _submission(session: Session, now: float) -> ClientSubmit:
     columns = TaskColumns()
     task_kinds: dict[KindId, TaskKind] = {}
     object_kinds: dict[KindId, ObjectKind] = {}
-    for task in session.tasks.values():
+    for task in session.own_tasks:
         columns.ids.append(task.id)
         columns.kinds.append(task.kind.id)
         columns.configs.append(task.config)
@@ -78,7 +78,7 @@ def _note_runs(session: Session, happenings: Happenings, now: float) -> None:
     finished: dict[str, TasksFinished] = {}  # by governor
     skipped: list[Task] = []
     cancelled: list[Task] = []
-    for task in session.tasks.values():
+    for task in session.own_tasks:
         if task.row in _RUNNING:
             run = task.last_run()
             happenings.add(TasksStarted(run.started, run.governor, [task.id]), _TASK_BYTES)

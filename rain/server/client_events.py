@@ -185,7 +185,7 @@ def _cancel(state: State, client_id: ClientId, cancel: Cancel) -> None:
         return
     why = failing.CANCELLED if cancel.always else failing.INTERRUPTED
     if cancel.whole:
-        _end(state, cancel, list(session.tasks.values()), why)
+        _end(state, cancel, session.own_tasks, why)
         return
     tasks = [session.tasks.get(task_id) for task_id in cancel.tasks]
     for object_id in cancel.objects:

@@ -31,7 +31,7 @@ def close_session(state: State, session: Session, message: str = "") -> None:
         needed = references.leading_to(wanted)
         unneeded = [
             task
-            for task in session.tasks.values()
+            for task in session.own_tasks
             if not (task.is_done or task in needed or by_name.goes_on_alone(session, task))
         ]
         failing.cancel(state, unneeded, message or "the session was closed")

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from attrs import define, field
 
 from rain.base.failures import SessionFailure
-from rain.base.ids import ClientId, KindId, ObjectId
+from rain.base.ids import ClientId, KindId, ObjectId, is_of_server
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.wire.submission import Submission
 from rain.graph import DataObject, Governor, Run, Session, Task
@@ -134,6 +134,8 @@ class Happenings:
 
     def run_failed(self, now: float, task: Task, run: Run, *, again: bool) -> None:
         """A run has failed or was lost, and with it the task unless it is tried again."""
+        if is_of_server(task.id):
+            return  # no client knows it
         size = len(run.message) + len(run.debug)
         if again:
             self.add(RunFailed(now, task.id, run.started, run.report()), size)
@@ -145,11 +147,11 @@ class Happenings:
 
     def skipped(self, now: float, failure: SessionFailure, tasks: Sequence[Task]) -> None:
         """Tasks will never run: a failure, a cancel or the lack of a governor has ended them."""
-        if tasks:
+        ids = [task.id for task in tasks if not is_of_server(task.id)]
+        if ids:
             error = failure.message.strip().rpartition("\n")[2]  # the end of a traceback
-            ids = [task.id for task in tasks]
             happening = TasksSkipped(now, failure.task, error, ids, failure.cancelled)
-            self._add(happening, _TASK_BYTES * len(tasks), self.limit)
+            self._add(happening, _TASK_BYTES * len(ids), self.limit)
 
     def object_finished(self, now: float, governor: Governor, made: DataObject) -> None:
         """A data object was made on a governor; called only with `with_objects`."""

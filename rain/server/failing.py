@@ -7,19 +7,32 @@ depends on the task, and those who wait for any of that are told the cause.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import inf
 
 from attrs import evolve
 
 from rain.base.failures import SessionFailure, end_of
+from rain.base.ids import is_of_server
 from rain.base.runs import RunCause
 from rain.base.sizes import spell_size
 from rain.base.states import TaskMove, TaskRow
 from rain.base.wire.grace import OWN_GRACE
 from rain.base.wire.update import TaskFailure
-from rain.graph import DataObject, Governor, Run, Task, failing, needs, pausing, planning
+from rain.graph import (
+    DataObject,
+    Governor,
+    Run,
+    Task,
+    failing,
+    lateness,
+    needs,
+    pausing,
+    planning,
+)
 from rain.graph.cancelling import unstarted, unwanted
 from rain.graph.handles import NOBODY
 from rain.graph.run import Ending, LastWords
+from rain.graph.standing_in import followers
 from rain.server import following, tries, waiting
 from rain.server.sessions import fail_session
 from rain.server.state import State
@@ -47,17 +60,20 @@ def run_failed(
     if _is_too_large(state, task):
         most = spell_size(needs.most_memory(state.graph.governors.values()))
         run.message += f"; no governor has more than {most} of memory"
-    again = _has_another_try(state, task)
+    again, shadowed = _has_another_try(state, task), _may_stand_by(state, task)
     if state.happenings is not None:
-        state.happenings.run_failed(state.now, task, run, again=again)
-    if again or task.goes_on:
+        state.happenings.run_failed(state.now, task, run, again=again or shadowed)
+    if again or shadowed or task.goes_on:
         state.forget_outputs(governor, task)
     if again:
         run.shorten()
         _plan_again(state, task)
+        return
+    verdict = evolve(_verdict(task, run, run.message), exception=failure.exception)
+    if shadowed:
+        _stand_by(state, task, verdict)
     else:
-        verdict = _verdict(task, run, run.message)
-        give_up(state, task, evolve(verdict, exception=failure.exception))
+        give_up(state, task, verdict)
 
 
 def _plan_again(state: State, task: Task) -> None:
@@ -77,9 +93,9 @@ def end_pauses(state: State) -> None:
 def governor_lost(state: State, task: Task) -> None:
     """A governor was lost that may have been running the task, which is without a plan again."""
     run = task.last_run()
-    again = _has_another_try(state, task)
+    again, shadowed = _has_another_try(state, task), _may_stand_by(state, task)
     if state.happenings is not None and (run.started or not again):
-        state.happenings.run_failed(state.now, task, run, again=again)
+        state.happenings.run_failed(state.now, task, run, again=again or shadowed)
     if again:
         run.shorten()
         return
@@ -91,7 +107,23 @@ def governor_lost(state: State, task: Task) -> None:
         f"the task was running on {len(crashes)} {ended}, so that it is taken for the reason; the"
         f" last one was {run.governor}: {run.message}"
     )
-    give_up(state, task, _verdict(task, run, why))
+    verdict = _verdict(task, run, why)
+    if shadowed:
+        _stand_by(state, task, verdict)
+    else:
+        give_up(state, task, verdict)
+
+
+def _may_stand_by(state: State, task: Task) -> bool:
+    """Whether a second run of it is at work, which may finish yet."""
+    return task in state.graph.shadows and task.row is TaskRow.READY
+
+
+def _stand_by(state: State, task: Task, failure: SessionFailure) -> None:
+    """The task has failed for good, unless its second run finishes (`rain.server.speculation`)."""
+    state.standing_by[task] = failure
+    state.news.unplanned.pop(task, None)
+    pausing.pause(state.graph, task, inf)
 
 
 def give_up(state: State, task: Task, failure: SessionFailure) -> None:
@@ -171,10 +203,12 @@ def _is_too_large(state: State, task: Task) -> bool:
 
 
 def _verdict(task: Task, last: Run, message: str) -> SessionFailure:
+    """Of what a second run has made before, and makes again, clients know the task for which."""
+    for_whom = followers(task) if is_of_server(task.id) else []
     return SessionFailure(
         message,
         last.debug,
-        task.id,
+        for_whom[0].id if for_whom else task.id,
         tuple(run.report() for run in task.runs),
     )
 
@@ -190,8 +224,7 @@ def pass_on(state: State, fallout: failing.Fallout, grace: float = OWN_GRACE) ->
     state.forget_fetches(lambda data_object, _: data_object in gone)
     state.release_soon(fallout.free)
     for task in fallout.tasks:
-        state.news.unplanned.pop(task, None)
-        task.session.first_failed = task.session.first_failed or failure
+        _will_not_run(state, task, failure)
     if state.happenings is not None:
         skipped = fallout.tasks
         if not failure.cancelled:  # else nothing was said of any of them
@@ -209,6 +242,13 @@ def pass_on(state: State, fallout: failing.Fallout, grace: float = OWN_GRACE) ->
             waiting.idle(state, session)
     if not failure.cancelled:
         _end_those_that_stop(state, fallout.tasks, failure)
+
+
+def _will_not_run(state: State, task: Task, failure: SessionFailure) -> None:
+    state.news.unplanned.pop(task, None)
+    task.session.first_failed = task.session.first_failed or failure
+    if task.kind.idempotent:
+        lateness.out_of_count(state.graph, task)
 
 
 def _end_those_that_stop(state: State, tasks: Iterable[Task], failure: SessionFailure) -> None:

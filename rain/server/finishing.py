@@ -11,10 +11,10 @@ from itertools import repeat
 from rain.base.caching import TAKEN
 from rain.base.copies import CopyMove
 from rain.base.errors import ProtocolError
-from rain.base.ids import NUMBER_BITS, ObjectId, SessionId, TaskId, spell
+from rain.base.ids import NUMBER_BITS, ObjectId, SessionId, TaskId, is_of_server, spell
 from rain.base.states import ObjectState, TaskRow
 from rain.base.wire.update import ObjectNote, Update
-from rain.graph import claims, progress, references
+from rain.graph import claims, lateness, progress, references
 from rain.graph.copy import move_copy
 from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
@@ -23,7 +23,7 @@ from rain.graph.run import Run
 from rain.graph.session import Session
 from rain.graph.standing_in import stands_in
 from rain.graph.task import Task
-from rain.server import blaming, failing, following, memory, waiting
+from rain.server import blaming, failing, following, memory, speculation, waiting
 from rain.server.began import difference
 from rain.server.state import State
 
@@ -139,28 +139,12 @@ def _finish_batch(
     if not tasks:
         return
     progress.finish(tasks, governor)
-    outputs: list[DataObject] = []
-    readers: list[Task] = []
-    waited: list[Task] = []
-    now, address = state.now, governor.address
-    for task, start in zip(tasks, began, strict=True):
-        run = task.run or task.last_run()
-        sudden = not run.started  # it was so short that its start was never told
-        if start or sudden:
-            run.started = _began(run, start, now)
-        if state.happenings is not None:
-            state.happenings.task_finished(state.now, address, task, run, sudden=sudden)
-        outputs += task.outputs
-        session = task.session
-        if task.inputs or session.contents:
-            readers.append(task)
-        if not task.outputs and task.handles is NOBODY:
-            state.graph.leaving.append(task)
-        if task.waits or session.idle_waits or session.done is not None:
-            waited.append(task)
+    outputs, readers, waited, second = _note_ends(state, governor, tasks, began)
     blaming.finished(state, governor, tasks)
     state.news.finished += tasks
     state.lessons.append(tasks)
+    if state.graph.speculates:
+        lateness.finished(state.graph, tasks, state.settings.lateness)
     if notes is not None:
         _take_notes(outputs, notes)
     free = _take_contents(state, outputs, notes)
@@ -169,10 +153,44 @@ def _finish_batch(
     free += claims.finished_reading(readers)
     if free:
         state.release_soon(free)
+    if second:
+        waited += speculation.have_finished(state, second)
     if len(governor.scheduled) > len(governor.assigned):  # it was not told of all of them
         state.touched[governor] = None
     if waited:
         _end_waits(state, waited)
+
+
+def _note_ends(
+    state: State, governor: Governor, tasks: dict[Task, float], began: list[float]
+) -> tuple[list[DataObject], list[Task], list[Task], list[Task]]:
+    """When they ran. Returns what they have made, and those of them that have read something, for
+    which somebody may wait, and that were second runs of late tasks, of which nobody hears."""
+    outputs: list[DataObject] = []
+    readers: list[Task] = []
+    waited: list[Task] = []
+    second: list[Task] = []
+    graph, now, address = state.graph, state.now, governor.address
+    for task, start in zip(tasks, began, strict=True):
+        run = task.run or task.last_run()
+        sudden = not run.started  # it was so short that its start was never told
+        if start or sudden:
+            run.started = _began(run, start, now)
+        outputs += task.outputs
+        session = task.session
+        if task.inputs or session.contents:
+            readers.append(task)
+        if not task.outputs and task.handles is NOBODY:
+            graph.leaving.append(task)
+        if session.shadows and is_of_server(task.id):
+            if task in graph.shadowed:
+                second.append(task)
+            continue
+        if state.happenings is not None:
+            state.happenings.task_finished(now, address, task, run, sudden=sudden)
+        if task.waits or session.idle_waits or session.done is not None:
+            waited.append(task)
+    return outputs, readers, waited, second
 
 
 def _began(run: Run, start: float, now: float) -> float:

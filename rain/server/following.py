@@ -26,7 +26,7 @@ NOBODY = TaskId(0)
 def add(state: State, event: Asked, session: Session, mode: WaitMode, since: int) -> None:
     """Answers at once if there is news, or if the client does not wait for any."""
     if session.done is None:
-        ended = (task.id for task in session.tasks.values() if task.is_done)
+        ended = (task.id for task in session.own_tasks if task.is_done)
         session.done = {task_id: place for place, task_id in enumerate(ended)}
         session.done_count = len(session.done)
     by_owner = session.client.id == event.client

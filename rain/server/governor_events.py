@@ -10,12 +10,13 @@ from sys import intern
 
 from rain.base.copies import CopyMove
 from rain.base.errors import ProtocolError
-from rain.base.ids import GovernorId, ObjectId, spell
+from rain.base.ids import GovernorId, ObjectId, is_of_server, spell
+from rain.base.resources import Resources
 from rain.base.runs import TOLD_BY_GOVERNORS, RunCause
 from rain.base.states import TaskRow
 from rain.base.wire import INLINE_LIMIT
 from rain.base.wire.update import TaskFailure, TaskNote, Update
-from rain.graph import Governor, Task, loss, progress
+from rain.graph import Governor, Task, lateness, loss, progress
 from rain.graph.copy import move_copy
 from rain.server import (
     away,
@@ -31,6 +32,7 @@ from rain.server import (
     memory,
     nesting,
     resuming,
+    speculation,
     unfetched,
     waiting,
 )
@@ -70,10 +72,7 @@ def apply(state: State, event: GovernorEvent) -> None:
                 if update.drains:
                     draining.begin(state, governor)
         case GovernorJoined(governor_id, address, resources):
-            governor = state.graph.add_governor(governor_id, address, resources, state.now)
-            state.news.joined.append(governor)
-            state.note(happenings.GovernorNew(state.now, address))
-            feasibility.governors_changed(state)
+            _joined(state, governor_id, address, resources)
         case GovernorLeft(governor_id, cause, on_purpose):
             left(state, governor_id, cause, on_purpose=on_purpose)
         case GovernorAway(governor_id, cause):
@@ -82,6 +81,15 @@ def apply(state: State, event: GovernorEvent) -> None:
             away.resumed(state, governor_id, heard, last)
         case ServerReturned():
             away.server_returned(state)
+
+
+def _joined(state: State, governor_id: GovernorId, address: str, resources: Resources) -> None:
+    governor = state.graph.add_governor(governor_id, address, resources, state.now)
+    state.news.joined.append(governor)
+    state.note(happenings.GovernorNew(state.now, address))
+    if state.graph.watched:
+        lateness.look_soon(state.graph)
+    feasibility.governors_changed(state)
 
 
 def apply_update(state: State, governor: Governor, update: Update) -> None:
@@ -154,7 +162,7 @@ def left(state: State, governor_id: GovernorId, cause: str, *, on_purpose: bool 
     blamed = () if on_purpose else running
     losses.pass_on(state, loss.lose_governor(governor, state.now, cause, blamed))
     for task in blamed:
-        if task.is_known and not task.is_done:
+        if task.is_known and not task.is_done and task not in state.graph.shadowed:
             failing.governor_lost(state, task)
     feasibility.governors_changed(state)
     waiting.fetch_again(state)
@@ -195,6 +203,10 @@ def _started(state: State, governor: Governor, update: Update) -> dict[Task, flo
 def _start(state: State, governor: Governor, task: Task, start: float) -> None:
     run = task.last_run()
     progress.start(task, min(max(start, run.told), state.now))
+    if task.kind.idempotent:
+        lateness.started(state.graph, task, state.settings.lateness)
+        if is_of_server(task.id):
+            return  # the log tells of it in other words
     if state.happenings is not None:
         state.happenings.task_started(run.started, governor, task)
 
@@ -210,6 +222,9 @@ def _failed(state: State, governor: Governor, failure: TaskFailure, printed: str
         return
     if failure.handed_on:
         handing_on.handed_on(state, governor, task, failure, printed)
+        return
+    if task in state.graph.shadowed:
+        speculation.has_failed(state, governor, task, failure)
         return
     if failure.cause is RunCause.NOT_STARTED:
         handing_back.handed_back(state, governor, task, failure)

@@ -6,8 +6,8 @@ from attrs import evolve
 
 from rain.base.errors import InvariantError, RefusedError, SessionFailedError
 from rain.base.ids import (
+    FIRST_OF_SERVER,
     FIRST_SHARED,
-    LAST_SHARED,
     SHARED_RANGE,
     ClientId,
     ObjectId,
@@ -144,7 +144,7 @@ def _join(state: State, client_id: ClientId, asked: JoinSession) -> JoinedSessio
 def _take_range(session: Session) -> int:
     """The first of some numbers that nobody else in the session has."""
     first = FIRST_SHARED + session.ranges * SHARED_RANGE
-    if first + SHARED_RANGE > LAST_SHARED:
+    if first + SHARED_RANGE > FIRST_OF_SERVER:
         raise RefusedError(f"the session {session.id} has no numbers left for those who joined it")
     session.ranges += 1
     return first
@@ -176,7 +176,7 @@ def _reports(
 ) -> tuple[tuple[TaskReport, ...], tuple[ObjectReport, ...]]:
     tasks = [known_task(state, client_id, task_id) for task_id in asked.tasks]
     objects = [known_object(state, client_id, object_id) for object_id in asked.objects]
-    reports = tuple(map(_report_task, tasks))
+    reports = tuple([_report_task(state, task) for task in tasks])
     if asked.logs:
         texts = map(logs.logs_of, tasks)
         reports = tuple(
@@ -203,7 +203,8 @@ def _debug(task: Task) -> str:
     return "" if task.run is None else task.run.debug
 
 
-def _report_task(task: Task) -> TaskReport:
+def _report_task(state: State, task: Task) -> TaskReport:
+    shadow = state.graph.shadows.get(task)
     return TaskReport(
         id=task.id,
         state=task.state,
@@ -212,4 +213,5 @@ def _report_task(task: Task) -> TaskReport:
         user=task.user,
         cache=task.session.cached.get(task.id, ""),
         runs=tuple(run.report() for run in task.runs),
+        second_run=None if shadow is None or shadow.run is None else shadow.run.report(),
     )

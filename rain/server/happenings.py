@@ -201,6 +201,27 @@ class RunFailed:
     run: RunReport
 
 
+class SecondRunState(enum.Enum):
+    """What becomes of the second run of a late task."""
+
+    BEGUN = "begun"
+    FINISHED = "finished"  # before the first one, which is withdrawn
+    STOPPED = "stopped"  # the first one was faster, or nobody wants the task any more
+    FAILED = "failed"  # which nobody minds: the first one goes on
+    LOST = "lost"  # its governor could not start it or has gone
+
+
+@frozen
+class SecondRun:
+    """A late task has a second run beside its first one, or has had one."""
+
+    time: float
+    task: TaskId
+    governor: str  # its address; empty if the second run was never told of
+    state: SecondRunState
+    error: str = ""
+
+
 @define(eq=False)
 class TasksSkipped:
     """Tasks that will never run because of a failure, or since they were cancelled.
@@ -245,6 +266,7 @@ Happening = (
     | TasksFinished
     | TaskFailed
     | RunFailed
+    | SecondRun
     | TasksSkipped
     | ObjectsFinished
 )

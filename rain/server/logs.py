@@ -32,6 +32,18 @@ def keep(task: Task, text: str) -> None:
             session.logs_size -= len(old) + LOG_COST
 
 
+def hand_over(one: Task, other: Task) -> None:
+    """What the one has printed, and what the cache has said of it, is of the other task."""
+    session = one.session
+    text = session.logs.pop(one.id, None)
+    if text is not None:
+        session.logs_size -= len(text) + LOG_COST
+        keep(other, text)
+    said = session.cached.pop(one.id, None)
+    if said is not None:
+        session.cached[other.id] = said
+
+
 def logs_of(task: Task) -> str:
     """The output of the last run of a task."""
     session = task.session

@@ -19,17 +19,20 @@ def gather_overview(state: State, session_id: SessionId, http: str) -> Overview:
         sessions = [] if named is None else [named]
     else:
         sessions = list(graph.sessions.values())
-    tasks = sum(len(one.tasks) + one.gone_tasks for one in sessions)
+    tasks = sum(one.submitted for one in sessions)
     running = sum(
-        task.state is TaskState.RUNNING and (not session_id or task.session.id == session_id)
+        task.state is TaskState.RUNNING
+        and (not session_id or task.session.id == session_id)
+        and task not in graph.shadowed
         for governor in graph.governors.values()
         for task in governor.assigned
     )
+    second = sum(not session_id or one.session.id == session_id for one in graph.shadowed)
     return Overview(
         governors=len(graph.governors),
         cpus=sum(governor.offered.cpus for governor in graph.governors.values()),
         tasks=tasks,
         running=running,
-        finished=tasks - sum(one.unfinished for one in sessions),
+        finished=tasks - sum(one.unfinished for one in sessions) + second,
         http=http,
     )

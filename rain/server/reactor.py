@@ -29,6 +29,7 @@ from rain.server import (
     handles,
     nesting,
     rests,
+    speculation,
     test_mode,
     unfetched,
 )
@@ -126,6 +127,8 @@ class Reactor:
         if rare or state.resting or state.drains or state.graph.pauses:
             self._look_at_what_is_rare()
         self._take_leave()
+        if state.graph.shadows or state.standing_by or now >= state.graph.late_due:
+            speculation.go_on(state)
         return silent
 
     def _give_out(self) -> list[Effect]:
@@ -188,7 +191,7 @@ class Reactor:
         left = graph.unneeded or graph.leaving or graph.remains or graph.departed
         if state.growing or left:
             return state.now  # at once, with whatever has come meanwhile
-        due = min(self._scheduler_due(), state.later_due, state.asked.due)
+        due = min(self._scheduler_due(), state.later_due, state.asked.due, graph.late_due)
         if state.silence_due < due and state.graph.governors:
             due = state.silence_due
         if state.postponed:

@@ -8,6 +8,7 @@ from math import inf
 
 from attrs import Factory, define, frozen
 
+from rain.base.failures import SessionFailure
 from rain.base.ids import (
     NUMBER_BITS,
     ClientId,
@@ -20,6 +21,7 @@ from rain.base.ids import (
 from rain.base.wire.orders import Orders
 from rain.graph import DataObject, Governor, Graph, Session, Task, Wait
 from rain.graph.copy import Copy
+from rain.graph.lateness import Rule
 from rain.graph.leaving import take_leave
 from rain.graph.release import release, take_apart, take_unneeded
 from rain.scheduler.api import News
@@ -64,6 +66,7 @@ class ReactorSettings:
     hand_backs: int = 20  # how often a task is handed back until it has failed
     out_of_reach: int = 4  # the same, if governors cannot get its inputs
     crash_limit: int = 3  # the `crash_tries` of tasks that do not say how many they have
+    lateness: Rule = Factory(Rule)  # when a task is late
     returns: bool = False  # when it has died, with all that it knew: governors may resume
     governor_grace: float = 3.0  # seconds in which a governor may resume whose connection broke
     client_grace: float = 10.0  # and a client
@@ -128,6 +131,7 @@ class State:
     nested: dict[Session, int] = Factory(dict)  # sessions of running tasks: the number of the run
     nests: bool = False  # a running task has opened or joined a session at least once
     held: dict[Task, Held] = Factory(dict)  # for tasks that are tried again
+    standing_by: dict[Task, SessionFailure] = Factory(dict)  # failed, unless their shadows finish
     durable: dict[str, Durable] = Factory(dict)  # what clients have under names
     openings: dict[Session, Opening] = Factory(dict)  # the sessions that they have opened by these
     set_free: dict[Session, None] = Factory(dict)  # sessions of tasks that were cancelled alone
@@ -246,7 +250,10 @@ class State:
 
     def take_leave(self) -> None:
         """What nobody needs, and nobody has a handle of, goes; the scheduler hears of it."""
-        gone = take_leave(self.graph, self.settings.let_go_at_once)
+        self.have_gone(take_leave(self.graph, self.settings.let_go_at_once))
+
+    def have_gone(self, gone: Sequence[Task | DataObject]) -> None:
+        """These have left the graph."""
         self.news.gone += gone
         for node in gone:
             session = node.session

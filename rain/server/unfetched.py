@@ -15,7 +15,7 @@ from rain.base.runs import RunCause
 from rain.base.wire.update import TaskFailure
 from rain.graph import Governor, loss, planning
 from rain.graph.copy import Copy, move_copy
-from rain.server import handing_back, losses
+from rain.server import handing_back, losses, speculation
 from rain.server.state import State
 
 FIRST_PAUSE = 0.1
@@ -79,6 +79,10 @@ def _give_up(state: State, copy: Copy, source: str, how_often: str) -> None:
         if task.is_known and task.assigned is governor and not task.is_done:
             stopped = planning.stopped(task)
             failure = TaskFailure(task.id, stopped[-1], message, cause=RunCause.NOT_STARTED)
+            if task in state.graph.shadowed:
+                state.stop(*stopped)
+                speculation.has_failed(state, governor, task, failure)
+                continue
             handing_back.out_of_reach(state, governor, task, failure)
             if task.is_known:  # else its session has failed, and the governor forgets the session
                 state.stop(*stopped)

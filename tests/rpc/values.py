@@ -81,6 +81,7 @@ task_kinds = st.builds(
         st.booleans(),
         numbers,
     ),
+    idempotent=st.booleans(),
 )
 
 
@@ -290,6 +291,8 @@ task_reports = st.builds(
     texts,
     st.lists(run_reports, max_size=FEW).map(tuple),
     texts,
+    texts,
+    st.none() | run_reports,
 )
 object_reports = st.builds(
     ObjectReport, object_ids, st.sampled_from(ObjectState), sizes, texts, texts

@@ -21,15 +21,16 @@ from tests.support.machine import ComingAndGoing, seldom, some, which
 
 
 @st.composite
-def task_shapes(draw: st.DrawFn) -> tuple[list[int], int, int, int, int]:
-    """Inputs (some twice), number of outputs, cpus, a mask of the outputs to keep, tries."""
+def task_shapes(draw: st.DrawFn) -> tuple[list[int], int, int, int, int, bool]:
+    """Inputs (some twice), number of outputs, cpus, a mask of the outputs to keep, tries, and
+    whether the task may run twice at a time."""
     inputs = draw(st.lists(which, max_size=3))
     twice = draw(seldom)
     if twice:
         inputs += inputs[:1]
     outputs = draw(st.sampled_from([1, 2, 3, 0]))
     cpus, kept = draw(st.sampled_from([1, 0, 2, 4])), draw(st.integers(0, 7))
-    return inputs, outputs, cpus, kept, draw(st.sampled_from([1, 2, 3]))
+    return inputs, outputs, cpus, kept, draw(st.sampled_from([1, 2, 3])), draw(st.booleans())
 
 
 CAUSES = [None, RunCause.TASK, RunCause.EXECUTOR]
@@ -53,7 +54,7 @@ class RandomRuns(ComingAndGoing):
     def submit(
         self,
         number: int,
-        shapes: list[tuple[list[int], int, int, int, int]],
+        shapes: list[tuple[list[int], int, int, int, int, bool]],
         constants: list[tuple[int, bool]],
     ) -> None:
         session = self.session(number)
@@ -64,11 +65,16 @@ class RandomRuns(ComingAndGoing):
             session.objects.append(usable[-1])
             if keep:
                 session.kept.append(usable[-1])
-        for inputs, outputs, cpus, kept, tries in shapes:
+        for inputs, outputs, cpus, kept, tries, idempotent in shapes:
             chosen = [usable[i % len(usable)] for i in inputs] if usable else []
             attempts = Attempts(tries, backoff=2.5 if tries == 3 else 0.0)
             task, made = draft.task(
-                *chosen, outputs=outputs, cpus=cpus, tries=attempts, priority=kept % 3 - 1
+                *chosen,
+                outputs=outputs,
+                cpus=cpus,
+                tries=attempts,
+                priority=kept % 3 - 1,
+                idempotent=idempotent,
             )
             keep_these = [o for bit, o in enumerate(made) if kept >> bit & 1]
             draft.submission.kept += keep_these
@@ -77,6 +83,28 @@ class RandomRuns(ComingAndGoing):
             session.kept += keep_these
             usable += made
         session.client.submit(draft)
+
+    @precondition(ComingAndGoing.has_sessions)
+    @rule(number=which, outputs=st.integers(0, 2), size=st.sampled_from([7, 50_000]))
+    def a_task_is_late(self, number: int, outputs: int, size: int) -> None:
+        """Others of its name have finished for a while."""
+        session = self.session(number)
+        data = session.draft.constant(b"read by all of them")
+        made = [session.draft.task(data, outputs=outputs, idempotent=True) for _ in range(3)]
+        session.tasks += [task for task, _ in made]
+        session.objects += [data, *[one for _, ones in made for one in ones]]
+        session.client.submit(session.draft)
+        self.wild.deliver_all()
+        slow, *others = [task for task, _ in made]
+        for governor in list(self.world.governors):
+            runnable = governor.runnable()
+            over = [task for task in others if task in runnable]
+            update = governor.finished(*over, size=size)
+            if slow in runnable:
+                update.started_ids, update.started_runs = [slow], [governor.tasks[slow]]
+            self.wild.post(governor, update)
+        self.wild.deliver_all()
+        self.world.turn(after=5)
 
     @precondition(ComingAndGoing.has_sessions)
     @rule(number=which, kept=some)

@@ -15,7 +15,9 @@ from rain.base.resources import Resources
 from rain.base.wire import GOVERNOR_VERSION
 from rain.base.wire.orders import SERVER, Orders
 from rain.base.wire.update import Update
+from rain.governor.builtin import same
 from rain.governor.messages import (
+    BuiltinDone,
     CallExecutor,
     CallRow,
     CallsTakenBack,
@@ -37,8 +39,10 @@ from rain.governor.messages import (
     ObjectFetched,
     OrdersReceived,
     Outputs,
+    RunBuiltin,
     SendUpdate,
     StartExecutor,
+    StopBuiltin,
     StopFetch,
     Stored,
     TakeBackCalls,
@@ -52,7 +56,7 @@ from tests.governor.played_executor import PlayedExecutor
 from tests.simulation.agenda import Agenda, Daemon
 from tests.simulation.network import Connection
 from tests.simulation.server import Server, ToGovernor
-from tests.simulation.work import LARGE, Job, compute
+from tests.simulation.work import LARGE, SLOW, Job, compute
 
 
 class Places(Protocol):
@@ -280,8 +284,11 @@ class Governor(Daemon):
             case DeleteFiles(files):
                 for file in files:
                     del self.files[file]
-            case EndStrays():
+            case EndStrays() | StopBuiltin():
                 pass
+            case RunBuiltin(run):
+                done = BuiltinDone(run, 0.001, same(effect))
+                self.later(0.001, 0.002, partial(self._tell, done))
             case _:
                 self._carry_for_executor(effect)
 
@@ -336,6 +343,8 @@ class Governor(Daemon):
         call = played.start()
         job = Job.unpack(call[2])
         seconds = job.seconds if played.able else 0.0
+        if job.slow_on == self.number and not executor.is_interrupted:
+            seconds += SLOW
         self.later(seconds, seconds + 0.001, partial(self._end_call, number, call))
 
     def _end_call(self, number: int, call: CallRow) -> None:

@@ -7,7 +7,7 @@ from hashlib import blake2b
 from random import Random
 
 import msgpack
-from attrs import Factory, define, frozen
+from attrs import Factory, astuple, define, frozen
 
 from rain.base.attempts import Attempts
 from rain.base.errors import InvariantError
@@ -17,6 +17,9 @@ from tests.support.submissions import Draft
 
 SMALL, LARGE = 32, 100_000
 """Bytes that outputs have by what they say; a large one is a file."""
+
+SLOW = 20.0
+"""Seconds that a task takes longer where it is slow."""
 
 MANY_CRASHES = Attempts(crash_tries=100_000)
 """No task of the simulation fails because of what happens around it."""
@@ -33,9 +36,10 @@ class Job:
     seconds: float
     large: bool
     fails: bool
+    slow_on: int = 0  # the number of a governor on which it takes `SLOW` seconds longer
 
     def pack(self) -> bytes:
-        packed: bytes = msgpack.packb([self.number, self.seconds, self.large, self.fails])
+        packed: bytes = msgpack.packb(astuple(self))
         return packed
 
     @staticmethod
@@ -88,7 +92,13 @@ class Workload:
     def _add_task(self, inputs: list[ObjectId], *, keep: bool) -> list[ObjectId]:
         random = self.random
         seconds = random.choice([0.0, 0.001, 0.05, 0.5, 2.0])
-        job = Job(len(self.tasks), seconds, random.random() < 0.5, random.random() < 0.02)
+        job = Job(
+            len(self.tasks),
+            seconds,
+            random.random() < 0.5,
+            random.random() < 0.02,
+            random.choice([0, 0, 0, 0, 1, 2]),
+        )
         outputs = random.choice([0, 1, 1, 1, 2])
         task, made = self.draft.task(
             *inputs,
@@ -98,6 +108,7 @@ class Workload:
             tries=MANY_CRASHES,
             config=job.pack(),
             priority=random.choice([0, 0, 1]),
+            idempotent=random.random() < 0.8,
         )
         self.tasks.append(task)
         for one in made:

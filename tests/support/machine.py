@@ -15,6 +15,7 @@ from hypothesis.stateful import (
 
 from rain.base.failures import OnFailure
 from rain.base.wire.update import FinishedTasks, Update
+from rain.graph.lateness import Rule
 from rain.scheduler.api import Scheduler
 from rain.scheduler.rain import RainScheduler
 from rain.scheduler.round_robin import RoundRobinScheduler
@@ -83,6 +84,7 @@ class ComingAndGoing(RuleBasedStateMachine):
             little_wait=4.5,
             infeasible_grace=1e9,  # else most sessions would end by that
             delivery_limit=20,
+            lateness=Rule(fraction=0.3, quantile=0.5, factor=1.0, least=2.5),
             debug=True,
         )
         self.world = new_world(self.schedulers[name], tuned)

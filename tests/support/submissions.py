@@ -21,9 +21,7 @@ class Draft:
     number: int = FIRST_NUMBER
     submission: Submission = Factory(lambda self: Submission(self.session), takes_self=True)
     object_kind: KindId | None = None
-    task_kinds: dict[tuple[int, int, int, Constraints | None, int | Attempts, int], KindId] = (
-        Factory(dict)
-    )
+    task_kinds: dict[tuple[object, ...], KindId] = Factory(dict)
     uploaded: dict[ObjectId, int] = Factory(dict)  # constants that went ahead, and their lengths
 
     def next_id(self) -> int:
@@ -44,8 +42,10 @@ class Draft:
         constraints: Constraints | None = None,
         tries: int | Attempts = 1,
         priority: int = 0,
+        *,
+        idempotent: bool = False,
     ) -> KindId:
-        key = (outputs, cpus, gpus, constraints, tries, priority)
+        key = (outputs, cpus, gpus, constraints, tries, priority, idempotent)
         kind = self.task_kinds.get(key)
         if kind is None:
             blob = self.blob_kind()
@@ -62,6 +62,7 @@ class Draft:
                     constraints=constraints,
                     attempts=tries if isinstance(tries, Attempts) else Attempts(tries),
                     priority=priority,
+                    idempotent=idempotent,
                 )
             )
         return kind
@@ -94,8 +95,11 @@ class Draft:
         config: bytes = b"",
         constraints: Constraints | None = None,
         priority: int = 0,
+        idempotent: bool = False,
     ) -> tuple[TaskId, list[ObjectId]]:
-        kind = self.task_kind(outputs, cpus, gpus, constraints, tries, priority)
+        kind = self.task_kind(
+            outputs, cpus, gpus, constraints, tries, priority, idempotent=idempotent
+        )
         task_id = TaskId(self.next_id())
         made = [ObjectId(self.next_id()) for _ in range(outputs)]
         columns = self.submission.tasks

@@ -49,6 +49,7 @@ class TaskReport:
     runs: tuple[RunReport, ...] = ()  # so far, as far as they are remembered
     logs: str = ""  # what it has printed, if that was asked for
     cache: str = ""  # whether its results came from the cache, or why it had to run
+    second_run: RunReport | None = None  # beside its last one, which is late
 
 
 @frozen

@@ -148,6 +148,7 @@ def write_task_report(report: TaskReport) -> Fields:
         "runs": write_runs(report.runs),
         "logs": shown(report.logs, LOGS_LIMIT),
         "cache": shown(report.cache),
+        "secondRun": write_runs([] if report.second_run is None else [report.second_run]),
     }
 
 
@@ -161,6 +162,7 @@ def read_task_report(fields: Fields) -> TaskReport:
         runs=read_runs(fields["runs"]),
         logs=fields["logs"],
         cache=fields["cache"],
+        second_run=next(iter(read_runs(fields["secondRun"])), None),
     )
 
 

@@ -73,6 +73,7 @@ def write_task_kind(kind: TaskKind) -> Fields:
         "root": kind.root,
         "priority": kind.priority,
         "cache": kind.cache,
+        "idempotent": kind.idempotent,
     }
 
 
@@ -104,6 +105,7 @@ def read_task_kind(place: int, fields: Fields) -> TaskKind:
             fields["depth"],
             fields["root"],
             fields["cache"],
+            fields["idempotent"],
         )
         _check_task_numbers(kind)
     except ValueError as error:

@@ -30,6 +30,7 @@ _CAUSES: dict[RunCause | None, str] = {
     RunCause.GIVEN_UP: "givenUp",
     RunCause.CANCELLED: "cancelled",
     RunCause.MEMORY: "memory",
+    RunCause.OUTRUN: "outrun",
 }
 _CAUSES_BY_NAME = {name: cause for cause, name in _CAUSES.items()}
 

@@ -22,6 +22,7 @@ def task_now(state: State, session: int, number: int) -> dict[str, Any] | None:
     task = state.graph.tasks.get(TaskId(pack(session, number)))
     if task is None:
         return None
+    shadow = state.graph.shadows.get(task)
     return {
         "state": task.state.name.lower(),
         "row": task.row.value,
@@ -29,6 +30,7 @@ def task_now(state: State, session: int, number: int) -> dict[str, Any] | None:
         "governor": task.assigned.address if task.assigned else "",
         "planned_on": task.scheduled.address if task.scheduled else "",
         "runs": [run_now(run) for run in task.runs],
+        "second_run": None if shadow is None or shadow.run is None else run_now(shadow.run),
         "cache": task.session.cached.get(task.id, ""),
         "inputs": [object_now(given) for given in islice(task.inputs, MOST_OBJECTS)],
         "outputs": [object_now(made) for made in islice(task.outputs, MOST_OBJECTS)],
@@ -72,14 +74,27 @@ def why(state: State, task: Task) -> str:
             return _pausing(state, task)
         case TaskRow.QUEUED:
             return f"It waits for room on {where}."
+        case _ if task.assigned:
+            return _in_hand(state, task, where) + _second_run(state, task)
         case _:
-            return _in_hand(state, task, where) if task.assigned else _ending(task)
+            return _ending(task)
+
+
+def _second_run(state: State, task: Task) -> str:
+    """What is done for a task that is late."""
+    shadow = state.graph.shadows.get(task)
+    if shadow is None or shadow.run is None:
+        return ""
+    since = max(state.now - shadow.run.told, 0.0)
+    return f" It is late: it has a second run on {shadow.run.governor} for {since:.1f} seconds."
 
 
 def _pausing(state: State, task: Task) -> str:
     """How a task stands that waits for its next try."""
-    left = max(pauses_until(state.graph, task) - state.now, 0.0)
     number = task.last_run().number
+    if task in state.standing_by:
+        return f"Its run {number} has failed for good.{_second_run(state, task)}"
+    left = max(pauses_until(state.graph, task) - state.now, 0.0)
     return f"Its run {number} has failed. It pauses, and is tried again in {left:.1f} seconds."
 
 

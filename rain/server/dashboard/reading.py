@@ -78,7 +78,7 @@ _TASK_EVENTS = f"""
 SELECT event_type, {_TIME}, coalesce(json_extract(event, '$.info'), event) FROM events
 WHERE session = :session
 AND +event_type IN (
-    'TaskStarted', 'TaskFinished', 'TaskRunFailed', 'TaskSkipped', 'TaskCancelled'
+    'TaskStarted', 'TaskFinished', 'TaskRunFailed', 'TaskSecondRun', 'TaskSkipped', 'TaskCancelled'
 )
 AND json_extract(event, '$.task[1]') = :number ORDER BY id LIMIT 100
 """

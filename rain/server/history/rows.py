@@ -27,6 +27,7 @@ from rain.server.happenings import (
     ObjectsFinished,
     RunFailed,
     SchedulerFailed,
+    SecondRun,
     SessionClosed,
     SessionNew,
     TaskFailed,
@@ -66,6 +67,8 @@ def rows_of(happening: Happening) -> Iterator[Rows]:
             yield from _failed(happening, time)
         case RunFailed():
             yield from _run_failed(happening, time)
+        case SecondRun():
+            yield _second_run(happening, time)
         case TasksSkipped():
             yield from _skipped(happening, time)
         case ClientSubmit():
@@ -247,6 +250,16 @@ def _run_failed(happening: RunFailed, time: str) -> Iterator[Rows]:
         f',"cause":{forms.quoted(cause)},"info":{info}}}'
     )
     yield Rows(time, "TaskRunFailed", session, [event])
+
+
+def _second_run(happening: SecondRun, time: str) -> Rows:
+    event = (
+        f'{{"type":"TaskSecondRun","task":{forms.identity(happening.task)}'
+        f',"governor":{forms.quoted(happening.governor)},"state":"{happening.state.value}"'
+    )
+    if happening.error:
+        event += f',"error_msg":{forms.quoted(happening.error)}'
+    return Rows(time, "TaskSecondRun", session_of(happening.task), [event + "}"])
 
 
 def _skipped(happening: TasksSkipped, time: str) -> Iterator[Rows]:

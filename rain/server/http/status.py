@@ -36,6 +36,7 @@ class SessionStatus(TypedDict):
     durable: bool  # it has opened a durable session, or its client had
     tasks: int
     unfinished: int
+    second_runs: int  # of late tasks, so far
     objects: int
     failure: str
     held_up: str  # why a task that could run does not, if people can mend that
@@ -72,7 +73,7 @@ def gather_status(state: State, now: float) -> Status:
         version=rain.__version__,
         time=now,
         clients=len(graph.clients),
-        tasks=sum(len(one.tasks) + one.gone_tasks for one in graph.sessions.values()),
+        tasks=sum(one.submitted for one in graph.sessions.values()),
         objects=sum(len(one.objects) + one.gone_objects for one in graph.sessions.values()),
         scheduler=_scheduler(state.status, now),
         governors=[_governor(state, governor, now) for governor in graph.governors.values()],
@@ -112,13 +113,15 @@ def _governor(state: State, governor: Governor, now: float) -> GovernorStatus:
 def _session(state: State, session: Session, now: float) -> SessionStatus:
     failure = session.failure
     hold_up = hold_ups.of_session(state, session, now)
+    second = sum(one.session is session for one in state.graph.shadowed)
     return SessionStatus(
         session=session.id,
         name=session.name,
         client=str(session.client.id),
         durable=session.is_durable,
-        tasks=len(session.tasks) + session.gone_tasks,
-        unfinished=session.unfinished,
+        tasks=session.submitted,
+        unfinished=session.unfinished - second,
+        second_runs=session.shadows,
         objects=len(session.objects) + session.gone_objects,
         failure=failure.message if failure else "",
         held_up=str(hold_up) if hold_up else "",

@@ -38,6 +38,9 @@ def is_at_rest(state: State) -> bool:
         or state.drains
         or state.asked.due != inf
         or graph.pauses
+        or graph.late_due != inf
+        or graph.shadows
+        or state.standing_by
         or graph.unneeded
         or graph.unwanted
         or graph.leaving

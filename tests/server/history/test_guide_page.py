@@ -69,6 +69,7 @@ def test_the_page_names_every_event_type() -> None:
         "TaskStarted",
         "TaskFinished",
         "TaskRunFailed",
+        "TaskSecondRun",
         "TaskSkipped",
         "TaskCancelled",
         "DataObjectFinished",

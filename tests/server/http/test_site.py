@@ -220,6 +220,7 @@ def test_the_status_counts_what_is_there(tmp_path: Path) -> None:
                 "durable": False,
                 "tasks": 1,
                 "unfinished": 1,
+                "second_runs": 0,
                 "objects": 1,
                 "failure": "",
                 "held_up": "",

@@ -208,7 +208,7 @@ def test_a_journal_is_bounded_by_what_is_alive(
     snapshots: set[int] = set()
 
     async def live() -> None:
-        for number in range(2, 1_000):
+        for number in range(2, 1_200):
             request = RequestId(2 * number)
             kept.turn(Asked(CLIENT, request, OpenSession("goes", "{}")))
             kept.turn(Asked(CLIENT, RequestId(request + 1), CloseSession(SessionId(number))))
@@ -233,7 +233,7 @@ def test_a_journal_is_bounded_by_what_is_alive(
     assert recovered.turns == kept.writer.turns
     assert recovered.snapshot == newest
     assert whole(recovered.state) == whole(kept.reactor.state)
-    assert recovered.state.graph.last_session == 999
+    assert recovered.state.graph.last_session == 1_199
 
 
 def test_the_program_makes_a_snapshot_beside_the_server(folder: JournalFolder) -> None:

@@ -24,7 +24,8 @@ ONLY_WITH_INPUT = {
     },
     Graph: {
         *("clients", "sessions", "tasks", "objects", "governors", "linked", "learned", "sched"),
-        *("last_session", "last_governor", "last_order", "former_readers"),
+        *("last_session", "last_governor", "last_order", "former_readers", "speculates"),
+        *("watched", "shadowed"),  # of `late_due` and `shadows`
         "has_needs",
     },
 }

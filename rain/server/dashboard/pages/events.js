@@ -7,12 +7,12 @@ import { link } from "./parts.js";
 
 const MOST = 200;
 const TYPES = ["GovernorNew", "GovernorRemoved", "GovernorRests", "GovernorDrains", "Monitoring", "SchedulerFailed", "ClientNew", "ClientRemoved", "ClientInvalidRequest", "SessionNew", "SessionClosed",
-  "ClientSubmit", "ClientUnkeep", "TaskStarted", "TaskFinished", "TaskRunFailed", "TaskSkipped", "TaskCancelled", "DataObjectFinished", "EventsLost"];
+  "ClientSubmit", "ClientUnkeep", "TaskStarted", "TaskFinished", "TaskRunFailed", "TaskSecondRun", "TaskSkipped", "TaskCancelled", "DataObjectFinished", "EventsLost"];
 const KINDS = [["", "all but monitoring"], ["*", "all"], ["sessions", "sessions and clients"], ["tasks", "tasks"], ["governors", "governors"], ...TYPES.map((type) => [type, type])];
 const SETS = {
   "": TYPES.filter((type) => type !== "Monitoring"),
   sessions: ["ClientNew", "ClientRemoved", "ClientInvalidRequest", "SessionNew", "SessionClosed", "ClientSubmit", "ClientUnkeep"],
-  tasks: ["TaskStarted", "TaskFinished", "TaskRunFailed", "TaskSkipped", "TaskCancelled"],
+  tasks: ["TaskStarted", "TaskFinished", "TaskRunFailed", "TaskSecondRun", "TaskSkipped", "TaskCancelled"],
   governors: ["GovernorNew", "GovernorRemoved", "GovernorRests", "GovernorDrains", "Monitoring", "SchedulerFailed", "EventsLost"],
 };
 

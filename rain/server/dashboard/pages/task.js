@@ -15,7 +15,7 @@ export function task(root, session, number) {
 }
 
 function about({ session, task, spec, story, now }) {
-  const end = story[story.length - 1];
+  const end = story.findLast((entry) => entry.event !== "TaskSecondRun");
   const last = end?.info ?? {};
   const state = now?.state ?? stateAfter(end);
   const printed = last.logs || now?.printed;
@@ -36,10 +36,11 @@ function about({ session, task, spec, story, now }) {
     last.debug ? [h("h2", {}, "Debug"), h("pre", { tabindex: 0 }, last.debug)] : null,
     last.user ? [h("h2", {}, "What the task noted"), pretty(last.user)] : null,
     now?.runs.length ? [h("h2", {}, "Runs"), runs(now.runs)] : null,
+    now?.second_run ? [h("h2", {}, "Second run"), runs([now.second_run])] : null,
     h("h2", {}, "What has happened"),
     table("What has happened", ["When", "Event", "Governor", "Started", "Duration", ""], story.map((entry) => [
-      clock(entry.time), entry.event, entry.info.governor ?? "", clock(seconds(entry.info.start_time)), duration(entry.info.duration),
-      { class: "trouble", value: (entry.info.error ?? "").trim().split("\n").pop() },
+      clock(entry.time), entry.event === "TaskSecondRun" ? `second run ${entry.info.state}` : entry.event, entry.info.governor ?? "", clock(seconds(entry.info.start_time)), duration(entry.info.duration),
+      { class: "trouble", value: (entry.info.error ?? entry.info.error_msg ?? "").trim().split("\n").pop() },
     ]), "It has not started yet."),
     h("h2", {}, "Inputs"), objects(session, now?.inputs ?? spec.inputs ?? [], "It has no inputs."),
     h("h2", {}, "Outputs"), objects(session, now?.outputs ?? spec.outputs ?? [], "It has no outputs."),
