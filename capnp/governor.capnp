@@ -234,4 +234,5 @@ struct Monitoring {
   interfaces @2 :List(Text);    # columns: of the network, and their bytes since the machine has started
   received @3 :List(Int64);
   sent @4 :List(Int64);
+  taskMemory @5 :Int64;         # bytes that the tasks of the governor have
 }

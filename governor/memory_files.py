@@ -69,6 +69,15 @@ def take_peak(pid: int) -> int:
     return max(sizes.get(b"VmHWM", 0) - mapped, 0)
 
 
+def left_on_machine(proc: Path = Path(_PROC)) -> int:
+    """Bytes that the machine can still give to anybody; -1 if it does not say so."""
+    with suppress(OSError):
+        for line in (proc / "meminfo").read_bytes().splitlines():
+            if line.startswith(b"MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    return -1
+
+
 class KernelKills:
     """The processes that the kernel has killed for want of memory, here or in a control group."""
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 
 import trio
 
-from rain.base.memory import LIMIT_PERCENT
-from rain.governor.memory_files import KernelKills, of_tree
+from rain.base.memory import LIMIT_PERCENT, RESERVE_PERCENT
+from rain.governor.memory_files import KernelKills, left_on_machine, of_tree
 from rain.governor.messages import Event, MemorySampled
 
 SELDOM = 1.0
@@ -40,33 +40,32 @@ async def keep_watching(
 ) -> None:
     """Looks for ever; `memory` is what all may have together, 0 if nobody knows."""
     limit = memory * LIMIT_PERCENT // 100
+    reserve = memory * RESERVE_PERCENT // 100
     told = MemorySampled({}, {})
     used_before, pause = 0, SELDOM
     while True:
         await trio.sleep(pause)
         began = time.perf_counter()
-        now = MemorySampled(_sizes(executors()), _sizes(runs()))
+        now = MemorySampled(_sizes(executors()), _sizes(runs()), left_on_machine())
         used = sum(now.executors.values()) + sum(now.runs.values())
-        if (limit and used > limit) or has_changed(told, now):
+        room = limit - used if now.left < 0 else min(limit - used, now.left - reserve)
+        if (limit and room < 0) or has_changed(told, now):
             tell(now)
             told = now
         kills.forget()
         took = time.perf_counter() - began
         growth = (used - used_before) / pause
         used_before = used
-        pause = max(next_look(limit, used, growth), took / WORTH)
+        pause = max(next_look(room, growth) if limit else SELDOM, took / WORTH)
 
 
 def _sizes(pids: Mapping[int, int]) -> dict[int, int]:
     return {number: of_tree(pid) for number, pid in pids.items()}
 
 
-def next_look(limit: int, used: int, growth: float) -> float:
-    """Seconds until the next look; `growth` is in bytes a second."""
-    if not limit:
-        return SELDOM
-    left = max(limit - used, 0)
-    return min(max(left / max(4 * growth, FASTEST), OFTEN), SELDOM)
+def next_look(room: int, growth: float) -> float:
+    """Seconds until the next look, with so many bytes left; `growth` is in bytes a second."""
+    return min(max(room / max(4 * growth, FASTEST), OFTEN), SELDOM)
 
 
 def has_changed(before: MemorySampled, now: MemorySampled) -> bool:

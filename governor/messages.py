@@ -209,6 +209,7 @@ class MemorySampled:
 
     executors: dict[int, int]
     runs: dict[int, int]
+    left: int = -1  # that the machine can give to anybody; -1 if it does not say so
 
 
 @frozen

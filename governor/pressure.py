@@ -9,6 +9,9 @@ tasks. So the governor looks at its executors and programs (`memory_sampler`), a
    they declare, what they were found to need, or else the share of their cpus. Of these the newest
    goes first, and one that has no further try last. Small ones are spared, if others are left.
 
+When only the machine is short, because others have its memory, the same is done but for tasks that
+have no more than they may: they are not the reason.
+
 An evicted task is killed at once, since in its grace it would take more. It has failed by a cause
 of its own (`RunCause.MEMORY`), and its next run gets more memory (`rain.graph.needs`).
 """
@@ -20,7 +23,7 @@ from math import inf
 
 from attrs import frozen
 
-from rain.base.memory import LIMIT_PERCENT
+from rain.base.memory import LIMIT_PERCENT, RESERVE_PERCENT
 from rain.base.resources import MEMORY
 from rain.base.sizes import spell_size
 from rain.governor.claims import Claims
@@ -74,6 +77,7 @@ class Pressure:
         capacity = pool.free.capacity
         self._memory = capacity.amount(MEMORY)  # 0 if nobody knows
         self._limit = self._memory * LIMIT_PERCENT // 100 if self._memory else inf
+        self._reserve = self._memory * RESERVE_PERCENT // 100
         self._cpus = max(capacity.cpus, 1)
 
     def sampled(self, event: MemorySampled) -> None:
@@ -90,7 +94,7 @@ class Pressure:
             if task_inside is not None:
                 self._dispatch.memory[run] = memory
                 task_inside.peak = max(task_inside.peak, memory)
-        self._relieve()
+        self._relieve(event.left)
 
     def used(self) -> int:
         """Bytes of all that goes on; what is being killed will be free soon."""
@@ -101,23 +105,36 @@ class Pressure:
             memory.get(run, 0) for run, task in runs.items() if task.row is not TaskRow.EVICTED
         )
 
-    def _relieve(self) -> None:
+    def _relieve(self, left: int) -> None:
         used = self.used()
-        if used <= self._limit:
+        is_over = used > self._limit
+        to_free = used - self._limit
+        if left >= 0:
+            to_free = max(to_free, self._reserve - left - self._being_freed())
+        if to_free <= 0:
             return
         for executor in self._useless():
-            used -= executor.memory
+            to_free -= executor.memory
             self._pool.kill(executor)
-            if used <= self._limit:
+            if to_free <= 0:
                 return
         holders = sorted(self._holders(), key=Holder.order)
         large = [one for one in holders if one.memory * SPARED >= self._memory] or holders
-        before = used
         for holder in large:
-            self._evict(holder, before, [one for one in holders if one is not holder])
-            used -= holder.memory
-            if used <= self._limit:
+            if to_free <= 0 or (holder.memory <= holder.may and not is_over):
                 return
+            others = [one for one in holders if one is not holder]
+            self._evict(holder, self._verdict(holder, used, others, -1 if is_over else left))
+            to_free -= holder.memory
+
+    def _being_freed(self) -> int:
+        """What those had that are being ended."""
+        executors = self._pool.executors.values()
+        return sum(executor.memory for executor in executors if executor.dying) + sum(
+            self._dispatch.memory.get(run, 0)
+            for run, task in self._dispatch.runs.items()
+            if task.row is TaskRow.EVICTED
+        )
 
     def _useless(self) -> Iterable[Executor]:
         """Executors that do nothing that anybody wants."""
@@ -145,19 +162,20 @@ class Pressure:
         cpus = task.kind.kind.resources.cpus
         return task.group.memory or self._memory * cpus // self._cpus
 
-    def _evict(self, holder: Holder, used: int, others: list[Holder]) -> None:
+    def _evict(self, holder: Holder, verdict: str) -> None:
         task = holder.task
         task.move(TaskMove.EVICT)
-        task.verdict = self._verdict(holder, used, others)
+        task.verdict = verdict
         self._claims.learn(task)
         if holder.executor is not None:
             self._pool.kill(holder.executor)
         else:
             self._outbox.effects.append(StopBuiltin(task.run, 0.0, timed_out=True))
 
-    def _verdict(self, holder: Holder, used: int, others: list[Holder]) -> str:
+    def _verdict(self, holder: Holder, used: int, others: list[Holder], left: int) -> str:
         declared = holder.task.kind.kind.resources.amount(MEMORY)
         says = f" (it declares {spell_size(declared)})" if declared else ""
+        machine = f", while the machine had {spell_size(left)} left" if left >= 0 else ""
         others.sort(key=_memory_of, reverse=True)
         beside = ", ".join(one.label for one in others[:NAMED]) or "nothing else"
         if len(others) > NAMED:
@@ -166,7 +184,7 @@ class Pressure:
         return (
             "the task took too much memory and was ended: it had"
             f" {spell_size(holder.memory)}{says}, and all tasks of its governor had {together}"
-            f" (--memory); beside it ran {beside}"
+            f" (--memory){machine}; beside it ran {beside}"
         )
 
 

@@ -171,7 +171,8 @@ class Reactor:
             case FetchFailed(fetch):
                 state.objects.fetch_failed(fetch)
             case Sampled(monitoring):
-                state.outbox.update.monitoring.append(monitoring)
+                with_tasks = evolve(monitoring, task_memory=state.pressure.used())
+                state.outbox.update.monitoring.append(with_tasks)
             case MemorySampled():
                 state.pressure.sampled(event)
             case Drain():

@@ -63,6 +63,7 @@ class Governor:
     groups: dict[tuple[Session, str, str], int] = Factory(dict)  # planned tasks, by constraint
     kinds_told: set[KindId] = Factory(set)
     offered: Resources = field(init=False)  # what it has come with
+    task_memory: int = 0  # bytes that its tasks had when it last said so
     row: GovernorRow = GovernorRow.WORKS
     rests: bool = False  # it gets no tasks: it rests or drains; a copy, because it is read often
     cpus: int = field(

@@ -118,6 +118,7 @@ def apply_update(state: State, governor: Governor, update: Update) -> None:
     for object_id in update.unfetched:
         unfetched.apply(state, governor, object_id)
     for sample in update.monitoring:
+        governor.task_memory = sample.task_memory
         state.note(happenings.Monitoring(state.now, governor.address, sample))
 
 

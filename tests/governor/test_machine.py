@@ -311,9 +311,10 @@ class GovernorMachine(RuleBasedStateMachine):
     @rule(
         executors=st.lists(st.sampled_from((20 * MIB, 200 * MIB, 1500 * MIB)), max_size=5),
         runs=st.lists(st.sampled_from((20 * MIB, 1500 * MIB)), max_size=3),
+        left=st.sampled_from((-1, 0, MEMORY)),
     )
-    def memory_is_looked_at(self, executors: list[int], runs: list[int]) -> None:
-        self.world.sample(*executors, runs=tuple(runs))
+    def memory_is_looked_at(self, executors: list[int], runs: list[int], left: int) -> None:
+        self.world.sample(*executors, runs=tuple(runs), left=left)
 
     @rule(pick=st.integers(0, 100), idle=st.booleans())
     def an_executor_dies(self, pick: int, idle: bool) -> None:

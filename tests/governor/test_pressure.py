@@ -101,6 +101,26 @@ def test_a_cancelled_call_that_cleans_up_goes_before_any_task() -> None:
     assert failures(world) == []
 
 
+def test_a_machine_without_memory_ends_who_has_more_than_it_may_and_nobody_else() -> None:
+    # given: the tasks are within their memory, but others on the machine have the rest
+    world = a_world(kind(2), kind(3, 100))
+    assert killed(world.sample(200 * MIB, 200 * MIB, left=60 * MIB)) == []
+
+    # when
+    assert killed(world.sample(200 * MIB, 200 * MIB, left=20 * MIB)) == [2]
+
+    # then: what is being ended is waited for, and who has no more than its share stays
+    assert killed(world.sample(200 * MIB, 200 * MIB, left=20 * MIB)) == []
+    world.die(2, "killed")
+    assert killed(world.sample(200 * MIB, left=20 * MIB)) == []
+    (failed,) = failures(world)
+    assert failed.message == (
+        "the task took too much memory and was ended: it had 200MiB (it declares 100MiB), and all"
+        " tasks of its governor had 400MiB of 1000MiB (--memory), while the machine had 20MiB left;"
+        " beside it ran f (200MiB)"
+    )
+
+
 def test_the_failure_says_how_much_it_had_and_what_else_was_there() -> None:
     # given
     world = a_world(kind(2), kind(3, 100))

@@ -295,10 +295,11 @@ class World(PlayedServer):
 
     # What the governor's own border does.
 
-    def sample(self, *executors: int, runs: tuple[int, ...] = ()) -> list[Effect]:
+    def sample(self, *executors: int, runs: tuple[int, ...] = (), left: int = -1) -> list[Effect]:
         """So much memory have the executors, and the runs inside the governor, in their order."""
         in_executors = dict(zip(self.executors, executors, strict=False))
-        return self.turn(MemorySampled(in_executors, dict(zip(self.runs, runs, strict=False))))
+        in_runs = dict(zip(self.runs, runs, strict=False))
+        return self.turn(MemorySampled(in_executors, in_runs, left))
 
     def new_file(self) -> int:
         self._file_count += 1

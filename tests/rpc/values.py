@@ -222,6 +222,7 @@ def samples(draw: st.DrawFn) -> Monitoring:
         tuple(name for name, _, _ in network),
         tuple(received for _, received, _ in network),
         tuple(sent for _, _, sent in network),
+        draw(sizes),
     )
 
 

@@ -90,6 +90,7 @@ class Monitoring:
     interfaces: tuple[str, ...]  # of the network
     received: tuple[int, ...]  # bytes of each since the machine has started
     sent: tuple[int, ...]
+    task_memory: int = 0  # bytes that its tasks have
 
     def check(self) -> None:
         if not len(self.interfaces) == len(self.received) == len(self.sent):

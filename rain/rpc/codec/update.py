@@ -186,6 +186,7 @@ def _write_sample(sample: Monitoring) -> Fields:
         "interfaces": [clean(name) for name in sample.interfaces],
         "received": sample.received,
         "sent": sample.sent,
+        "taskMemory": sample.task_memory,
     }
 
 
@@ -196,4 +197,5 @@ def _read_sample(row: Fields) -> Monitoring:
         tuple(row["interfaces"]),
         tuple(row["received"]),
         tuple(row["sent"]),
+        max(row["taskMemory"], 0),
     )

@@ -141,6 +141,7 @@ def _monitoring(happening: Monitoring) -> str:
         "governor": happening.governor,
         "cpu_usage": sample.cpu_usage,
         "mem_usage": sample.mem_usage,
+        "task_memory": sample.task_memory,
         "net_stat": {name: [received, sent] for name, received, sent in network},
     }
     return json.dumps(event, separators=(",", ":"))

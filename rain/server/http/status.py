@@ -16,6 +16,7 @@ class GovernorStatus(TypedDict):
 
     governor: str
     resources: dict[str, int]
+    task_memory: int  # bytes that its tasks had when it last said so
     assigned: int  # tasks assigned to it
     queued: int  # ready tasks that wait for it
     objects: int
@@ -98,6 +99,7 @@ def _governor(state: State, governor: Governor, now: float) -> GovernorStatus:
     return GovernorStatus(
         governor=governor.address,
         resources=governor.offered.as_dict(),
+        task_memory=governor.task_memory,
         assigned=len(governor.assigned),
         queued=len(governor.queue),
         objects=len(governor.objects),

@@ -9,7 +9,7 @@ from rain.base.wire.update import Monitoring, Update
 from tests.support.events import listen, logged
 from tests.support.world import new_world
 
-SAMPLE = Monitoring((7, 100), 30, ("lo", 'eth"0'), (1, 2**40), (3, 4))
+SAMPLE = Monitoring((7, 100), 30, ("lo", 'eth"0'), (1, 2**40), (3, 4), 5 << 30)
 
 
 def test_a_sample_becomes_an_event_with_the_fields_of_rain() -> None:
@@ -26,8 +26,16 @@ def test_a_sample_becomes_an_event_with_the_fields_of_rain() -> None:
         "governor": governor.address,
         "cpu_usage": [7, 100],
         "mem_usage": 30,
+        "task_memory": 5 << 30,
         "net_stat": {"lo": [1, 3], 'eth"0': [2**40, 4]},
     }
+
+
+def test_the_present_shows_how_much_memory_the_tasks_of_a_governor_have() -> None:
+    world = new_world()
+    governor = world.governor()
+    governor.send(Update(monitoring=[SAMPLE]))
+    assert governor.node.task_memory == 5 << 30
 
 
 def test_without_an_event_log_a_sample_changes_nothing() -> None:

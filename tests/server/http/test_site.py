@@ -201,6 +201,7 @@ def test_the_status_counts_what_is_there(tmp_path: Path) -> None:
             {
                 "governor": world.governors[0].address,
                 "resources": {"cpus": 4, "gpus": 2},
+                "task_memory": 0,
                 "assigned": 1,
                 "queued": 0,
                 "objects": 0,
