@@ -286,8 +286,8 @@ class Client(FutureMethods):
         """Opens a session for calls of plain functions. It has `submit`, `map` and all that.
 
         What a durable session makes stays under its name when this client has gone, and its calls
-        go on. Who opens the name again and makes the same calls has the results of the first ones,
-        in this program or in another one: nothing that was computed is computed again.
+        go on. A program that opens the name again and makes the same calls has the results of the
+        first ones: nothing that was computed is computed again.
 
         >>> with client.session("sweep", durable=True) as friday:
         ...     futures = friday.map(abs, range(-3, 0))

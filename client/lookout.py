@@ -1,8 +1,8 @@
 """Warns a program that waits when its tasks are held up by something that people can mend.
 
-Whoever waits, for a session, for a future, in a loop or inside of joblib, has a call at the server
-that is not answered yet. While there is one for some seconds, the server is asked what holds the
-tasks up: seldom, and the less often the longer it takes. The wait itself goes on.
+A program that waits, for a session, for a future, in a loop or inside of joblib, has a call at the
+server that is not answered yet. While there is one for some seconds, the server is asked what
+holds the tasks up: seldom, and the less often the longer it takes. The wait itself goes on.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class Lookout:
             try:
                 self._connection.ask_then(WhatHoldsUp(), then)
             except ConnectionLostError:
-                return  # who waits is told
+                return  # the calls that wait are told
 
     def _tell(self, answer: HoldUps | Exception) -> None:
         if isinstance(answer, Exception):
-            return  # who waits is told
+            return  # the calls that wait are told
         for hold_up in answer.each:
             if hold_up.why not in self._known:
                 self._known.add(hold_up.why)

@@ -5,7 +5,7 @@ task declares: it starts when all of it is free (see `dispatch`). What needs far
 of a cpu is not counted, so that short and small tasks never wait for it.
 
 A kind moves to another group when its tasks turn out to need more, or far less. Tasks inside of
-other tasks are admitted without: whoever waits for them may hold what they would wait for.
+other tasks are admitted without: the task that waits for them may hold what they would wait for.
 """
 
 from __future__ import annotations

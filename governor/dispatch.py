@@ -9,9 +9,9 @@ If the next task of a group does not fit, groups of lower rank may run first, bu
 get no further calls queued: their calls end soon (see `pool`), and the freed resources go to the
 group of the highest rank that fits.
 
-**Memory goes to who has come first.** What a task needs of it is given all or nothing (`claims`).
-If the next task does not fit, no other one that needs memory overtakes it, even if that would fit:
-a large one must not wait for ever while small ones come and go. What needs none goes on.
+**Memory goes to the task that has come first.** What a task needs of it is given all or nothing
+(`claims`). If the next task does not fit, no other one that needs memory overtakes it, even if that
+would fit: a large one must not wait for ever while small ones come and go. What needs none goes on.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class Holder:
     executor: Executor | None = None
 
     def order(self) -> tuple[bool, bool, float]:
-        """Who goes first: the smallest."""
+        """Which one goes first: the smallest."""
         is_last = self.task.kind.kind.attempts.memory_tries == 1
         return self.memory <= self.may, is_last, -self.began
 

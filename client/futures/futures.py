@@ -197,7 +197,7 @@ class Futures:
         except (RainError, RainException) as error:
             self._unsendable(error)
         for cancel in cancels:
-            # Who has cancelled has gone on. Who waits for results hears that the server is lost.
+            # The caller has gone on. Waits for results hear that the server is lost.
             with suppress(RainError, RainException):
                 self._say(cancel)
 

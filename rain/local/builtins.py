@@ -1,4 +1,4 @@
-"""Rain's built-in tasks and external programs, for who waits for them in a thread.
+"""Rain's built-in tasks and external programs, run in a thread that waits for them.
 
 The built-in tasks are plain functions. External programs are processes here, too: a thread with a
 trio loop of its own runs them as a governor does. It starts with the first program.

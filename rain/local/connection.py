@@ -1,7 +1,7 @@
 """The connection of a client to the cluster of its own process: plain calls.
 
-What a client asks goes to the handlers of the real server. Who has to wait runs calls meanwhile
-(see `cluster`).
+What a client asks goes to the handlers of the real server. A thread that has to wait runs calls
+meanwhile (see `cluster`).
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class LocalConnection:
     is_waited_for = False  # what cannot run has failed at once
 
     def __init__(self, cluster: Cluster) -> None:
-        self.here = cluster  # who waits runs calls
+        self.here = cluster  # threads that wait run calls
         self.cluster = cluster.name
         self._cluster = cluster
         self._handler: ClientHandler = cluster.server.join_client(_End())

@@ -1,4 +1,4 @@
-"""The answers of the server: for who waits in a method, or for a function that is called then."""
+"""The answers of the server: for a thread that waits, or for a function that is called then."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class _Watcher:
     reply: Reply[Lines] | None = None
 
     def answer(self) -> None:
-        """Tells who waits, if there is anything to tell or nothing will come any more."""
+        """Answers the wait, if there is anything to tell or nothing will come any more."""
         if self.reply is not None and (self.waiting or self.watch is None):
             reply, self.reply = self.reply, None
             reply.answer(self.waiting.take())

@@ -94,7 +94,7 @@ def finish(state: State, governor: Governor, update: Update) -> None:
 def learn(state: State) -> None:
     """How long tasks of these names take, and how much they make. Neighbours often share one.
 
-    Only the scheduler asks for that, so nobody who waits for a result has to wait for this, too.
+    Only the scheduler asks for that, so clients that wait for a result need not wait for this.
     """
     lessons, state.lessons = state.lessons, []
     for lesson in lessons:
@@ -135,7 +135,7 @@ def _finish_batch(
     data: list[bytes],
     notes: dict[ObjectId, ObjectNote] | None,
 ) -> None:
-    """The tasks first, then what they made, then what they have read, then who waits for them."""
+    """The tasks first, then what they made, then what they have read, then the waits."""
     if not tasks:
         return
     progress.finish(tasks, governor)

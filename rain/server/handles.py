@@ -33,8 +33,8 @@ def gone(state: State, client: ClientId, handles: HandlesGone) -> None:
 def take(state: State, client: ClientId, asked: TakeHandles) -> list[DataObject]:
     """All of them, or none: what is not known cannot be had, what nobody claims cannot be kept.
 
-    Who wants the data of what is in a session that goes on need not have joined that: it is what a
-    future stands for, which was given to it.
+    A client that wants the data of something in a session that goes on need not have joined the
+    session: a future, which stands for the data, was given to it.
     """
     if asked.wants_data:
         objects = [_lent_object(state, client, object_id) for object_id in asked.objects]
@@ -53,7 +53,7 @@ def take(state: State, client: ClientId, asked: TakeHandles) -> list[DataObject]
 
 
 def _lent_object(state: State, client: ClientId, object_id: ObjectId) -> DataObject:
-    """The same for who has not joined its session, if that goes on."""
+    """The same for a client that has not joined the session of the object, if that goes on."""
     data_object = state.graph.objects.get(object_id)
     if data_object is not None and data_object.session.goes_on:
         return data_object

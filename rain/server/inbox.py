@@ -2,8 +2,8 @@
 
 Most of it asks for a turn at once. That a governor lives does not: with a hundred of them that have
 nothing to do, there would be a turn for it fifty times in a second. So it waits a little for others
-and for whatever else comes. Who has said so is never taken for silent meanwhile, because each turn
-begins with all that has arrived.
+and for whatever else comes. A governor that has said so is never taken for silent meanwhile,
+because each turn begins with all that has arrived.
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ async def _serve(
 
 
 async def _end(service: Service, journal: Journal | None, listener: Listener, reason: str) -> None:
-    """Ends in order: whoever is connected hears of it, and the journal knows it before."""
+    """Ends in order: all peers hear of it, and the journal knows it before."""
     keeper = service.journal
     if keeper is not None:
         service.leave_nobody(reason)

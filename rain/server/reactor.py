@@ -73,7 +73,7 @@ class Reactor:
         state, now = self.state, given.now
         if given.scheduling_took:
             state.status.seconds += given.scheduling_took
-            if self.scheduling.stand_in is None:  # else somebody plans who has not taken long
+            if self.scheduling.stand_in is None:  # else another one plans, which has not taken long
                 state.throttle.ran(given.scheduling_took)
         silent = self._take_in(given, None)
         news = state.news

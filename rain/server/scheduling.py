@@ -40,7 +40,7 @@ LONGEST = 1000
 """Characters of a scheduler's exception that are told; its trace has all of them."""
 
 _NO_SENSE = (LookupError, TypeError, AttributeError)
-"""What is raised by who reads a node in which a scheduler has put anything."""
+"""What reading a node may raise, when a scheduler has put anything into it."""
 
 
 Ask = Callable[[Graph, News, Plan], None]

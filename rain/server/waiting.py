@@ -78,7 +78,7 @@ def done(state: State, node: Task | DataObject) -> None:
 
 
 def failed(state: State, node: Task | DataObject, failure: SessionFailure) -> None:
-    """A task or an object has failed: who waits for just that is told why."""
+    """A task or an object has failed: a wait for just that is told why."""
     for wait in list(node.waits or ()):
         if wait.mode is WaitMode.SOME:
             wait.remaining = 0

@@ -77,7 +77,7 @@ class Submission:
             self.entries.append(JobEntry(daemon.name, self._launcher.submit(job)))
 
     def wait(self, count: int, log_folder: Path, launch: Launch) -> None:
-        """Waits until so many of them are ready; StartError as soon as that is impossible."""
+        """Waits until `count` of them are ready; StartError as soon as that is impossible."""
         while count > 0 and self._launcher is not None:
             lines = look(self._launcher, self.entries, log_folder)
             if sum(1 for line in lines if line.address) >= count:

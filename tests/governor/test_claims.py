@@ -1,4 +1,4 @@
-"""With how much memory tasks are admitted: all or nothing, and whoever comes first goes first."""
+"""With how much memory tasks are admitted: all or nothing, and the first to come goes first."""
 
 from __future__ import annotations
 

@@ -57,7 +57,9 @@ class OpenSession(Request[SessionId]):
     user: str = ""  # JSON
     on_failure: OnFailure = OnFailure.STOP
     parent: TaskId | None = None  # the running task that opens it
-    durable: bool = False  # what it has made stays under its name, for the next one who opens it
+    durable: bool = (
+        False  # what it has made stays under its name, for the next client that opens it
+    )
 
 
 @frozen
@@ -157,7 +159,7 @@ class WaitFor(Request[WaitAnswer]):
 
 @frozen
 class Fetch(Request[Fetched]):
-    """All about one object, as soon as it is finished: its bytes, or who has them."""
+    """All about one object, as soon as it is finished: its bytes, or which governor has them."""
 
     object: ObjectId
 
