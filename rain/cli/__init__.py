@@ -21,6 +21,7 @@ from rain.cli.journal_command import journal
 from rain.cli.keys_command import keys
 from rain.cli.lab_command import lab
 from rain.cli.logs_command import logs
+from rain.cli.restart_command import restart
 from rain.cli.server_command import server
 from rain.cli.sessions_command import sessions
 from rain.cli.start_command import start
@@ -41,7 +42,7 @@ def cli() -> None:
 
 
 _DAEMONS = (server, governor)
-_CLUSTERS = (start, stop, drain, status, sessions, token, logs)
+_CLUSTERS = (start, stop, restart, drain, status, sessions, token, logs)
 for _command in (*_DAEMONS, *_CLUSTERS, template, lab, cache, journal, keys):
     cli.add_command(_command)
 

@@ -93,9 +93,13 @@ class Child(ABC):
         """Describes a child that is still not ready."""
 
 
-def open_log(path: Path) -> BinaryIO:
-    """Creates a private file for a daemon's output; the server prints its HTTP password there."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+def open_log(path: Path, *, again: bool = False) -> BinaryIO:
+    """Creates a private file for a daemon's output; the server prints its HTTP password there.
+
+    Of a daemon that is started again the file goes on.
+    """
+    begin = os.O_APPEND if again else os.O_TRUNC
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | begin | os.O_CLOEXEC, 0o600)
     os.fchmod(descriptor, 0o600)  # it may exist from an earlier start
     return os.fdopen(descriptor, "wb")
 

@@ -56,6 +56,7 @@ class Cluster:
     tls: str = ""  # the folder of its certificates; "" for one that encrypts nothing
     launcher: str = ""  # of its jobs
     jobs: tuple[JobEntry, ...] = ()
+    server_command: tuple[str, ...] = ()  # starts its server again; () if nobody waits for that
 
     def here(self) -> list[Member]:
         """The members on this machine."""
@@ -72,6 +73,11 @@ class Cluster:
     def is_running(self) -> bool:
         """Whether a process of it runs here (the server does, unless the cluster has ended)."""
         return any(is_running(member.mark) for member in self.here())
+
+    @property
+    def server(self) -> Member:
+        """Its server."""
+        return self.members[0]
 
     @property
     def governors(self) -> int:
@@ -110,6 +116,7 @@ def spell_cluster(cluster: Cluster) -> str:
             "init": cluster.access.init,
             "rain": list(cluster.access.rain),
         },
+        "server_command": list(cluster.server_command),
         "launcher": cluster.launcher,
         "jobs": [{"name": job.name, "number": job.number} for job in cluster.jobs],
     }
@@ -139,6 +146,7 @@ def parse_cluster(text: str, where: Path) -> Cluster:
             content.get("tls", ""),
             content.get("launcher", ""),
             tuple(JobEntry(job["name"], job["number"]) for job in content.get("jobs", ())),
+            tuple(content.get("server_command", ())),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise StartError(f"{where} does not describe a cluster: {error}") from error

@@ -60,10 +60,10 @@ class Launch:
         finally:
             self._close()
 
-    def local(self, daemon: Daemon) -> Child:
-        """Starts a daemon on this machine."""
+    def local(self, daemon: Daemon, *, again: bool = False) -> Child:
+        """Starts a daemon on this machine, perhaps one that was started before."""
         self._interrupts.check()
-        return self._watch(spawn_local(daemon))
+        return self._watch(spawn_local(daemon, again=again))
 
     def template(self, daemon: Daemon) -> TemplateChild:
         """Starts the template process, of which the governors of this machine are copies."""

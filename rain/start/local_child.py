@@ -44,12 +44,18 @@ def make_work_root(daemon: Daemon) -> None:
         daemon.work_folder.mkdir(mode=ONLY_OWNER, parents=True, exist_ok=True)
 
 
-def spawn_local(daemon: Daemon) -> LocalChild:
-    """Starts a daemon of this machine in its own session, so that it outlives the terminal."""
+def spawn_local(daemon: Daemon, *, again: bool = False) -> LocalChild:
+    """Starts a daemon of this machine in its own session, so that it outlives the terminal.
+
+    `again` says that it was started before, and that its logs go on.
+    """
     reports, ready = os.pipe()
     try:
         make_work_root(daemon)
-        with open_log(daemon.output) as output, open_log(daemon.errors) as errors:
+        with (
+            open_log(daemon.output, again=again) as output,
+            open_log(daemon.errors, again=again) as errors,
+        ):
             process = popen(
                 daemon,
                 [*daemon.command, "--ready-fd", str(ready)],

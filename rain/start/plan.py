@@ -95,6 +95,13 @@ def plan_server(settings: Settings) -> Daemon:
     return _daemon(settings, "server", arguments, work_folder=settings.work_folder)
 
 
+def may_return(settings: Settings) -> bool:
+    """Whether the server has a journal: then its governors and clients wait when it has died."""
+    if settings.journal is not None:
+        return settings.journal != NONE
+    return settings.listen_port != 0
+
+
 def _journal(settings: Settings) -> Path | None:
     """Where the journal is; None lets the server choose.
 

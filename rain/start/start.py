@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import socket
 from contextlib import ExitStack
 from pathlib import Path
@@ -9,12 +10,14 @@ from pathlib import Path
 from attrs import evolve, frozen
 
 from rain.base import admission
+from rain.base.address import spell_address
 from rain.base.errors import StartError
 from rain.common.secret_file import make_secret_file, read_secret
 from rain.daemon.folders import make_folder
 from rain.daemon.user_key import user_key
 from rain.start import processes
 from rain.start.children import Child
+from rain.start.choice import is_address_of
 from rain.start.clusters import Cluster, Index, Member, read_cluster, write_cluster
 from rain.start.governors import BatchGovernors, LocalGovernors, RemoteGovernors
 from rain.start.interrupts import interrupts
@@ -24,12 +27,14 @@ from rain.start.plan import (
     LOOPBACK,
     Settings,
     is_encrypted,
+    may_return,
     needs_secret,
     plan_governors,
     plan_server,
     plan_template,
     seen_from_governors,
 )
+from rain.start.processes import is_running
 from rain.start.remote import RemoteAccess
 from rain.tls.identity import Identity
 
@@ -47,6 +52,7 @@ def start_cluster(
     settings: Settings, access: RemoteAccess, timeout: float, index: Index
 ) -> StartedCluster:
     """Starts all daemons, or ends all of them and raises StartError."""
+    refuse_left_behind(settings, index)
     settings = evolve(settings, log_folder=_prepare_log_folder(settings.log_folder))
     settings, secret = _with_secret(settings)
     handing = evolve(access, secret=secret, certificate=_for_governors(settings))
@@ -55,7 +61,8 @@ def start_cluster(
         Submission() as submission,
         Launch(signals, timeout) as launch,
     ):
-        server = launch.local(plan_server(settings))
+        planned_server = plan_server(settings)
+        server = launch.local(planned_server)
         planned = plan_template(settings)
         template = None if planned is None else launch.template(planned)
         launch.wait_until_ready([server])
@@ -86,6 +93,7 @@ def start_cluster(
             str(settings.tls) if is_encrypted(settings) else "",
             _launcher_of(settings),
             tuple(submission.entries),
+            planned_server.command if may_return(settings) else (),
         )
         write_cluster(cluster)
         submission.keep()
@@ -97,6 +105,24 @@ def start_cluster(
             cluster, f"{index.folder} cannot be written: {error.strerror}", server.said
         )
     return StartedCluster(cluster, note=server.said)
+
+
+def refuse_left_behind(settings: Settings, index: Index) -> None:
+    """Refuses a second cluster at an address for whose server governors wait.
+
+    They would join its server, and share the machine with its own governors.
+    """
+    if not settings.listen_port:
+        return
+    wanted = spell_address(settings.listen_host or LOOPBACK, settings.listen_port)
+    for cluster in index.look()[0]:
+        if is_address_of(cluster.address, wanted) and not is_running(cluster.server.mark):
+            folder = shlex.quote(str(cluster.log_folder))
+            way = f"go on with 'rain restart {folder}', or " if cluster.server_command else ""
+            raise StartError(
+                f"the server of the cluster at {cluster.address} has died, and its governors still"
+                f" run: {way}end them with 'rain stop {folder}'"
+            )
 
 
 def _with_secret(settings: Settings) -> tuple[Settings, str]:

@@ -1,0 +1,59 @@
+"""Starts the server of a cluster again under its governors and clients, which wait for it."""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import suppress
+
+from attrs import evolve
+
+from rain.base.errors import StartError
+from rain.start.clusters import Cluster, Index, Member, write_cluster
+from rain.start.ending import wait_readable
+from rain.start.interrupts import interrupts
+from rain.start.launch import Launch
+from rain.start.plan import Daemon
+from rain.start.processes import open_process
+from rain.start.start import StartedCluster
+
+_SECONDS_TO_DIE = 10.0
+
+
+def restart_server(cluster: Cluster, timeout: float, index: Index) -> StartedCluster:
+    """Starts the server again, with the program that is installed now; ends it first if it runs."""
+    if not cluster.server_command:
+        raise StartError(
+            f"the server of the cluster at {cluster.address} has no journal, so nothing would go"
+            " on: use 'rain stop' and 'rain start'"
+        )
+    _kill_server(cluster)
+    daemon = Daemon("server", cluster.server_command, cluster.log_folder)
+    with interrupts() as signals, Launch(signals, timeout) as launch:
+        child = launch.local(daemon, again=True)
+        launch.wait_until_ready([child])
+        assert child.mark is not None
+        server = Member("server", child.address, child.mark)
+        again = evolve(cluster, members=(server, *cluster.members[1:]))
+        write_cluster(again)
+        launch.settle()
+    index.remove(cluster)
+    index.add(again)
+    return StartedCluster(again, note=child.said)
+
+
+def _kill_server(cluster: Cluster) -> None:
+    """Ends the server without a word, so that governors and clients wait for the next one.
+
+    A server that ends in order tells them that it ends. All that it has told is in its journal.
+    """
+    process = open_process(cluster.server.mark)
+    if process is None:
+        return
+    try:
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(process, signal.SIGKILL)
+        if not wait_readable([process], _SECONDS_TO_DIE):
+            raise StartError(f"the server (process {cluster.server.mark.pid}) does not end")
+    finally:
+        os.close(process)

@@ -1,0 +1,85 @@
+"""`rain restart` starts the server of a cluster again, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+from attrs import evolve
+
+from rain.base.errors import StartError
+from rain.start.choice import find_cluster
+from rain.start.clusters import Cluster, read_cluster
+from rain.start.governors import LocalGovernors
+from rain.start.processes import is_running
+from rain.start.restart import restart_server
+from rain.start.start import start_cluster
+from tests.start.world import World
+from tests.support.waiting import until_now
+
+
+def kill_server(cluster: Cluster) -> None:
+    os.kill(cluster.server.mark.pid, signal.SIGKILL)
+    until_now(lambda: not is_running(cluster.server.mark))
+
+
+def test_a_server_that_has_died_is_started_again_with_its_own_command(world: World) -> None:
+    cluster = world.start(2).cluster
+    first = world.notes("server")["arguments"]
+    kill_server(cluster)
+
+    again = restart_server(cluster, 30.0, world.index).cluster
+
+    assert world.notes("server")["arguments"] == first
+    assert again.members[1:] == cluster.members[1:]
+    assert is_running(again.server.mark)
+    assert world.left() == ["governor-0 pid", "governor-1 pid", "server pid"]
+
+
+def test_a_server_that_runs_is_replaced(world: World) -> None:
+    cluster = world.start(1).cluster
+
+    again = restart_server(cluster, 30.0, world.index).cluster
+
+    assert not is_running(cluster.server.mark)
+    assert is_running(again.server.mark)
+
+
+def test_the_cluster_is_found_as_before_and_stands_in_its_log_folder(world: World) -> None:
+    cluster = world.start(1).cluster
+
+    again = restart_server(cluster, 30.0, world.index).cluster
+
+    assert find_cluster(world.index, "") == again
+    assert read_cluster(world.logs) == again
+
+
+def test_the_log_of_the_server_goes_on(world: World) -> None:
+    cluster = world.start(1).cluster
+    log = world.logs / "server.err"
+    log.write_text("what the first one has said\n")
+
+    restart_server(cluster, 30.0, world.index)
+
+    assert log.read_text().startswith("what the first one has said\n")
+
+
+def test_a_server_without_a_journal_is_left_alone(world: World) -> None:
+    cluster = evolve(world.start(1).cluster, server_command=())
+
+    with pytest.raises(StartError, match="has no journal, so nothing would go on"):
+        restart_server(cluster, 30.0, world.index)
+
+    assert is_running(cluster.server.mark)
+
+
+def test_a_start_is_refused_where_governors_wait_for_a_server(world: World) -> None:
+    cluster = world.start(1).cluster
+    kill_server(cluster)
+    settings = evolve(world.settings(LocalGovernors((1,))), log_folder=world.folder / "other")
+
+    with pytest.raises(StartError, match="has died, and its governors still run: go on with"):
+        start_cluster(settings, world.access(), 30.0, world.index)
+
+    assert not (world.folder / "other").exists()
