@@ -39,6 +39,7 @@ from rain.governor.sampler import keep_sampling
 from rain.governor.service import Service
 from rain.governor.settings import GovernorSettings
 from rain.governor.store import Store
+from rain.governor.time_limit import drain_in_time
 from rain.governor.uplink import Uplink, reach
 from rain.governor.warden import Warden
 from rain.governor.work_folder import Parts
@@ -252,7 +253,8 @@ async def _registered(
         )
 
     try:
-        uplink = Uplink(await reach(connect), connect, log)
+        upstream = await reach(connect, settings.server_wait, log)
+        uplink = Uplink(upstream, connect, log)
         try:
             settings.readiness.announce(streams.address)
             log.info(
@@ -301,7 +303,14 @@ async def _until_the_end(
             causes.append(await lifetime.end(settings.parent_fd, leave=leave))
             nursery.cancel_scope.cancel()
 
+        async def limited(leaves_at: float) -> None:
+            await drain_in_time(leaves_at - time.time(), settings.drain_seconds, leave)
+            causes.append("its time limit")
+            nursery.cancel_scope.cancel()
+
         nursery.start_soon(told)
+        if settings.leaves_at is not None:
+            nursery.start_soon(limited, settings.leaves_at)
         await service.ended()
         nursery.cancel_scope.cancel()
     if service.fenced:

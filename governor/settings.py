@@ -37,6 +37,7 @@ class GovernorSettings:
     identity: Identity | None = None  # None: nothing is encrypted
     resources: Resources = Factory(Resources)
     server_silence: float | None = SILENCE_LIMIT  # seconds until the server is lost; None: never
+    server_wait: float = 0.0  # seconds to wait for a server that is not there yet
     server_away: float = AWAY_LIMIT  # seconds to wait for a server that comes back
     budget: Budget = Factory(Budget)
     gpus: tuple[str, ...] = ()  # their names; () for 0, 1, ... as many as the resources say
@@ -48,6 +49,7 @@ class GovernorSettings:
     cache_limit: int | None = None  # bytes of a cache; None for a part of its disk
     work_folder: Path | None = None  # None for a new one below the temporary folder
     drain_seconds: float = DRAIN_SECONDS  # for which it stays when it is told to leave
+    leaves_at: float | None = None  # by the clock of the machine: when it must be gone
     share_store: bool = True  # with other governors and clients of this machine
     zero: bool = False  # run nothing, report everything as finished at once
     log_folder: Path | None = None

@@ -31,15 +31,25 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.2, 2.0
 """Seconds between two tries to reach a server that is away; doubled each time."""
 
 
-async def reach(connect: Connect) -> Upstream:
-    """Registers for the first time. A standby that is there may be about to lead."""
-    due, pause = trio.current_time() + CONNECT_TIMEOUT, FIRST_PAUSE
+async def reach(connect: Connect, seconds: float, log: FilteringBoundLogger) -> Upstream:
+    """Registers for the first time.
+
+    It waits so long for a server that is not there yet, and a while for a standby that is there and
+    may be about to lead.
+    """
+    began, pause, waits = trio.current_time(), FIRST_PAUSE, False
     while True:
         try:
             return await connect(None)
-        except NotLeadingError:
-            if trio.current_time() + pause > due:
+        except RefusedHereError:
+            raise
+        except StartError as error:
+            limit = max(seconds, CONNECT_TIMEOUT) if isinstance(error, NotLeadingError) else seconds
+            if trio.current_time() - began + pause > limit:
                 raise
+            if not waits:
+                log.warning("waits for the server", cause=str(error), waits_seconds=limit)
+            waits = True
         await trio.sleep(pause)
         pause = min(2 * pause, LONGEST_PAUSE)
 

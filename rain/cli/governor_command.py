@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from tempfile import gettempdir
 
@@ -96,6 +97,12 @@ def _cpus(text: str) -> int:
     "How long it stays after SIGTERM, until its tasks have ended and its data is elsewhere.",
 )
 @click.option(
+    "--time-limit",
+    metavar="DURATION",
+    help="When it must be gone, as 1:00:00, 90m or 2h from now: it drains so early that it leaves"
+    " in time; 'none' for never.  [default: the end of the Slurm job that it runs in]",
+)
+@click.option(
     "--most-blocked",
     type=click.IntRange(min=0),
     metavar="COUNT",
@@ -112,6 +119,11 @@ def _cpus(text: str) -> int:
     "--server-timeout",
     30.0,
     "Give up the server and stop all work if it is silent for longer; 0 for never.",
+)
+@seconds(
+    "--wait-for-server",
+    0.0,
+    "How long to wait at the start for a server that is not there yet.",
 )
 @seconds(
     "--server-away",
@@ -142,9 +154,11 @@ def governor(
     idle_seconds: float,
     cancel_grace: float,
     drain_seconds: float,
+    time_limit: str | None,
     most_blocked: int | None,
     cache_limit: str | None,
     server_timeout: float | None,
+    wait_for_server: float,
     server_away: float,
     config: Path | None,
     workdir: Path | None,
@@ -165,6 +179,7 @@ def governor(
     from rain.governor.main import run_governor
     from rain.governor.offer import Share, read_offer
     from rain.governor.settings import GovernorSettings
+    from rain.governor.time_limit import leaving_time
 
     servers = parse_addresses(server, "127.0.0.1", 7210)
     host, port = parse_address(listen_at, "127.0.0.1", 0)
@@ -186,11 +201,13 @@ def governor(
         gpus=offer.gpus,
         budget=budget,
         server_silence=server_timeout,
+        server_wait=wait_for_server,
         server_away=server_away,
         monitoring_seconds=monitoring,
         idle_seconds=idle_seconds,
         cancel_grace=cancel_grace,
         drain_seconds=drain_seconds,
+        leaves_at=leaving_time(time_limit, os.environ, time.time()),
         most_blocked=most_blocked,
         cache_limit=None if cache_limit is None else size("--cache-limit", cache_limit),
         config=config,

@@ -21,22 +21,23 @@ async def end(
     parent_fd: int | None,
     asked: Awaitable[str] | None = None,
     leave: Callable[[], bool] = lambda: False,
+    more: tuple[signal.Signals, ...] = (),
 ) -> str:
     """Waits for a signal, or the end of the pipe from the parent; returns the cause.
 
     `asked` can be another cause: the daemon ends when it returns. With SIGTERM or SIGUSR2 `leave`
-    says whether the daemon only begins to leave.
+    says whether the daemon only begins to leave. It ends on `more` signals, too.
     """
     causes: list[str] = []
 
     async with trio.open_nursery() as nursery:
 
         async def signalled() -> None:
-            with trio.open_signal_receiver(*_LEAVE, signal.SIGINT) as signals:
+            with trio.open_signal_receiver(*_LEAVE, signal.SIGINT, *more) as signals:
                 async for number in signals:
                     if number in _LEAVE and leave():
                         continue
-                    causes.append(f"the signal {signal.Signals(number).name}")
+                    causes.append(by_signal(signal.Signals(number)))
                     nursery.cancel_scope.cancel()
 
         async def orphaned(fd: int) -> None:
@@ -54,6 +55,11 @@ async def end(
         if parent_fd is not None:
             nursery.start_soon(orphaned, parent_fd)
     return causes[0]
+
+
+def by_signal(number: signal.Signals) -> str:
+    """The cause of an end by a signal."""
+    return f"the signal {number.name}"
 
 
 async def _end_of_pipe(fd: int) -> None:

@@ -31,6 +31,7 @@ class Away:
     seconds: float
     why: str
     ordered: int = 0  # the number of its last orders before that; it cannot have heard later ones
+    returns: int = 0  # how often the server has come back meanwhile
 
 
 @define(eq=False, repr=False)

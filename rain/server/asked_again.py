@@ -20,6 +20,9 @@ from attrs import Factory, define, evolve
 from rain.base.ids import ClientId, RequestId
 from rain.server.messages import AnyAnswer, Asked, Effect, Said
 
+MOST_RETURNS = 10
+"""Of a server in a row at which a peer may be missing; at the next one it is given up."""
+
 
 @define(eq=False)
 class ReturningClient:
@@ -29,6 +32,7 @@ class ReturningClient:
     heard: dict[int, RequestId | AnyAnswer] = Factory(dict)  # calls that are open, or answered
     away_until: float = inf  # then it has left, unless it has come back
     why_away: str = ""
+    returns: int = 0  # how often the server has come back since it was there last
 
 
 @define(eq=False)
@@ -96,16 +100,18 @@ class AskedAgain:
             calls.away_until, calls.why_away = until, why
             self.due = min(self.due, until)
 
-    def all_away(self, until: float) -> None:
+    def all_away(self, now: float, grace: float) -> None:
         """The server has come back, and nobody is connected yet."""
         for client, calls in self.clients.items():
+            calls.returns += 1
+            until = now + grace if calls.returns <= MOST_RETURNS else now
             self.away(client, until, calls.why_away or "the server was away")
 
     def resumed(self, client: ClientId) -> None:
         """A client is there again."""
         calls = self.clients.get(client)
         if calls is not None:
-            calls.away_until, calls.why_away = inf, ""
+            calls.away_until, calls.why_away, calls.returns = inf, "", 0
 
     def take_late(self, now: float) -> list[tuple[ClientId, str]]:
         """Clients that have not come back in time, and why they were away."""

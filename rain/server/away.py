@@ -5,6 +5,7 @@ from __future__ import annotations
 from rain.base.ids import GovernorId
 from rain.graph.governor import Away, Governor
 from rain.server import resuming, waiting
+from rain.server.asked_again import MOST_RETURNS
 from rain.server.messages import DismissGovernor
 from rain.server.state import State
 
@@ -13,20 +14,26 @@ def gone_away(state: State, governor_id: GovernorId, cause: str) -> None:
     """The connection of a governor broke: for a while it may come back."""
     governor = state.graph.governors.get(governor_id)
     if governor is not None:
-        _expect(state, governor, state.settings.governor_grace, cause)
+        _expect(state, governor, state.settings.governor_grace, cause, 0)
 
 
 def server_returned(state: State) -> None:
-    """The server is there again, and all governors and clients may come back."""
+    """The server is there again, and all governors and clients may come back.
+
+    Each return gives them time anew, because a server cannot know for how long the one before was
+    there. But a server that dies again and again waits for nobody for ever.
+    """
     for governor in state.graph.governors.values():
-        _expect(state, governor, state.settings.governor_silence, "the server was away")
-    state.asked.all_away(state.now + state.settings.client_grace)
+        returns = 1 if governor.away is None else governor.away.returns + 1
+        seconds = state.settings.governor_silence if returns <= MOST_RETURNS else 0.0
+        _expect(state, governor, seconds, "the server was away", returns)
+    state.asked.all_away(state.now, state.settings.client_grace)
 
 
-def _expect(state: State, governor: Governor, seconds: float, why: str) -> None:
+def _expect(state: State, governor: Governor, seconds: float, why: str, returns: int) -> None:
     governor.heard = state.now
     ordered = governor.ordered if governor.away is None else governor.away.ordered
-    governor.away = Away(state.now, seconds, why, ordered)
+    governor.away = Away(state.now, seconds, why, ordered, returns)
     state.silence_due = min(state.silence_due, state.now + seconds)
 
 

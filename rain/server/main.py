@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 from collections.abc import Callable
 from contextlib import AsyncExitStack
@@ -115,9 +116,17 @@ async def _serve(
             else:
                 url = f"https://{http}/"  # 'rain token' tells the password
             log.info("the dashboard can be opened", url=url)
-        cause = await lifetime.end(settings.parent_fd, _asked_by_a_client(service))
+        cause = await lifetime.end(
+            settings.parent_fd,
+            _asked_by_a_client(service),
+            more=() if journal is None else (signal.SIGHUP,),
+        )
         log.info("server stops", cause=cause)
-        await _end(service, journal, listener, f"the server stops: {cause}")
+        if service.journal is not None and cause == lifetime.by_signal(signal.SIGHUP):
+            service.turns.stop()  # and say nothing, so that peers wait for the next server
+            await service.journal.sync()
+        else:
+            await _end(service, journal, listener, f"the server stops: {cause}")
         if led is not None and service.links.end_asked.is_set():
             led.lease.let_go(over=True)
         nursery.cancel_scope.cancel()

@@ -16,6 +16,7 @@ from rain.base.wire.requests import (
     TakeHandles,
     WaitFor,
 )
+from rain.server.asked_again import MOST_RETURNS
 from rain.server.messages import (
     Answered,
     AnyAnswer,
@@ -143,6 +144,28 @@ def test_a_wait_of_a_server_that_has_died_is_replaced_too() -> None:
     assert r.answer(first) is None
     assert isinstance(r.answer(again), Answered)
     assert not r.world.state.waits
+
+
+def test_a_server_that_dies_again_and_again_waits_for_no_client_for_ever() -> None:
+    # given: a server that is never there for as long as its clients may be away
+    r = Returning()
+    for _ in range(MOST_RETURNS):
+        r.world.turn(ServerReturned())
+        assert ME in r.world.state.graph.clients
+    # when
+    r.world.turn(ServerReturned())
+    # then
+    assert ME not in r.world.state.graph.clients
+    assert "the server was away" in r.world.given_up[0].why
+
+
+def test_a_client_that_was_there_in_between_is_waited_for_anew() -> None:
+    r = Returning()
+    for _ in range(2 * MOST_RETURNS):
+        r.world.turn(ServerReturned())
+        r.turn(ClientResumed(ME))
+    r.world.turn(ServerReturned())
+    assert ME in r.world.state.graph.clients
 
 
 def test_an_answer_is_given_again_with_all_that_it_delivered() -> None:

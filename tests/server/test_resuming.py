@@ -18,6 +18,7 @@ from rain.scheduler.api import Scheduler
 from rain.scheduler.horizon import HorizonScheduler
 from rain.scheduler.rain import RainScheduler
 from rain.server import resuming
+from rain.server.asked_again import MOST_RETURNS
 from rain.server.http.status import gather_status
 from rain.server.messages import (
     Asked,
@@ -289,6 +290,20 @@ def test_no_scheduler_of_ours_moves_what_a_governor_that_is_away_was_told(
     world.turn(GovernorResumed(first.id, first.node.ordered, 0))
     world.turn()
     assert second.tasks
+
+
+def test_a_server_that_dies_again_and_again_waits_for_no_governor_for_ever() -> None:
+    # given: a server that is never there for as long as its governors may be away
+    world, fake, _ = scene()
+    for _ in range(MOST_RETURNS):
+        world.turn(ServerReturned())
+        assert fake.id in world.state.graph.governors
+    # when
+    world.turn(ServerReturned())
+    world.turn()
+    # then
+    assert fake.id not in world.state.graph.governors
+    assert "the server was away" in world.dismissed[fake.id]
 
 
 def test_orders_while_a_governor_is_away_wait_for_it() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import resource
+import signal
 import subprocess
 import sys
 from contextlib import ExitStack
@@ -154,6 +155,31 @@ def test_what_runs_while_a_server_is_killed_and_comes_back_runs_once(
             assert (told["tasks"], told["failure"]) == (201, "")
     assert {file.read_text(encoding="ascii") for file in marks.iterdir()} == {"once"}
     assert len(list(marks.iterdir())) == 200
+
+
+def test_a_server_that_is_told_to_return_is_replaced_under_its_governors(
+    tmp_path: Path, gate: Gate
+) -> None:
+    # given: a task that runs, and others that wait for it
+    kept = ("--journal", str(tmp_path / "journal"), *PATIENT)
+    with ExitStack() as stack:
+        first = stack.enter_context(server(tmp_path, *kept))
+        stack.enter_context(governor(tmp_path, "one", first.address, 1))
+        with Client("127.0.0.1", first.port) as client, client.new_session("work") as session:
+            running = held(str(gate.folder))
+            leave_a_file(str(tmp_path / "mark"), running)
+            session.submit()
+            gate.next_start()
+            # when
+            first.send(signal.SIGHUP)
+            assert first.process.wait(END_SECONDS) == 0
+            again = stack.enter_context(server(tmp_path, *kept, "--listen", first.address))
+            gate.let_go()
+            # then: nothing was started a second time
+            session.wait_all()
+            (told,) = status(again)["sessions"]
+            assert (told["tasks"], told["failure"]) == (2, "")
+    assert (tmp_path / "mark").read_text(encoding="ascii") == "once"
 
 
 def test_a_server_that_ends_in_order_leaves_only_durable_sessions(tmp_path: Path) -> None:

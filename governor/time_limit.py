@@ -1,0 +1,50 @@
+"""When a governor must be gone: as its user says, or the batch system that has started it.
+
+It drains so early that it has left by itself: what is there at the end of a job is killed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import trio
+
+from rain.base.durations import parse_duration
+from rain.base.errors import StartError
+
+MARGIN = 5.0
+"""Seconds before the end at which it has left."""
+
+SLURM_END = "SLURM_JOB_END_TIME"
+"""Seconds since 1970, in the jobs of Slurm."""
+
+
+def leaving_time(limit: str | None, environment: Mapping[str, str], now: float) -> float | None:
+    """When a governor that starts now must be gone, None if nobody says so.
+
+    The earlier one counts of the limit that its user gives and of the end of its job. 'none' means
+    that it takes no notice of its job.
+    """
+    if limit == "none":
+        return None
+    ends: list[float] = []
+    if limit is not None:
+        try:
+            ends.append(now + parse_duration(limit))
+        except ValueError as error:
+            raise StartError(f"--time-limit: {error}") from None
+    end = environment.get(SLURM_END, "")
+    if end.isdecimal():
+        ends.append(float(end))
+    return min(ends, default=None)
+
+
+async def drain_in_time(
+    seconds_left: float, drain_seconds: float, leave: Callable[[], bool]
+) -> None:
+    """Begins to drain in time; returns when the governor must end, drained or not."""
+    before = max(0.0, seconds_left - MARGIN)
+    begin = max(0.0, before - drain_seconds)
+    await trio.sleep(begin)
+    leave()
+    await trio.sleep(before - begin)
