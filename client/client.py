@@ -101,6 +101,8 @@ class Client(FutureMethods):
             raise `ConnectionException`; 0 means never.
         server_away: seconds for which the client looks for a server with a journal that has died.
             Calls wait meanwhile, and go on when it is back. 0 means that they do not wait.
+        wait_for_server: seconds to wait here for a server that is not there yet. By default one
+            that cannot be reached is told at once.
         insecure: connect to a server that was started with `--insecure`.
     """
 
@@ -126,6 +128,7 @@ class Client(FutureMethods):
         tls: str | PathLike[str] | None = None,
         server_timeout: float = SILENCE_LIMIT,
         server_away: float = AWAY_LIMIT,
+        wait_for_server: float = 0.0,
         insecure: bool = False,
         local: bool = False,
     ) -> None:
@@ -141,6 +144,7 @@ class Client(FutureMethods):
                 tls=tls is not None,
                 server_timeout=server_timeout != SILENCE_LIMIT,
                 server_away=server_away != AWAY_LIMIT,
+                wait_for_server=wait_for_server != 0.0,
                 insecure=insecure,
             )
             self._take_over(start_here(cpus))
@@ -161,9 +165,11 @@ class Client(FutureMethods):
                 insecure=insecure,
                 server_timeout=server_timeout,
                 server_away=server_away,
-                is_patient=self._is_patient,
+                wait=server_away if self._is_patient else wait_for_server,
             )
         else:
+            if wait_for_server:
+                raise RainException("the embedded cluster starts now: leave wait_for_server out")
             if secret is not None or secret_file is not None:
                 raise RainException("the embedded cluster makes a secret of its own")
             if tls is not None:

@@ -175,13 +175,13 @@ def connect(
     away_limit: float = AWAY_LIMIT,
     *,
     identity: Identity | None = None,
-    is_patient: bool = False,
+    wait: float = 0.0,
     standbys: Sequence[tuple[str, int]] = (),
 ) -> Connection:
     """A connection to the server at an address; `why_lost` may know what has become of that.
 
-    One that is patient waits for a server that is away now, too. Standbys are servers that take
-    over when that one has gone.
+    It waits so many seconds for a server that is not there now. Standbys are servers that take over
+    when that one has gone.
     """
     # Cap'n Proto takes a while to load; programs that only build graphs do without.
     from rain.rpc.client_endpoint import ClientConnection  # noqa: PLC0415
@@ -199,7 +199,7 @@ def connect(
             why_lost=why_lost,
             away_limit=away_limit,
             identity=identity,
-            is_patient=is_patient,
+            wait=wait,
             standbys=standbys,
         )
     except (ConnectionLostError, StartError, RefusedError) as error:

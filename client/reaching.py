@@ -56,11 +56,11 @@ def reach_server(
     insecure: bool,
     server_timeout: float,
     server_away: float,
-    is_patient: bool,
+    wait: float,
 ) -> Reached:
     """Connects to a server that runs already, or to the standby that has taken over from it.
 
-    A client that is patient waits until there is one.
+    It waits so many seconds until there is one.
     """
     identity = _chosen_identity(tls, insecure=insecure)
     is_encrypted = identity is not None
@@ -74,7 +74,7 @@ def reach_server(
         server_timeout,
         away_limit=server_away,
         identity=identity,
-        is_patient=is_patient,
+        wait=wait,
         standbys=standbys,
     )
     return Reached(connection, None, key, is_encrypted=is_encrypted)

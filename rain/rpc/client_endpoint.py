@@ -93,11 +93,11 @@ class ClientConnection:
         away_limit: float = AWAY_LIMIT,
         *,
         identity: Identity | None = None,
-        is_patient: bool = False,
+        wait: float = 0.0,
         standbys: Sequence[tuple[str, int]] = (),
     ) -> None:
         self.servers = Servers([(host, port), *standbys])
-        way = Way(self.servers, secret, version, connect_timeout, away_limit, identity, is_patient)
+        way = Way(self.servers, secret, version, connect_timeout, away_limit, identity, wait)
         # The cluster: which start of which server this is.
         self._calls, self.cluster, self.returns = connect_client(way, silence_limit, why_lost)
         self._downloads = Downloads(self.servers, secret, identity)

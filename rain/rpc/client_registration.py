@@ -48,7 +48,7 @@ class Way:
     timeout: float  # seconds for one try
     away_limit: float  # seconds for a server that comes back
     identity: Identity | None = None
-    is_patient: bool = False  # the server is known to be there, or to come back
+    wait: float = 0.0  # seconds for one that is not there when the client is made
 
     @property
     def where(self) -> str:
@@ -77,8 +77,8 @@ class Way:
         return False
 
     def dial_first(self) -> Connected:
-        """The same, after several tries if it is patient, or if a standby is about to lead."""
-        now = time.monotonic()
+        """The same, after several tries if it may wait, or if a standby is about to lead."""
+        began = time.monotonic()
         pause = FIRST_PAUSE
         while True:
             try:
@@ -87,9 +87,8 @@ class Way:
                 raise
             except UnreachableError as error:
                 stands_by = self.servers.has_several and isinstance(error, StandsByHereError)
-                limit = self.timeout if stands_by else 0.0
-                limit = self.away_limit if self.is_patient else limit
-                if time.monotonic() + pause > now + limit:
+                limit = max(self.wait, self.timeout) if stands_by else self.wait
+                if time.monotonic() + pause > began + limit:
                     raise
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)

@@ -1,4 +1,4 @@
-"""The client of a task waits for a server that is away, because its governor does."""
+"""A client waits for a server that is not there yet, if it is told to, as that of a task is."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from rain.rpc.dialing import NotLetInError
 from rain.stream.errors import UnreachableError
 
 
-def way(*, is_patient: bool, away_limit: float = 60.0) -> Way:
-    return Way(Servers([("127.0.0.1", 1)]), None, 1, 1.0, away_limit, is_patient=is_patient)
+def way(*, wait: float) -> Way:
+    return Way(Servers([("127.0.0.1", 1)]), None, 1, 1.0, 60.0, wait=wait)
 
 
 def fail(monkeypatch: pytest.MonkeyPatch, *errors: Exception) -> list[Exception]:
@@ -33,25 +33,25 @@ def fail(monkeypatch: pytest.MonkeyPatch, *errors: Exception) -> list[Exception]
 
 def test_a_patient_client_tries_until_the_server_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     left = fail(monkeypatch, *[UnreachableError("refused")] * 4)
-    way(is_patient=True).dial_first().close()
+    way(wait=60.0).dial_first().close()
     assert not left
 
 
 def test_another_client_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     left = fail(monkeypatch, *[UnreachableError("refused")] * 2)
     with pytest.raises(UnreachableError, match="refused"):
-        way(is_patient=False).dial_first()
+        way(wait=0.0).dial_first()
     assert len(left) == 1
 
 
 def test_a_peer_that_is_not_let_in_does_not_try_again(monkeypatch: pytest.MonkeyPatch) -> None:
     left = fail(monkeypatch, *[NotLetInError("another key")] * 2)
     with pytest.raises(NotLetInError):
-        way(is_patient=True).dial_first()
+        way(wait=60.0).dial_first()
     assert len(left) == 1
 
 
 def test_patience_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     fail(monkeypatch, *[UnreachableError("refused")] * 99)
     with pytest.raises(UnreachableError):
-        way(is_patient=True, away_limit=0.0).dial_first()
+        way(wait=0.001).dial_first()

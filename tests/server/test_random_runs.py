@@ -315,8 +315,7 @@ class RandomRuns(ComingAndGoing):
         self.make_it_again()
 
         # and when: all sessions are closed, then: nothing is left of them anywhere
-        for client in list(self.world.clients):
-            client.leave()
+        self.give_up_all()
         turns = 0
         while self.world.reactor.next_time() <= state.now:  # some of it goes in each turn
             self.world.turn()
@@ -331,6 +330,11 @@ class RandomRuns(ComingAndGoing):
         assert not any(governor.objects for governor in state.graph.governors.values())
         assert not state.touched
         assert not any(fake.held or fake.tasks or fake.kinds for fake in self.world.governors)
+
+    def give_up_all(self) -> None:
+        """Nobody wants anything any more."""
+        for client in list(self.world.clients):
+            client.leave()
 
 
 TestRandomRuns = pytest.mark.no_cover(RandomRuns.TestCase)

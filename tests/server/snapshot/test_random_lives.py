@@ -6,14 +6,14 @@ import pytest
 from hypothesis import settings
 from hypothesis.stateful import precondition, rule
 
-from tests.server.test_random_references import RandomReferences
+from tests.server.test_random_names import RandomNames
 from tests.support.effort import examples
 from tests.support.machine import MOST_RETURNS, ComingAndGoing
 from tests.support.remaking import come_back
 from tests.support.twins import Twins, assert_same
 
 
-class RandomLives(RandomReferences):
+class RandomLives(RandomNames):
     """The same as before, with a state that is saved, loaded, and lived on beside the first one."""
 
     @precondition(ComingAndGoing.has_governors)
