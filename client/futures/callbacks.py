@@ -1,7 +1,9 @@
 """The functions that users want to be called when a future is done: a thread of their own."""
 
 import logging
+import os
 import threading
+import weakref
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any
@@ -14,10 +16,17 @@ _log = logging.getLogger("rain.client")
 class Callbacks:
     """Calls functions one after the other, in a thread that starts with the first.
 
-    The thread that hears the server cannot do that: a function may wait for another future.
+    The thread that hears the server cannot do that: a function may wait for another future. A
+    forked child has no such thread; it starts one of its own, to call functions of futures that
+    fail there. What was due in its parent is called by that.
     """
 
     def __init__(self) -> None:
+        self.begin()
+        _living.add(self)
+
+    def begin(self) -> None:
+        """Nothing is due, and no thread has started."""
         self._due: SimpleQueue[tuple[Callback, object] | None] = SimpleQueue()
         self._starting = threading.RLock()
         self._has_started = False
@@ -46,3 +55,14 @@ class Callbacks:
             except Exception:  # noqa: BLE001
                 _log.exception("a callback of %r has failed", future)
             del due, fn, future  # the queue may be empty for long
+
+
+_living: "weakref.WeakSet[Callbacks]" = weakref.WeakSet()
+
+
+def _begin_in_child() -> None:
+    for callbacks in list(_living):
+        callbacks.begin()
+
+
+os.register_at_fork(after_in_child=_begin_in_child)

@@ -6,7 +6,9 @@ call after the other a tenth of its time. Such a program sends its calls itself,
 them; so this thread finds none there, and hardly wakes.
 """
 
+import os
 import threading
+import weakref
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -31,6 +33,7 @@ class Sender:
         self._starting = threading.RLock()
         self._thread: threading.Thread | None = None
         self._is_over = False
+        _living.add(self)
 
     def soon(self) -> None:
         """There is something to send."""
@@ -53,6 +56,10 @@ class Sender:
         """Ends the thread, after it has sent what is left. Callers then send by themselves."""
         self._is_over = True
         self._wake.put(None)
+
+    def leave_to_parent(self) -> None:
+        """In a forked child, which has no such thread: callers send by themselves, in vain."""
+        self._is_over = True
 
     def _start(self) -> None:
         with self._starting:
@@ -97,3 +104,14 @@ class Sender:
                     return
                 send()
                 del send
+
+
+_living: "weakref.WeakSet[Sender]" = weakref.WeakSet()
+
+
+def _leave_in_child() -> None:
+    for sender in list(_living):
+        sender.leave_to_parent()
+
+
+os.register_at_fork(after_in_child=_leave_in_child)

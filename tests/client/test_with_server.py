@@ -331,6 +331,24 @@ def test_a_forked_child_does_not_end_what_its_parent_uses(client: Client) -> Non
     assert len(client.get_server_info()["governors"]) == 2
 
 
+@in_processes
+def test_a_call_in_a_forked_child_fails_there_and_its_callback_is_called(client: Client) -> None:
+    called = threading.Event()
+    client.submit(abs, -1).add_done_callback(lambda _: called.set())
+    assert called.wait(60)  # the threads of futures have started
+    called.clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # as above
+        child = os.fork()
+    if child == 0:
+        future = client.submit(abs, -1)
+        future.add_done_callback(lambda _: called.set())
+        os._exit(0 if called.wait(60) and isinstance(future.failure, ConnectionException) else 1)
+
+    assert os.waitpid(child, 0)[1] == 0
+    assert client.submit(abs, -1).result() == 1
+
+
 @remote(auto_encode="pickle")
 def ones(ctx: Any, count: int) -> Any:
     return np.ones(count)
