@@ -9,8 +9,12 @@ which are files, their client has told a digest, if they are of a task.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgpack
 
 from rain.base.ids import ObjectId, session_of
+from rain.base.units import UNIT
 from rain.base.wire.submission import KeyColumns
 from rain.common.sameness import alike, digest
 from rain.graph import DataObject, Session, Task
@@ -60,7 +64,7 @@ def _by_client(task: Task, made: Made, key: Key, objects: Sequence[ObjectId]) ->
 
 def _by_content(task: Task, made: Made, cluster: bytes) -> Key | None:
     kind = task.kind
-    config = _content(task, task.config, "", cluster)
+    config = _content(task, _config_of(task), "", cluster)
     parts: list[object] = [kind.task_type, kind.name, kind.user, kind.input_labels, config]
     for output in task.outputs:
         its = output.kind
@@ -69,6 +73,20 @@ def _by_content(task: Task, made: Made, cluster: bytes) -> Key | None:
     _note_what_is_read(task.session, read, made, cluster)
     found = _keys(task.session, read, made)
     return None if found is None else digest([*parts, *found])
+
+
+def _config_of(task: Task) -> bytes:
+    """Its config; that of a unit without the ids in it, which are others in each run."""
+    if task.kind.task_type != UNIT:
+        return task.config
+    try:
+        described: dict[str, Any] = msgpack.unpackb(task.config)
+        described["calls"] = [
+            [*row, len(outputs)] for _, *row, outputs in map(tuple, described["calls"])
+        ]
+        return msgpack.Packer().pack(described)
+    except (msgpack.UnpackException, ValueError, TypeError, LookupError):
+        return task.config  # its client's own affair, and the same as no other one
 
 
 def _keys(session: Session, objects: Iterable[ObjectId], made: Made) -> list[Key] | None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgpack
 import pytest
 
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import ObjectId, TaskId
 from rain.base.runs import RunCause
 from rain.base.states import ObjectState, TaskRow
+from rain.base.units import BEFORE, UNIT
 from rain.base.wire import INLINE_LIMIT
 from rain.base.wire.answers import WaitAnswer
 from rain.common.sameness import place_of
@@ -495,3 +497,44 @@ def test_a_task_whose_result_was_kept_may_have_readers_at_once_and_later() -> No
     for reader in (at_once, later):
         family.finish(reader, b"x")
         assert family.row(reader) is TaskRow.FINISHED
+
+
+def a_unit(draft: Draft, *calls: bytes, bad: bytes = b"") -> tuple[TaskId, ObjectId]:
+    """A fused chain of these calls, whose inner tasks and objects have ids of their own."""
+    rows: list[list[object]] = []
+    for place in range(len(calls)):
+        before = [BEFORE] if place else []
+        rows.append([draft.next_id(), 0, place, before, [draft.next_id()]])
+    described = {"kinds": [], "objects": [], "configs": [*calls], "calls": rows}
+    config = bad or msgpack.packb(described)
+    task, (made,) = draft.task(config=config, keep=True, task_type=UNIT)
+    return task, made
+
+
+def test_a_fused_chain_is_the_same_whatever_the_ids_inside_of_it() -> None:
+    # given
+    family = Family()
+    finished, _ = a_unit(family.draft, b"one", b"two")
+    nonsense, _ = a_unit(family.draft, bad=b"\xc1")
+    family.client.submit(family.draft)
+    family.finish(finished, b"made of both")
+    family.finish(nonsense, b"made of nonsense")
+
+    # when
+    executor_died(family)
+    family.s.world.turn()
+    client, draft = family.begin(1)
+    other, _ = a_unit(draft, b"one", b"three")
+    same, made = a_unit(draft, b"one", b"two")
+    again, _ = a_unit(draft, bad=b"\xc1")
+    longer, _ = a_unit(draft, b"one", b"two", b"two")
+    client.submit(draft)
+
+    # then
+    assert [family.row(task) is TaskRow.FINISHED for task in (other, same, again, longer)] == [
+        False,
+        True,
+        True,
+        False,
+    ]
+    assert family.data(made) == b"made of both"

@@ -44,8 +44,9 @@ class Draft:
         priority: int = 0,
         *,
         idempotent: bool = False,
+        task_type: str = "py/",
     ) -> KindId:
-        key = (outputs, cpus, gpus, constraints, tries, priority, idempotent)
+        key = (outputs, cpus, gpus, constraints, tries, priority, idempotent, task_type)
         kind = self.task_kinds.get(key)
         if kind is None:
             blob = self.blob_kind()
@@ -54,7 +55,7 @@ class Draft:
             self.submission.task_kinds.append(
                 TaskKind(
                     kind,
-                    "py/",
+                    task_type,
                     "work",
                     resources,
                     (),
@@ -96,9 +97,17 @@ class Draft:
         constraints: Constraints | None = None,
         priority: int = 0,
         idempotent: bool = False,
+        task_type: str = "py/",
     ) -> tuple[TaskId, list[ObjectId]]:
         kind = self.task_kind(
-            outputs, cpus, gpus, constraints, tries, priority, idempotent=idempotent
+            outputs,
+            cpus,
+            gpus,
+            constraints,
+            tries,
+            priority,
+            idempotent=idempotent,
+            task_type=task_type,
         )
         task_id = TaskId(self.next_id())
         made = [ObjectId(self.next_id()) for _ in range(outputs)]
