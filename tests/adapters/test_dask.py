@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 import warnings
 from _thread import interrupt_main
 from collections.abc import Generator, Mapping
@@ -21,6 +20,7 @@ import pytest
 
 from rain.client import Client, RainWarning
 from rain.client.for_dask.scheduler import LARGEST_KNOWN
+from tests.adapters.own_tests import PROJECT, command, environment
 from tests.support.modes import MODES, client_in, in_processes
 
 # Of any type, since half of Dask is annotated.
@@ -30,8 +30,6 @@ db: Any = import_module("dask.bag")
 Callback: Any = import_module("dask.callbacks").Callback
 
 pytestmark = pytest.mark.whole
-
-PROJECT = Path(__file__).parent.parent.parent
 
 OWN_TESTS = (
     ("dask.array.tests.test_reductions", "1D_nans and x0 and f4 or object_reduction or 0d_array"),
@@ -274,23 +272,10 @@ def test_callbacks_hear_of_a_failure() -> None:
 @pytest.mark.parametrize(("module", "chosen"), OWN_TESTS)
 def test_tests_of_dask_itself_pass(module: str, chosen: str, tmp_path: Path) -> None:
     assert find_spec(module) is not None  # they come with Dask
-    settings = tmp_path / "pytest.ini"
-    settings.write_text("[pytest]\nmarkers =\n  slow\n  network\n", encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-c", str(settings)]
-    command += [
-        "--rootdir",
-        str(tmp_path),
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "tests.adapters.dask_plugin",
-    ]
-    command += ["--pyargs", module, "-k", chosen]
-
     done = subprocess.run(
-        command,
+        command(module, tmp_path, ["-k", chosen]),
         cwd=PROJECT,
-        env={**os.environ, "PYTHONPATH": str(PROJECT), "PYTHONWARNINGS": "ignore"},
+        env=environment(),
         capture_output=True,
         text=True,
         check=False,
