@@ -18,8 +18,11 @@ from rain.base.wire.requests import WhatHoldsUp
 from rain.client.connection import Connection
 from rain.client.warn import warn_main_thread
 
-FIRST, SELDOM = 2, 60
-"""Beats after which somebody has waited for long, and the most between two questions."""
+FIRST, SELDOM = 2, 20
+"""Beats after which somebody has waited for long, and the most between two questions.
+
+A client that shows what tasks print always waits for something.
+"""
 
 
 class Lookout:

@@ -107,7 +107,7 @@ def _until_done(futures: Sequence[Future[T]], wanted: int, timeout: float | None
     try:
         each = set(futures)
         left = {future for future in each if not future.has_ended}
-        most = len(each) - wanted  # that may be left
+        most = max(len(each) - wanted, 0)  # that may be left
         with waiting_for_tasks(), suppress(Empty):
             while len(left) > most:
                 left.discard(ended.get(timeout=None if due is None else max(due - monotonic(), 0)))

@@ -104,7 +104,13 @@ def test_two_threads_may_wait_for_the_same_futures(server: Server) -> None:
 
 def test_one_future_that_is_given_twice_counts_twice(server: Server) -> None:
     (future,) = started(server, 1)
-    finish(server, future)
+    home = server.client.open_futures()
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(wait, [future, future])
+        while not home.ended:
+            assert not waiting.done()
+        finish(server, future)
+        assert waiting.result(60) == ([future, future], [])
 
     assert wait([future, future]) == ([future, future], [])
     (open_one,) = started(server, 1)
