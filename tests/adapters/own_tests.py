@@ -40,7 +40,7 @@ def environment() -> dict[str, str]:
 
 def main() -> int:
     """Runs what the command line says; gives the code of pytest."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description="Tests of Dask or joblib itself, on a cluster.")
     parser.add_argument("module", help="dask.array.tests, dask.dataframe.tests.test_map, ...")
     known, options = parser.parse_known_args()
     with tempfile.TemporaryDirectory() as folder:
