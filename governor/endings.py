@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgpack
+from attrs import evolve
 
 from rain.base.ids import spell
 from rain.base.runs import RunCause
@@ -182,9 +183,10 @@ def ended_by_kernel(task: Task, status: int | None) -> Failed:
 
 
 def _evicted(task: Task, result: Outputs | Failed) -> Failed:
-    """The failure of a run that had too much memory, however it has ended."""
+    """The failure of a run that had too much of something, however it has ended."""
+    assert task.verdict is not None
     status = result.status if isinstance(result, Failed) else None
-    return Failed(task.verdict, cause=RunCause.MEMORY, status=status)
+    return evolve(task.verdict, status=status)
 
 
 def _is_retryable(task: Task, failure: Failed) -> bool:

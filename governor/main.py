@@ -166,7 +166,13 @@ async def _govern(
                 processes.start_soon(keep_sampling, seconds, service.tell, log)
                 memory = settings.resources.amount(MEMORY)
                 processes.start_soon(
-                    keep_watching, memory, executors.pids, builtins.pids, kills, service.tell
+                    keep_watching,
+                    memory,
+                    executors.pids,
+                    builtins.pids,
+                    kills,
+                    service.tell,
+                    settings.task_processes,
                 )
                 processes.start_soon(keep_cutting, _printing(executors, builtins), log)
                 processes.start_soon(uplink.keep_up, service, settings.server_away)

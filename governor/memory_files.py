@@ -32,11 +32,6 @@ def own(pid: int) -> int:
     return (int(resident) - int(shared)) * _PAGE
 
 
-def of_tree(pid: int) -> int:
-    """The same of a process and all processes below it."""
-    return own(pid) + sum(map(own, below(pid)))
-
-
 def below(pid: int) -> list[int]:
     """All descendants of a process that the kernel reports."""
     found: list[int] = []

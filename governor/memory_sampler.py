@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 import trio
 
 from rain.base.memory import LIMIT_PERCENT, RESERVE_PERCENT
-from rain.governor.memory_files import KernelKills, left_on_machine, of_tree
+from rain.governor.memory_files import KernelKills, below, left_on_machine, own
 from rain.governor.messages import Event, MemorySampled
 
 SELDOM = 1.0
@@ -28,6 +28,9 @@ WORTH = 0.02
 CHANGE = 1024 * 1024
 """Bytes; what has changed by less is not told."""
 
+TASK_PROCESSES = 1000
+"""How many processes a task may have at the same time, if nobody says how many."""
+
 Pids = Callable[[], Mapping[int, int]]
 
 
@@ -37,8 +40,12 @@ async def keep_watching(
     runs: Pids,
     kills: KernelKills,
     tell: Callable[[Event], object],
+    most: int,
 ) -> None:
-    """Looks for ever; `memory` is what all may have together, 0 if nobody knows."""
+    """Looks for ever; `memory` is what all may have together, 0 if nobody knows.
+
+    Each task may have as many processes as `most` says.
+    """
     limit = memory * LIMIT_PERCENT // 100
     reserve = memory * RESERVE_PERCENT // 100
     told = MemorySampled({}, {})
@@ -46,10 +53,11 @@ async def keep_watching(
     while True:
         await trio.sleep(pause)
         began = time.perf_counter()
-        now = MemorySampled(_sizes(executors()), _sizes(runs()), left_on_machine())
+        now = look(executors(), runs(), most)
         used = sum(now.executors.values()) + sum(now.runs.values())
         room = limit - used if now.left < 0 else min(limit - used, now.left - reserve)
-        if (limit and room < 0) or has_changed(told, now):
+        is_late = (limit and room < 0) or now.crowds or now.crowds_of_runs
+        if is_late or has_changed(told, now):
             tell(now)
             told = now
         kills.forget()
@@ -59,8 +67,25 @@ async def keep_watching(
         pause = max(next_look(room, growth) if limit else SELDOM, took / WORTH)
 
 
-def _sizes(pids: Mapping[int, int]) -> dict[int, int]:
-    return {number: of_tree(pid) for number, pid in pids.items()}
+def look(executors: Mapping[int, int], runs: Mapping[int, int], most: int) -> MemorySampled:
+    """What these processes have now, with all that they have started."""
+    ours, theirs = _trees(executors), _trees(runs)
+    return MemorySampled(
+        _sizes(ours), _sizes(theirs), left_on_machine(), _crowds(ours, most), _crowds(theirs, most)
+    )
+
+
+def _trees(pids: Mapping[int, int]) -> dict[int, list[int]]:
+    return {number: [pid, *below(pid)] for number, pid in pids.items()}
+
+
+def _sizes(trees: Mapping[int, list[int]]) -> dict[int, int]:
+    return {number: sum(map(own, tree)) for number, tree in trees.items()}
+
+
+def _crowds(trees: Mapping[int, list[int]], most: int) -> dict[int, int]:
+    """What a task has started; its executor is no process of its own."""
+    return {number: len(tree) - 1 for number, tree in trees.items() if len(tree) > most + 1}
 
 
 def next_look(room: int, growth: float) -> float:

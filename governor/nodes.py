@@ -17,7 +17,7 @@ from rain.base.errors import InvariantError
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId, spell
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.resources import GPUS, MEMORY, Resources
-from rain.governor.messages import Content
+from rain.governor.messages import Content, Failed
 from rain.governor.tables import (
     OBJECT_MOVES,
     TASK_MOVES,
@@ -223,7 +223,7 @@ class Task:
     grace: float | None = None  # seconds to clean up, as the server said; None for the usual ones
     told_blocked: bool = False  # the server thinks that it waits for other tasks
     peak: int = 0  # the most bytes of memory that it was seen with
-    verdict: str = ""  # why it was evicted
+    verdict: Failed | None = None  # why it was evicted
 
     def __repr__(self) -> str:
         return f"<Task {spell(self.id)} run {self.number} {self.row.name.lower()}>"

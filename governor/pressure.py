@@ -9,6 +9,8 @@ tasks. So the governor looks at its executors and programs (`memory_sampler`), a
    they declare, what they were found to need, or else the share of their cpus. Of these the newest
    goes first, and one that has no further try last. Small ones are spared, if others are left.
 
+A task with too many processes is evicted, too, whatever memory these have. That is its own fault.
+
 When only the machine is short, because others have its memory, the same is done but for tasks that
 have no more than they may: they are not the reason.
 
@@ -25,14 +27,20 @@ from attrs import frozen
 
 from rain.base.memory import LIMIT_PERCENT, RESERVE_PERCENT
 from rain.base.resources import MEMORY
+from rain.base.runs import RunCause
 from rain.base.sizes import spell_size
 from rain.governor.claims import Claims
 from rain.governor.dispatch import Dispatch
-from rain.governor.messages import MemorySampled, StopBuiltin
+from rain.governor.messages import Failed, MemorySampled, StopBuiltin
 from rain.governor.nodes import Executor, Task
 from rain.governor.outbox import Outbox
 from rain.governor.pool import Pool
 from rain.governor.tables import TaskMove, TaskRow
+
+CROWD = (
+    "the task had {:,} processes at the same time, more than it may (--task-processes), and was"
+    " ended with all of them"
+)
 
 SPARED = 64
 """What has less than this fraction of the memory is spared, if there is anything else."""
@@ -94,6 +102,13 @@ class Pressure:
             if task_inside is not None:
                 self._dispatch.memory[run] = memory
                 task_inside.peak = max(task_inside.peak, memory)
+        for holder in list(self._holders()):
+            run, executor = holder.task.run, holder.executor
+            count = (
+                event.crowds.get(executor.id, 0) if executor else event.crowds_of_runs.get(run, 0)
+            )
+            if count:
+                self._evict(holder, Failed(CROWD.format(count)))
         self._relieve(event.left)
 
     def used(self) -> int:
@@ -124,7 +139,8 @@ class Pressure:
             if to_free <= 0 or (holder.memory <= holder.may and not is_over):
                 return
             others = [one for one in holders if one is not holder]
-            self._evict(holder, self._verdict(holder, used, others, -1 if is_over else left))
+            verdict = self._verdict(holder, used, others, -1 if is_over else left)
+            self._evict(holder, Failed(verdict, cause=RunCause.MEMORY))
             to_free -= holder.memory
 
     def _being_freed(self) -> int:
@@ -162,7 +178,7 @@ class Pressure:
         cpus = task.kind.kind.resources.cpus
         return task.group.memory or self._memory * cpus // self._cpus
 
-    def _evict(self, holder: Holder, verdict: str) -> None:
+    def _evict(self, holder: Holder, verdict: Failed) -> None:
         task = holder.task
         task.move(TaskMove.EVICT)
         task.verdict = verdict

@@ -13,6 +13,7 @@ from rain.base.silence import AWAY_LIMIT, SILENCE_LIMIT
 from rain.daemon.readiness import Readiness
 from rain.governor.budget import Budget
 from rain.governor.cancelling import GRACE
+from rain.governor.memory_sampler import TASK_PROCESSES
 from rain.governor.pool_settings import IDLE_SECONDS
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class GovernorSettings:
     config: Path | None = None  # names executors of the user's own (see executor_config.py)
     idle_seconds: float = IDLE_SECONDS  # surplus executors that were idle for so long are ended
     cancel_grace: float = GRACE  # seconds that a stopped task has to end by itself
+    task_processes: int = TASK_PROCESSES  # a task with more processes is ended
     most_blocked: int | None = None  # calls that may wait for other tasks; None: see `resources`
     cache_limit: int | None = None  # bytes of a cache; None for a part of its disk
     work_folder: Path | None = None  # None for a new one below the temporary folder

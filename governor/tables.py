@@ -25,7 +25,7 @@ class TaskRow(enum.IntEnum):
     ASKING = 9  # its inputs are here, and the cache is asked for its outputs
     KEEPING = 10  # it has run, and the cache keeps what it has made
     TIMED_OUT = 11  # its time is over: it is being ended, and has failed when it has ended
-    EVICTED = 12  # there is too little memory for it: as before
+    EVICTED = 12  # it has too much memory, or too many processes: as before
 
 
 class TaskMove(enum.Enum):
@@ -42,7 +42,7 @@ class TaskMove(enum.Enum):
     FINISH = "finish"
     FAIL = "fail"
     TIME_OUT = "time out"  # it has run for as long as it may
-    EVICT = "evict"  # it has more memory than there is
+    EVICT = "evict"  # it has more than it may
     STOP = "stop"
     END = "end"  # it was stopped, and is in nobody's hands any more
 

@@ -110,6 +110,14 @@ def _cpus(text: str) -> int:
     " at least 64.",
 )
 @click.option(
+    "--task-processes",
+    type=click.IntRange(min=1),
+    default=1000,
+    show_default=True,
+    metavar="COUNT",
+    help="How many processes a task may have at once; one with more is ended.",
+)
+@click.option(
     "--cache-limit",
     envvar="RAIN_CACHE_LIMIT",
     metavar="SIZE",
@@ -156,6 +164,7 @@ def governor(
     drain_seconds: float,
     time_limit: str | None,
     most_blocked: int | None,
+    task_processes: int,
     cache_limit: str | None,
     server_timeout: float | None,
     wait_for_server: float,
@@ -209,6 +218,7 @@ def governor(
         drain_seconds=drain_seconds,
         leaves_at=leaving_time(time_limit, os.environ, time.time()),
         most_blocked=most_blocked,
+        task_processes=task_processes,
         cache_limit=None if cache_limit is None else size("--cache-limit", cache_limit),
         config=config,
         work_folder=workdir,

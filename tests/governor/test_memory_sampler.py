@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from rain.governor.memory_files import KernelKills, below, left_on_machine, of_tree, own, take_peak
-from rain.governor.memory_sampler import CHANGE, OFTEN, SELDOM, has_changed, next_look
+from rain.governor.memory_files import KernelKills, below, left_on_machine, own, take_peak
+from rain.governor.memory_sampler import CHANGE, OFTEN, SELDOM, has_changed, look, next_look
 from rain.governor.messages import MemorySampled
 
 MIB = 1024**2
@@ -81,8 +81,11 @@ def test_the_memory_of_a_process_is_its_own_and_that_of_what_it_has_started(
         # then
         (child,) = below(process.pid)
         assert 30 * MIB < own(process.pid) < 55 * MIB
-        assert own(process.pid) + own(child) == of_tree(process.pid)
-        assert of_tree(process.pid) > 60 * MIB
+        seen = look({1: process.pid}, {7: child}, most=0)
+        assert own(process.pid) + own(child) == seen.executors[1] > 60 * MIB
+        assert seen.runs == {7: own(child)}
+        # and it has more processes than this allows
+        assert (seen.crowds, seen.crowds_of_runs) == ({1: 1}, {})
         process.stdin.close()
         process.wait()
         assert own(child) == 0

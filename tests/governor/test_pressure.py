@@ -7,7 +7,13 @@ from rain.base.kinds import TaskKind
 from rain.base.resources import Resources
 from rain.base.runs import RunCause
 from rain.base.wire.update import TaskFailure
-from rain.governor.messages import Effect, ExecutorDied, KillExecutor, StopBuiltin
+from rain.governor.messages import (
+    Effect,
+    ExecutorDied,
+    KillExecutor,
+    MemorySampled,
+    StopBuiltin,
+)
 from tests.governor.words import builtin_kind, python_kind, task_id
 from tests.governor.world import World
 
@@ -118,6 +124,24 @@ def test_a_machine_without_memory_ends_who_has_more_than_it_may_and_nobody_else(
         "the task took too much memory and was ended: it had 200MiB (it declares 100MiB), and all"
         " tasks of its governor had 400MiB of 1000MiB (--memory), while the machine had 20MiB left;"
         " beside it ran f (200MiB)"
+    )
+
+
+def test_a_task_with_too_many_processes_is_ended_by_its_own_fault() -> None:
+    # given
+    world = a_world(kind(2), kind(3))
+
+    # when
+    effects = world.turn(MemorySampled({1: SMALL, 2: SMALL}, {}, crowds={1: 2345}))
+
+    # then
+    assert killed(effects) == [1]
+    world.die(1, "killed")
+    (failed,) = failures(world)
+    assert (failed.task, failed.cause) == (task_id(1), RunCause.TASK)
+    assert failed.message == (
+        "the task had 2,345 processes at the same time, more than it may (--task-processes),"
+        " and was ended with all of them"
     )
 
 
