@@ -175,7 +175,6 @@ def _left(state: State, client_id: ClientId, cause: str) -> None:
 def _cancel(state: State, client_id: ClientId, cancel: Cancel) -> None:
     """The client that has opened a session may cancel all of it, others only the objects of it that
     they were given. What is not known was never submitted."""
-
     session = state.graph.sessions.get(cancel.session)
     if session is None or session.failure is not None:
         return
