@@ -82,6 +82,13 @@ from rain.scheduler import DEFAULT
     is_flag=True,
     help="Wait while another server uses the journal, and take over when that one has gone.",
 )
+@click.option(
+    "--lease",
+    default="",
+    metavar="URL",
+    help="Where servers agree on which of them uses the journal: etcd://HOST:PORT/NAME or"
+    " postgresql://HOST/DATABASE#NAME.  [default: the folder of the journal]",
+)
 @seconds(
     "--lease-seconds",
     5.0,
@@ -151,6 +158,7 @@ def server(
     workdir: Path | None,
     journal: Path | None,
     standby: bool,
+    lease: str,
     lease_seconds: float,
     governor_grace: float,
     client_grace: float,
@@ -211,6 +219,7 @@ def server(
         record=record,
         journal=journal,
         standby=standby,
+        lease=lease,
         lease_seconds=lease_seconds,
         event_log=event_log,
         event_log_objects=event_log_objects,

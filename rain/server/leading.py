@@ -29,6 +29,7 @@ from rain.server.journal.recovery import BehindError, Recovered, Recovery, recov
 from rain.server.lease.folder import FolderStore
 from rain.server.lease.holder import this_server
 from rain.server.lease.lease import Lease, take
+from rain.server.lease.places import store_of
 from rain.server.lease.rules import NOBODY, Holder, Record, Watching
 from rain.server.lease.store import LeaseStore, StoreError
 from rain.server.settings import LEASE_SECONDS, ServerSettings
@@ -48,6 +49,7 @@ class Candidate:
     length: float  # of its lease, in seconds
     log: FilteringBoundLogger
     clock: Callable[[], float] = time.monotonic
+    mark: FolderStore | None = None  # in the folder, of a server whose lease is elsewhere
 
     async def take_now(self) -> Lease:
         """Takes the lease if nobody has it; `StartError` says who has.
@@ -57,7 +59,10 @@ class Candidate:
         """
         watching, first = Watching(), None
         while True:
-            found, has_ended = await trio.to_thread.run_sync(self._look, watching)
+            try:
+                found, has_ended = await trio.to_thread.run_sync(self._look, watching)
+            except StoreError as error:
+                raise StartError(f"cannot see which server uses the journal: {error}") from None
             is_first, first = first is None, first or found
             if watching.may_take(has_ended=has_ended):
                 lease = await trio.to_thread.run_sync(self._take, found)
@@ -107,11 +112,19 @@ class Candidate:
         began = self.clock()
         found = self.store.read()
         watching.look(found, began, self.clock())
-        return found, self.store.has_ended(found)
+        has_ended = self.store.has_ended(found)
+        if self.mark is not None and not has_ended:
+            marked = self.mark.read()
+            has_ended = marked.holder == found.holder and self.mark.has_ended(marked)
+        return found, has_ended
 
     def _take(self, found: Record) -> Lease | None:
         above = latest_generation(self.folder)
-        return take(self.store, found, self.holder, self.length, above, self.log, self.clock)
+        lease = take(self.store, found, self.holder, self.length, above, self.log, self.clock)
+        if lease is not None and self.mark is not None:
+            marked = self.mark.read()
+            self.mark.put(marked, marked.taken_by(self.holder, self.length))
+        return lease
 
 
 @define(eq=False)
@@ -185,13 +198,14 @@ async def lead(
 ) -> AsyncGenerator[Led | None]:
     """Leads the cluster of a journal during the block; None if a standby was told to end."""
     folder = JournalFolder.open(path)
-    store = FolderStore(folder.leases())
+    store = store_of(settings.lease, folder.leases())
+    mark = FolderStore(folder.leases()) if settings.lease else None
     try:
         async with trio.open_nursery() as nursery:
             port = await _open_port(nursery, settings) if settings.standby else None
             address = port.address if port else spell_address(settings.host, settings.port)
             holder = this_server(address)
-            candidate = Candidate(folder, store, holder, settings.lease_seconds, log)
+            candidate = Candidate(folder, store, holder, settings.lease_seconds, log, mark=mark)
             recovery = None
             if port is None:
                 lease: Lease | None = await candidate.take_now()
@@ -210,6 +224,8 @@ async def lead(
             nursery.cancel_scope.cancel()
     finally:
         store.close()
+        if mark is not None:
+            mark.close()
 
 
 async def _open_port(nursery: trio.Nursery, settings: ServerSettings) -> Port:

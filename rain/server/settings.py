@@ -49,6 +49,7 @@ class ServerSettings:
     record: Path | None = None
     journal: Path | None = None  # where the server writes what it needs to come back
     standby: bool = False  # wait there while another server leads the cluster
+    lease: str = ""  # where it is kept: a URL, or "" for the folder of the journal
     lease_seconds: float = LEASE_SECONDS  # without a sign of life, after which a standby takes over
     event_log: bool = True
     event_log_objects: bool = False

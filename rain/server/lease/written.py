@@ -7,7 +7,8 @@ from typing import Any
 
 from attrs import asdict
 
-from rain.server.lease.rules import Holder, Record
+from rain.server.lease.rules import NOBODY, Holder, Record
+from rain.server.lease.store import StoreError
 
 
 def written(record: Record) -> str:
@@ -22,3 +23,25 @@ def read(text: str | bytes) -> Record:
         return Record(holder=Holder(**holder), **said)
     except (TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"no lease: {error}") from error
+
+
+class AsRead:
+    """The text of records in a place that compares text.
+
+    What another release has written may look different here, so what was read is compared as it
+    was.
+    """
+
+    def __init__(self) -> None:
+        self._record = NOBODY
+        self._text = ""
+
+    def read(self, text: str, where: str) -> Record:
+        try:
+            self._record, self._text = read(text), text
+        except ValueError as error:
+            raise StoreError(f"what is in {where} is {error}") from error
+        return self._record
+
+    def of(self, record: Record) -> str:
+        return self._text if record == self._record and self._text else written(record)
