@@ -156,6 +156,11 @@ def _tell_kinds(executor: Executor, kinds: tuple[ObjectKind, ...], told: list[Ob
             told.append(kind)
 
 
+def mapped_size(task: Task) -> int:
+    """Bytes of its inputs that are files: its executor has mapped them while it ran."""
+    return sum(target.size for target in task.inputs if isinstance(target.content, int))
+
+
 def builtin_input(target: DataObject) -> BuiltinInput:
     """One input of a task that runs inside the governor."""
     content = target.content

@@ -50,7 +50,11 @@ def _children(pid: int) -> Iterator[int]:
 
 
 def take_peak(pid: int) -> int:
-    """The most that a process had of its own since this was last asked; 0 if it has ended."""
+    """The most that a process had of its own since this was last asked; 0 if it has ended.
+
+    The kernel keeps only the peak of all that it had, so files count that it has mapped meanwhile
+    and does not map any more.
+    """
     sizes: dict[bytes, int] = {}
     try:
         for line in _read(f"{_PROC}/{pid}/status").splitlines():

@@ -21,7 +21,7 @@ from rain.base.wire.orders import CancelledRuns, Orders
 from rain.base.wire.update import TaskNote
 from rain.common.printed import logs_of
 from rain.governor.arrivals import Arrivals
-from rain.governor.calling import Calls
+from rain.governor.calling import Calls, mapped_size
 from rain.governor.claims import Claims
 from rain.governor.dispatch import Dispatch
 from rain.governor.endings import Endings, ended_by_kernel, failure_at
@@ -173,7 +173,7 @@ class State:
             if duration < MEASURED_FROM:
                 task.peak = 0  # what its executor had is not what it has taken
             elif peaks:
-                task.peak = max(task.peak, peaks[place])
+                task.peak = max(task.peak, peaks[place] - mapped_size(task))
             if task.row not in _BEING_ENDED:  # else it was not let do all of its work
                 task.meter.add(duration)
                 if task.peak:

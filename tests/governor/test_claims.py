@@ -5,6 +5,7 @@ from __future__ import annotations
 from rain.base.kinds import TaskKind
 from rain.base.resources import Resources
 from rain.base.wire.orders import Orders
+from rain.governor.messages import Stored
 from tests.governor.words import python_kind, task_id
 from tests.governor.world import World
 
@@ -151,6 +152,23 @@ def test_short_tasks_are_never_measured() -> None:
     get_ready(world)
     assert world.reactor.state.pool.free.others == {"memory": CAPACITY * MIB}
     assert world.updates[-1].finished.peaks in ([], [0])
+
+
+def test_inputs_that_are_mapped_are_no_memory_of_the_task() -> None:
+    """The kernel counts what a process has mapped; data counts for the store."""
+    # given
+    world = a_world()
+    world.place(50)
+    (fetch,) = world.fetches
+    world.fetched(fetch, Stored(world.new_file(), 100 * MIB))
+
+    # when
+    world.assign(python_kind(7, outputs=0), 1, (50,))
+    get_ready(world)
+    finish(world, 1, peak=130 * MIB, duration=1.0)
+
+    # then
+    assert world.updates[-1].finished.peaks == [30 * MIB]
 
 
 def test_what_the_server_knows_of_a_task_is_set_aside_for_it() -> None:
