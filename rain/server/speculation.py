@@ -41,7 +41,7 @@ def go_on(state: State) -> None:
     """Ends what is over, and gives shadows to tasks that are late."""
     graph = state.graph
     for late, shadow in list(graph.shadows.items()):
-        if late.is_done:
+        if late.is_done or stands_in(late):  # its function has ended, and others go on
             _dissolve(state, late, SecondRunState.STOPPED)
         elif _is_over(shadow):
             _dissolve(state, late, SecondRunState.LOST)
@@ -60,7 +60,9 @@ def have_finished(state: State, finished: Iterable[Task]) -> list[Task]:
     done: list[Task] = []
     for shadow in finished:
         late = state.graph.shadowed[shadow]
-        if not late.is_done and _take_over(state, late, shadow):
+        if late.is_done or stands_in(late):
+            continue  # it was faster
+        if _take_over(state, late, shadow):
             done.append(late)
     if done:
         state.release_soon(claims.finished_reading(done))
@@ -78,8 +80,8 @@ def has_failed(state: State, governor: Governor, shadow: Task, failure: TaskFail
         lateness.not_again(late)
     elif not governor.rests:
         rests.begin(state, governor, handing_back.UNIT, failure.message)
-    place = SecondRunState.LOST if short else SecondRunState.FAILED
-    _dissolve(state, late, place, failure.message)
+    ended = SecondRunState.LOST if short else SecondRunState.FAILED
+    _dissolve(state, late, ended, failure.message)
     lateness.look_soon(state.graph)
 
 

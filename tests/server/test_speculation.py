@@ -8,7 +8,7 @@ import pytest
 from attrs import define
 
 from rain.base.failures import OnFailure, SessionFailure
-from rain.base.ids import ObjectId, TaskId, is_of_server, unpack
+from rain.base.ids import FIRST_OF_SERVER, LAST_SHARED, ObjectId, TaskId, is_of_server, unpack
 from rain.base.runs import RunCause, RunState
 from rain.base.states import ObjectState, TaskRow, TaskState
 from rain.base.wire.answers import WaitAnswer
@@ -370,6 +370,59 @@ def test_a_lone_governor_is_not_looked_at_again_and_again() -> None:
 
     # then
     assert list(map(is_of_server, another.tasks)) == [True]
+
+
+def test_a_session_without_numbers_for_second_runs_has_none() -> None:
+    one = late()
+    one.node.session.numbers_of_server = LAST_SHARED - FIRST_OF_SERVER - 1  # it needs two
+    one.wait()
+    assert one.shadow is None
+    assert one.node.row is TaskRow.RUNNING
+
+
+def handing_on(one: Late) -> tuple[TaskId, ObjectId]:
+    """A task on the second governor that makes what another one hands on."""
+    helper, (made,) = one.scene.draft.task(keep=True)
+    one.scene.submit()
+    one.scene.assign(helper, to=1)
+    one.wait()
+    return helper, made
+
+
+def test_when_the_first_run_hands_the_rest_on_the_second_one_is_stopped() -> None:
+    # given
+    one = late()
+    helper, made = handing_on(one)
+
+    # when
+    one.first.hand_on(one.task, made)
+    assert one.shadow is None
+    one.second.finish(helper, data=b"from the helper")
+    one.scene.assign(one.task)
+    one.first.finish(one.task, data=b"from the helper")
+
+    # then
+    assert one.node.state is TaskState.FINISHED
+    nothing_is_left(one)
+
+
+def test_a_second_run_that_hands_the_rest_on_wins_when_that_is_made() -> None:
+    # given
+    one = late()
+    helper, made = handing_on(one)
+    shadow = one.the_shadow()
+
+    # when
+    one.second.hand_on(shadow, made)
+    one.second.finish(helper, data=b"from the helper")
+    one.scene.assign(shadow, to=1)
+    assert one.node.row is TaskRow.RUNNING
+    one.second.finish(shadow, data=b"from the helper")
+
+    # then
+    assert one.node.state is TaskState.FINISHED
+    assert one.scene.world.object(one.made[0]).data == b"from the helper"
+    nothing_is_left(one)
 
 
 def test_too_few_that_have_finished_tell_nothing() -> None:
