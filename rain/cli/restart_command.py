@@ -11,8 +11,9 @@ from rain.cli.options import seconds
 
 @click.command()
 @click.argument("which", metavar="[LOGDIR|ADDRESS]", default="")
+@seconds("--grace", 10.0, "Seconds that a server that runs has to end before it is killed.")
 @seconds("--timeout", 60.0, "Seconds that the start may take.")
-def restart(which: str, timeout: float) -> int:
+def restart(which: str, grace: float, timeout: float) -> int:
     """Start the server of a cluster again: it has died, or Rain has been upgraded.
 
     Governors go on with their tasks meanwhile, and programs wait. The server goes on with all
@@ -25,7 +26,7 @@ def restart(which: str, timeout: float) -> int:
     index = user_index()
     cluster = find_cluster(index, which)
     os.chdir(cluster.access.folder)  # where it was started
-    started = restart_server(cluster, timeout, index)
+    started = restart_server(cluster, timeout, index, grace)
     click.echo(f"The server at {started.cluster.address} runs again.")
     if started.note:
         click.echo(f"  journal {started.note}")

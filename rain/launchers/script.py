@@ -10,22 +10,30 @@ READY_FD = 3
 
 
 def governor_script(
-    command: Sequence[str], *, folder: Path, ready: Path, cpus_variable: str, before: str = ""
+    command: Sequence[str],
+    *,
+    folder: Path,
+    ready: Path,
+    cpus_variable: str,
+    before: str = "",
+    seconds: int | None = None,
 ) -> str:
     """A script that runs a governor in a folder, after commands of the user.
 
     The file `ready` gets the name of the machine, and the address of the governor when it is ready.
-    When its command names no number of cpus,
-    it offers those that the batch system has given to the job. The script becomes the governor
-    (`exec`), so that the signals of the batch system reach it.
+    When its command names no number of cpus, it offers those that the batch system has given to the
+    job. If the job ends after some `seconds`, the governor knows how many are left when it starts.
+    The script becomes the governor (`exec`), so that the signals of the batch system reach it.
     """
+    limit = "" if seconds is None else f' --time-limit "$((began + {seconds} - $(date +%s)))s"'
     cpus = "" if _names_cpus(command) else f' --cpus "${{{cpus_variable}:-detect}}"'
     first = f"{before}\n" if before else ""
     return f"""#!/bin/sh
+began=$(date +%s)
 cd {shlex.quote(str(folder))} || exit 1
 exec {READY_FD}>{shlex.quote(str(ready))} || exit 1
 uname -n >&{READY_FD}
-{first}exec {shlex.join(command)}{cpus} --ready-fd {READY_FD}
+{first}exec {shlex.join(command)}{cpus}{limit} --ready-fd {READY_FD}
 """
 
 

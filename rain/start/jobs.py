@@ -38,6 +38,7 @@ def plan_job(daemon: Daemon, governors: BatchGovernors, folder: Path, cpus_varia
             ready=ready_file(daemon.log_folder, daemon.name),
             cpus_variable=cpus_variable,
             before=governors.before,
+            seconds=governors.seconds,
         ),
         folder,
         daemon.output,

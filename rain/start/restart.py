@@ -17,17 +17,20 @@ from rain.start.plan import Daemon
 from rain.start.processes import open_process
 from rain.start.start import StartedCluster
 
-_SECONDS_TO_DIE = 10.0
+GRACE = 10.0
+_AFTER_FORCE = 10.0  # seconds that the kernel may need to remove a killed process
 
 
-def restart_server(cluster: Cluster, timeout: float, index: Index) -> StartedCluster:
+def restart_server(
+    cluster: Cluster, timeout: float, index: Index, grace: float = GRACE
+) -> StartedCluster:
     """Starts the server again, with the program that is installed now; ends it first if it runs."""
     if not cluster.server_command:
         raise StartError(
             f"the server of the cluster at {cluster.address} has no journal, so nothing would go"
             " on: use 'rain stop' and 'rain start'"
         )
-    _kill_server(cluster)
+    _end_server(cluster, grace)
     daemon = Daemon("server", cluster.server_command, cluster.log_folder)
     with interrupts() as signals, Launch(signals, timeout) as launch:
         child = launch.local(daemon, again=True)
@@ -42,18 +45,20 @@ def restart_server(cluster: Cluster, timeout: float, index: Index) -> StartedClu
     return StartedCluster(again, note=child.said)
 
 
-def _kill_server(cluster: Cluster) -> None:
-    """Ends the server without a word, so that governors and clients wait for the next one.
+def _end_server(cluster: Cluster, grace: float) -> None:
+    """Ends the server, if it runs, so that governors and clients wait for the next one.
 
-    A server that ends in order tells them that it ends. All that it has told is in its journal.
+    One that hangs is killed after its grace: all that it has told anybody is in its journal.
     """
     process = open_process(cluster.server.mark)
     if process is None:
         return
     try:
-        with suppress(ProcessLookupError):
-            signal.pidfd_send_signal(process, signal.SIGKILL)
-        if not wait_readable([process], _SECONDS_TO_DIE):
-            raise StartError(f"the server (process {cluster.server.mark.pid}) does not end")
+        for number, seconds in ((signal.SIGHUP, grace), (signal.SIGKILL, _AFTER_FORCE)):
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(process, number)
+            if wait_readable([process], seconds):
+                return
+        raise StartError(f"the server (process {cluster.server.mark.pid}) does not end")
     finally:
         os.close(process)

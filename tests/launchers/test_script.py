@@ -54,6 +54,25 @@ def test_without_a_number_from_the_batch_system_the_governor_detects_it(tmp_path
     assert told[2:] == ["--cpus", "detect", "--ready-fd", "3"]
 
 
+def test_a_governor_knows_how_long_its_job_goes_on_after_the_first_commands(
+    tmp_path: Path,
+) -> None:
+    script = governor_script(
+        TELLS,
+        folder=tmp_path,
+        ready=tmp_path / "ready",
+        cpus_variable="NSLOTS",
+        before="began=$((began - 100)) # as if they had taken so long",
+        seconds=600,
+    )
+
+    told, _ = run(script, tmp_path, PATH="/usr/bin:/bin")
+
+    limit = told[told.index("--time-limit") + 1]
+    assert limit.endswith("s")
+    assert 400 < int(limit[:-1]) <= 500
+
+
 def test_a_missing_folder_ends_the_job_before_anything_runs(tmp_path: Path) -> None:
     script = governor_script(
         TELLS, folder=tmp_path / "gone", ready=tmp_path / "ready", cpus_variable="NSLOTS"

@@ -46,6 +46,16 @@ def test_a_server_that_runs_is_replaced(world: World) -> None:
     assert is_running(again.server.mark)
 
 
+def test_a_server_that_hangs_is_replaced_too(world: World) -> None:
+    cluster = world.start(1).cluster
+    os.kill(cluster.server.mark.pid, signal.SIGSTOP)
+
+    again = restart_server(cluster, 30.0, world.index, grace=0.1).cluster
+
+    assert not is_running(cluster.server.mark)
+    assert is_running(again.server.mark)
+
+
 def test_the_cluster_is_found_as_before_and_stands_in_its_log_folder(world: World) -> None:
     cluster = world.start(1).cluster
 
