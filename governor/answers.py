@@ -6,7 +6,7 @@ no sense raises `ProtocolError`, and the executor is killed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -86,12 +86,12 @@ class AnswerReader:
     def __init__(
         self,
         executor: int,
-        stage_folder: Path,
+        stages: Collection[Path],
         adopt: Adopt,
         adopts_at_once: Callable[[Path], bool],
     ) -> None:
         self._executor = executor
-        self._stage_folder = stage_folder
+        self._stages = stages
         self._adopt = adopt
         self._adopts_at_once = adopts_at_once
         self._put_off: list[tuple[int, Path]] = []  # for the row that is being read
@@ -181,7 +181,7 @@ class AnswerReader:
         return Made(made, content_type, user, _contents(*contents))
 
     def _file(self, place: int, path: Path) -> Stored:
-        if path.parent != self._stage_folder:
+        if path.parent not in self._stages:
             raise ProtocolError(
                 f"the executor {self._executor} returns {path}, which is not its own"
             )

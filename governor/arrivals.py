@@ -192,6 +192,8 @@ class Arrivals:
         for target in task.inputs:
             if target.row is _HELD:
                 target.consumers += 1
+                if type(target.content) is int:
+                    self._objects.files.tiers.use(target.content)
             else:
                 self._objects.read(target, task)
         self._expect_outputs(task)

@@ -13,6 +13,7 @@ from math import inf
 from rain.base.errors import InvariantError
 from rain.base.ids import session_of
 from rain.base.resources import MEMORY
+from rain.governor.check_tiers import tier_contradictions
 from rain.governor.lingering import Lingering
 from rain.governor.nodes import UNKNOWN, DataObject, Executor, Group, Session, Task
 from rain.governor.numbers import Numbers
@@ -204,6 +205,7 @@ def _objects(state: State) -> Iterator[str]:
     if objects.files.counts != shared:
         yield f"files are shared as {shared}, not {objects.files.counts}"
     yield from _lingering(objects.lingering, known)
+    yield from tier_contradictions(objects.files, known)
     if not set(objects.fetches.values()) <= set(known) or len(objects.fetches) > FETCHES_AT_ONCE:
         yield "there are too many fetches"
     waiting = any(target.row is ObjectRow.REMOTE for target in known)

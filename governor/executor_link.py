@@ -77,7 +77,7 @@ class ExecutorLink:
         self._answers = started.answers
         self._their_socket = started.their_socket
         self._reader = AnswerReader(
-            number, places.folder(number) / "stage", store.adopt, store.adopts_at_once
+            number, places.stages(number), store.adopt, store.adopts_at_once
         )
         self._begin_epoch(1)
         self._registered = False

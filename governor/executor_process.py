@@ -51,6 +51,7 @@ class Places:
     secret_file: Path | None = None
     tls_file: Path | None = None  # with which tasks are clients
     origin: Origin = Factory(Origin)
+    shared: Path | None = None  # stored data in shared memory
 
     def environment(self, number: int) -> dict[str, str]:
         """Returns the variables that an executor gets in addition to the governor's environment."""
@@ -67,6 +68,13 @@ class Places:
 
     def folder(self, number: int) -> Path:
         return self.work / str(number)
+
+    def stages(self, number: int) -> list[Path]:
+        """Where an executor of Python leaves its outputs."""
+        found = [self.folder(number) / "stage"]
+        if self.shared is not None:
+            found.append(self.shared / f"stage-{number}")
+        return found
 
     def log(self, number: int, stream: str) -> Path:
         return self.logs / f"executor-{number}.{stream}"
@@ -180,6 +188,8 @@ def _environment(number: int, places: Places) -> dict[str, str]:
     environment[protocol.EXECUTOR_ID] = str(number)
     environment[protocol.GOVERNOR_PID] = str(os.getpid())
     environment[protocol.DATA_FOLDER] = str(places.data)
+    if places.shared is not None:
+        environment[protocol.SHARED_FOLDER] = str(places.shared)
     return environment
 
 

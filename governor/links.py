@@ -225,7 +225,8 @@ class Executors:
         link.close()
         try:
             await link.idle()  # or the governor ends, which removes all folders
-            await in_a_thread(partial(remove, self._places.folder(link.number)), abandon=False)
+            for folder in (self._places.folder(link.number), *self._places.stages(link.number)):
+                await in_a_thread(partial(remove, folder), abandon=False)
         except OSError as error:  # a process that left its group may still write there
             self._log.warning(
                 "executor folder not removed", executor=link.number, reason=str(error)

@@ -23,14 +23,16 @@ from rain.common.secret_file import keep_secret
 from rain.daemon import garbage, lifetime, logs, program, sampling
 from rain.daemon.folders import default_log_folder, make_folder
 from rain.daemon.readiness import Readiness
-from rain.daemon.work_folder import WorkFolder, remove_abandoned
+from rain.daemon.work_folder import SHARED_MEMORY, WorkFolder, remove_abandoned
 from rain.governor.arrivals import PYTHON
+from rain.governor.budget import Budget
 from rain.governor.builtin import Builtins
 from rain.governor.cutting import Printed, keep_cutting
 from rain.governor.executor_config import Commands, read_executors
 from rain.governor.executor_process import Places
 from rain.governor.fetch import Fetcher
 from rain.governor.links import Executors
+from rain.governor.machine import Machine
 from rain.governor.memory_files import OF_THE_GOVERNOR, KernelKills, prefer_to_kill
 from rain.governor.memory_sampler import keep_watching
 from rain.governor.pool_settings import PoolSettings
@@ -39,6 +41,7 @@ from rain.governor.sampler import keep_sampling
 from rain.governor.service import Service
 from rain.governor.settings import GovernorSettings
 from rain.governor.store import Store
+from rain.governor.tiers import Tiers
 from rain.governor.time_limit import drain_in_time
 from rain.governor.uplink import Uplink, reach
 from rain.governor.warden import Warden
@@ -53,6 +56,9 @@ from rain.stream.protocol import NOBODY
 from rain.stream.reading import StreamReader
 
 LINGER_SECONDS = 5.0
+
+LITTLE = 256 * 1024 * 1024
+"""Less shared memory than this is worth a line in the log: a container has 64 MiB unless told."""
 
 
 def run_governor(settings: GovernorSettings) -> int:
@@ -99,12 +105,14 @@ async def _govern(
     background = Background(nursery)
     executor_logs = make_folder(logs_in / "executors", "log folder")
     work = WorkFolder.make(settings.work_folder, "governor")
-    warden = Warden(work.path, background)
+    shared = _shared_folder(settings.budget, work, log)
+    shared_path = None if shared is None else shared.path
+    warden = Warden(work.path, background, shared_path)
     try:
         folder = Parts.make(work)
         if settings.work_folder is None:
             background.start(in_a_thread, partial(remove_abandoned, log))
-        store = Store(folder.data)
+        store = Store(folder.data, shared_path)
         reactor = Reactor(
             settings.resources,
             frozenset({PYTHON, *commands}),
@@ -118,6 +126,7 @@ async def _govern(
                 settings.cancel_grace,
                 settings.most_blocked,
             ),
+            tiers=None if shared is None else _tiers(settings),
         )
         service = Service(reactor, store, background, log, settings.cache_limit)
         servers = Servers(settings.servers)
@@ -139,6 +148,7 @@ async def _govern(
             secret_file,
             None if tasks is None else tasks.path,
             warden.origin,
+            shared_path,
         )
 
         async with (
@@ -184,12 +194,46 @@ async def _govern(
             finally:
                 await wind_down(service, fetcher, executors, processes)
     finally:
-        try:
-            work.remove()
-        except OSError as error:
-            log.warning("work folder not removed", folder=str(work.path), reason=str(error))
-        work.let_go()
+        _remove(work, log)
+        if shared is not None:
+            _remove(shared, log)
         warden.close()
+
+
+def _remove(folder: WorkFolder, log: FilteringBoundLogger) -> None:
+    try:
+        folder.remove()
+    except OSError as error:
+        log.warning("work folder not removed", folder=str(folder.path), reason=str(error))
+    folder.let_go()
+
+
+def _shared_folder(
+    budget: Budget, work: WorkFolder, log: FilteringBoundLogger
+) -> WorkFolder | None:
+    """The folder in shared memory; None if there shall be none, or cannot be."""
+    if not budget.store:
+        return None
+    try:
+        shared = WorkFolder.in_shared_memory("governor")
+    except StartError as error:
+        log.warning("no data is kept in shared memory", reason=str(error))
+        return None
+    if shared.path.stat().st_dev == work.path.stat().st_dev:
+        log.info("all data is in shared memory, where the work folder is", folder=str(work.path))
+        shared.remove()
+        return None
+    if budget.store < LITTLE:
+        log.info(
+            "little data can be kept in shared memory; a container has more of it with --shm-size",
+            folder=str(SHARED_MEMORY),
+            bytes=budget.store,
+        )
+    return shared
+
+
+def _tiers(settings: GovernorSettings) -> Tiers:
+    return Tiers(settings.budget.store, Machine.this().memory())
 
 
 def _printing(executors: Executors, builtins: Builtins) -> Callable[[], Iterable[Printed]]:

@@ -197,6 +197,14 @@ class OutputsKept:
 
 
 @frozen
+class CopyMade:
+    """A file was copied from shared memory to the disk; or could not be, for this reason."""
+
+    file: int
+    reason: str = ""
+
+
+@frozen
 class Sampled:
     """A periodic sample of the load of the machine."""
 
@@ -238,6 +246,7 @@ RareEvent = (
     | ObjectFetched
     | FetchFailed
     | BuiltinDone
+    | CopyMade
     | Sampled
     | MemorySampled
     | Drain
@@ -414,6 +423,27 @@ class DeleteFiles:
 
 
 @frozen
+class CopyToDisk:
+    """Copy a file from shared memory to the disk; answered by `CopyMade`."""
+
+    file: int
+
+
+@frozen
+class LeaveMemory:
+    """The copy on the disk takes the place of the file in shared memory."""
+
+    file: int
+
+
+@frozen
+class DropCopy:
+    """The copy on the disk is not wanted after all."""
+
+    file: int
+
+
+@frozen
 class EndStrays:
     """Nothing works for these sessions any more: what their tasks have left behind is ended."""
 
@@ -434,9 +464,12 @@ ExecutorEffect = (
 
 CacheEffect = LookUp | KeepOutputs
 
+TierEffect = CopyToDisk | LeaveMemory | DropCopy
+
 RareEffect = (
     ExecutorEffect
     | CacheEffect
+    | TierEffect
     | RunBuiltin
     | StopBuiltin
     | Fetch

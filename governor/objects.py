@@ -22,6 +22,7 @@ from rain.governor.nodes import DataObject, Session, Task
 from rain.governor.outbox import Outbox
 from rain.governor.shared_files import SharedFiles
 from rain.governor.tables import ObjectMove, ObjectRow, TaskMove, TaskRow
+from rain.governor.tiers import Tiers
 
 FETCHES_AT_ONCE = 8
 
@@ -34,14 +35,14 @@ _READY = TaskRow.READY
 class Objects:
     """Moves objects along their table and maintains the lists that belong to the rows."""
 
-    def __init__(self, outbox: Outbox, linger_seconds: float) -> None:
+    def __init__(self, outbox: Outbox, linger_seconds: float, tiers: Tiers) -> None:
         self._outbox = outbox
         self.now = 0.0
         self.lingering = Lingering(linger_seconds)
         self.queue: deque[DataObject] = deque()  # remote objects in order; others in it are skipped
         self.fetches: dict[int, DataObject] = {}  # objects being pulled, by fetch number
         self._fetch_count = 0
-        self.files = SharedFiles(outbox)
+        self.files = SharedFiles(outbox, tiers)
         self.caching = Caching(outbox)
 
     # Orders of the server.
@@ -239,6 +240,8 @@ class Objects:
         target.content = content
         target.size = size
         target.content_type = content_type
+        if isinstance(content, int):
+            self.files.hold(content, size, target)
         self.wake(target)
 
     def wake(self, target: DataObject) -> None:
@@ -261,6 +264,8 @@ class Objects:
     def read(self, target: DataObject, task: Task) -> None:
         """A live task names the object as an input."""
         target.consumers += 1
+        if type(target.content) is int:
+            self.files.tiers.use(target.content)
         if target.row is ObjectRow.LINGERING:
             self.take_back(target)
         elif target.row is not ObjectRow.HELD:
@@ -311,6 +316,8 @@ class Objects:
 
     def heed(self, free: float) -> None:
         """The disk has `free` bytes left: removes lingering objects before it gets full."""
+        if free == self.lingering.free:
+            return
         self.lingering.free = free
         for target in self.lingering.surplus():
             self.forget(target)
@@ -338,11 +345,9 @@ class Objects:
         elif row is _PULLING:
             self._end_fetch(target)
         target.move(ObjectMove.FORGET)
-        if type(target.content) is bytes:
-            target.content = None
-        elif target.content is not None:
-            self.files.let_go(target.content)
-            target.content = None
+        if isinstance(target.content, int):
+            self.files.leave(target.content, target)
+        target.content = None
         if target.cached_by is not None:
             for executor in target.cached_by:
                 del executor.cached[target.id]

@@ -20,9 +20,11 @@ from rain.governor.account import account_of, by_name
 from rain.governor.check import check
 from rain.governor.messages import (
     BuiltinDone,
+    CacheEvent,
     CallsDone,
     CallsTakenBack,
     CallWaits,
+    CopyMade,
     Drain,
     Effect,
     Event,
@@ -47,6 +49,7 @@ from rain.governor.outbox import HEAVY
 from rain.governor.pool_settings import PoolSettings
 from rain.governor.progress import look_around
 from rain.governor.state import State
+from rain.governor.tiers import Tiers
 
 MUCH = 1024 * 1024
 """Bytes of lingering objects for which the disk is asked before each turn how much it has left."""
@@ -68,16 +71,20 @@ class Reactor:
         checking: bool = False,
         gpus: Sequence[str] = (),
         settings: PoolSettings = PoolSettings(),  # noqa: B008 # it is frozen
+        tiers: Tiers | None = None,
     ) -> None:
-        self.state = State(capacity, runners, linger_seconds, now, gpus, settings)
+        self.state = State(capacity, runners, linger_seconds, now, gpus, settings, tiers)
         self._last_update = now
         self._next_look = inf
         self._after_turn: Callable[[State], None] | None = check if checking else None
 
-    def turn(self, now: float, events: Sequence[Event], free: float = inf) -> list[Effect]:
-        """Applies the events and returns the effects; the store's disk has `free` bytes left.
+    def turn(
+        self, now: float, events: Sequence[Event], free: float = inf, memory: float = inf
+    ) -> list[Effect]:
+        """Applies the events and returns the effects.
 
-        It need only be asked while `lingers_much`.
+        The store's disk has `free` bytes left; it need only be asked while `lingers_much`. The
+        machine has `memory` bytes left; it need only be asked while `tiers.used`.
         """
         state = self.state
         objects, pool, outbox = state.objects, state.pool, state.outbox
@@ -92,8 +99,9 @@ class Reactor:
                 self._apply(event)
         if objects.lingering.expiry <= now:
             objects.expire()
-        if free != objects.lingering.free:
-            objects.heed(free)
+        objects.heed(free)
+        if objects.files.tiers.used:
+            state.spilling.heed(memory, now)
         if objects.queue:
             objects.start_fetches()
         if state.dispatch.deadlines:
@@ -127,6 +135,16 @@ class Reactor:
     def lingers_much(self) -> bool:
         """Whether what lingers here could fill a disk."""
         return self.state.objects.lingering.bytes >= MUCH
+
+    @property
+    def tiers(self) -> Tiers:
+        """What lies in shared memory."""
+        return self.state.objects.files.tiers
+
+    def room_for_each(self) -> int:
+        """How large a new file in shared memory may be, if all who may make one do."""
+        makers = len(self.state.pool.busy) + len(self.state.objects.fetches)
+        return self.tiers.room // max(makers, 1)
 
     @property
     def numbers(self) -> Numbers:
@@ -179,14 +197,22 @@ class Reactor:
                 state.drain()
             case Tick():
                 pass  # the time was set; every turn checks what is due
-            case LookedUp():
-                state.on_looked_up(event)
-            case OutputsKept(number):
-                state.on_outputs_kept(number)
+            case LookedUp() | OutputsKept() | CopyMade():
+                self._apply_of_files(event)
             case _:
                 self._apply_of_executor(event)
         if state.outbox.weight > HEAVY:
             state.outbox.send_update(state.now)
+
+    def _apply_of_files(self, event: CacheEvent | CopyMade) -> None:
+        state = self.state
+        match event:
+            case LookedUp():
+                state.on_looked_up(event)
+            case OutputsKept(number):
+                state.on_outputs_kept(number)
+            case CopyMade():
+                state.spilling.copied(event, state.now)
 
     def _apply_of_executor(self, event: ExecutorEvent) -> None:
         state, pool = self.state, self.state.pool

@@ -25,12 +25,15 @@ from rain.governor.file_work import Deleter
 from rain.governor.links import Executors
 from rain.governor.messages import (
     CallExecutor,
+    CopyToDisk,
     DeleteFiles,
     Drain,
+    DropCopy,
     EndStrays,
     Event,
     Fetch,
     KeepOutputs,
+    LeaveMemory,
     LookUp,
     OrdersReceived,
     RareEffect,
@@ -46,10 +49,16 @@ from rain.governor.store import Store
 from rain.rpc.background import Background
 from rain.rpc.handlers import Resumes
 from rain.stream.holder import Held, InFile, InFolder, InMemory
+from rain.stream.room import memory_left
 
 if TYPE_CHECKING:
     from rain.governor.cache_work import CacheWork
+    from rain.governor.moving import Mover
     from rain.governor.watcher import Watcher
+
+
+LOOK_AT_MEMORY_EVERY = 0.5
+"""Seconds between two looks at how much memory the machine has left."""
 
 
 class Upward(Protocol):
@@ -85,6 +94,10 @@ class Service(Parting):
         self._reactor = reactor
         self._store = store
         self._deleter = Deleter(store, background)
+        self._mover: Mover | None = None  # until something leaves shared memory
+        self._look_at_memory = 0.0
+        self._memory_left = inf
+        self._told_room = 0  # for a new file in shared memory
         self._cache_limit = cache_limit
         self._caches: CacheWork | None = None  # until a task has a cache
         self._log = log
@@ -115,12 +128,16 @@ class Service(Parting):
         self._turns.stop()
         if self._caches is not None:
             self._caches.close()
+        if self._mover is not None:
+            self._mover.close()
         self._deleter.close()
 
     def join(self) -> None:
         """Blocks until no thread works on files; call it after `close`."""
         if self._caches is not None:
             self._caches.join()
+        if self._mover is not None:
+            self._mover.join()
         self._deleter.join()
 
     def drain(self) -> bool:
@@ -212,13 +229,16 @@ class Service(Parting):
             self._watcher.flush()
         free = self._store.free() if self._reactor.lingers_much else inf
         try:
-            effects = self._reactor.turn(time.monotonic(), events, free)
+            now = time.monotonic()
+            effects = self._reactor.turn(now, events, free, self._available_memory(now))
         except ProtocolError as error:  # orders were applied in part: no turn may follow
             reason = f"orders make no sense: {error}"
             self._turns.stop()
             self._upstream.reject(reason)
             self.give_up(reason)  # there is nothing to resume
             return
+        if self._reactor.tiers.budget:
+            self._tell_room()
         for effect in effects:
             # These two occur for every task.
             if isinstance(effect, CallExecutor):
@@ -227,6 +247,19 @@ class Service(Parting):
                 self._upstream.update(effect.update)
             else:
                 self._carry(effect, *self._carriers)
+
+    def _available_memory(self, now: float) -> float:
+        """What the machine has left, which matters while something lies in shared memory."""
+        if self._reactor.tiers.used and now >= self._look_at_memory:
+            self._look_at_memory = now + LOOK_AT_MEMORY_EVERY
+            self._memory_left = memory_left()
+        return self._memory_left
+
+    def _tell_room(self) -> None:
+        room = self._reactor.room_for_each()
+        if room != self._told_room:
+            self._told_room = room
+            self._store.tell_room(room, self._reactor.tiers.memory)
 
     def _settle(self) -> float:
         self._next_time = self._reactor.next_time()
@@ -250,10 +283,19 @@ class Service(Parting):
                 self._get_caches().look_up(effect)
             case KeepOutputs():
                 self._get_caches().keep(effect)
+            case CopyToDisk() | LeaveMemory() | DropCopy():
+                self._get_mover().carry(effect)
             case EndStrays(sessions):
                 executors.forget(sessions)
             case _:
                 executors.carry(effect)
+
+    def _get_mover(self) -> Mover:
+        if self._mover is None:
+            from rain.governor.moving import Mover  # noqa: PLC0415 # mostly all has room in memory
+
+            self._mover = Mover(self._store, self._background, self.tell)
+        return self._mover
 
     def _get_caches(self) -> CacheWork:
         if self._caches is None:

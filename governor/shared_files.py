@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+from rain.base.executor_protocol import SHARED
 from rain.governor.messages import Content, Stored
+from rain.governor.nodes import DataObject
 from rain.governor.outbox import Outbox
+from rain.governor.tiers import Tiers
 
 
 class SharedFiles:
     """Counts files that several objects use, and reports files that no object uses any more."""
 
-    def __init__(self, outbox: Outbox) -> None:
+    def __init__(self, outbox: Outbox, tiers: Tiers) -> None:
         self._outbox = outbox
         self.counts: dict[int, int] = {}  # objects per file number
+        self.tiers = tiers
+        self.on_disk: set[int] = set()  # files that were made in shared memory, and have left it
+
+    def hold(self, file: int, size: int, target: DataObject) -> None:
+        """An object has this file as its content."""
+        if file & SHARED and file not in self.on_disk:
+            self.tiers.hold(file, size, target)
+
+    def leave(self, file: int, target: DataObject) -> None:
+        """An object that had this file goes."""
+        if file & SHARED:
+            self.tiers.let_go(file, target)
+        self.let_go(file)
 
     def share(self, content: Content) -> None:
         """One more object has this content."""
@@ -25,6 +41,7 @@ class SharedFiles:
             if others > 1:
                 self.counts[content] = others
             elif not others:
+                self.on_disk.discard(content)
                 self._outbox.files.append(content)
 
     def discard(self, content: bytes | Stored) -> None:

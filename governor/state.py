@@ -44,7 +44,9 @@ from rain.governor.pool import Pool
 from rain.governor.pool_settings import PoolSettings
 from rain.governor.pressure import Pressure
 from rain.governor.progress import settled
+from rain.governor.spilling import Spilling
 from rain.governor.tables import TaskMove, TaskRow
+from rain.governor.tiers import Tiers
 
 _FOLLOWING = TaskRow.FOLLOWING
 _CANCELLING = TaskRow.CANCELLING
@@ -63,6 +65,7 @@ class State:
         now: float,
         gpus: Sequence[str] = (),
         settings: PoolSettings = PoolSettings(),  # noqa: B008 # it is frozen
+        tiers: Tiers | None = None,
     ) -> None:
         self.outbox = Outbox()
         self.sessions: dict[SessionId, Session] = {}
@@ -70,11 +73,12 @@ class State:
         self.capacity = capacity
         self.drains = False  # it is about to leave, and starts nothing any more
         self.told_of_drain = False
-        self.objects = Objects(self.outbox, linger_seconds)
+        self.objects = Objects(self.outbox, linger_seconds, tiers or Tiers())
         lent = Gpus.of(capacity, gpus)
         self._calls = Calls(self.outbox, lent)
         self.pool = Pool(self.outbox, self._calls, capacity, lent, settings)
         self.dispatch = Dispatch(self.outbox, self.pool, self._calls)
+        self.spilling = Spilling(self.outbox, self.objects, self.pool, self.dispatch)
         self._endings = Endings(self.outbox, self.objects)
         self._claims = Claims(capacity, self.dispatch)
         self.pressure = Pressure(self.outbox, self.pool, self.dispatch, self._claims)

@@ -1,6 +1,9 @@
 """Stored objects: files and folders in data/, each under its number, read-only.
 
 The state knows objects, the store knows numbers. Small objects are in memory, not in the store.
+Some files are made in a second folder, in shared memory, and their numbers say so. `tiers` decides
+which of them leave it: such a file is copied to data/, and then renamed there, so that under its
+number there is always one complete file.
 """
 
 from __future__ import annotations
@@ -14,12 +17,14 @@ import tarfile
 from pathlib import Path
 
 from rain.base.errors import RainError
+from rain.base.executor_protocol import SHARED
 from rain.base.shortage import is_shortage
 from rain.governor.messages import Stored
 from rain.stream.archive import Archive, ChangedError, receive_folder
 from rain.stream.copying import copy_bytes
 from rain.stream.protocol import SharedPlace
 from rain.stream.removing import make_folders_writable, remove
+from rain.stream.shared_memory import BOARD, Board, Placing
 from rain.stream.sockets import Connected, receive_file
 from rain.stream.unpacking import extract
 
@@ -45,21 +50,43 @@ class NoRoomError(StoreError):
 
 
 class Store:
-    """The folder data/ of one governor."""
+    """The folder data/ of one governor, and its folder in shared memory if it has one."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, shared: Path | None = None) -> None:
         self.folder = folder
+        self.shared = shared
+        self._device = None if shared is None else _other_device(shared, folder)
+        self._board = None if shared is None else Board(f"{shared}/{BOARD}", new=True)
+        self._placing = None if self._board is None else Placing(self._board)
+        self._on_disk: set[int] = set()  # numbers of shared memory whose files have left it
         # Threads draw numbers too; `count` never gives a number twice.
         self._numbers = itertools.count(1)
         self.copied = 0  # bytes copied although their source was on this machine
 
     def path(self, number: int) -> Path:
-        """The path of the number."""
+        """The path of the number; that of an object that nobody pins may change."""
+        if number & SHARED and self.shared is not None and number not in self._on_disk:
+            return self.shared / str(number)
         return self.folder / str(number)
 
-    def new_number(self) -> int:
+    def new_number(self, *, shared: bool = False) -> int:
         """Returns a number for a new file or folder."""
-        return next(self._numbers)
+        number = next(self._numbers)
+        return number | SHARED if shared else number
+
+    def _number_for(self, size: int) -> int:
+        """A number for a new file of this size, where it belongs."""
+        return self.new_number(shared=self._placing is not None and self._placing.is_shared(size))
+
+    def tell_room(self, room: int, memory: int) -> None:
+        """Tells executors how large a new file in shared memory may be."""
+        if self._board is not None:
+            self._board.write(room, memory)
+
+    def close(self) -> None:
+        """Nothing is written here any more."""
+        if self._board is not None:
+            self._board.close()
 
     def free(self) -> int:
         """The free bytes of the disk."""
@@ -70,7 +97,7 @@ class Store:
 
     def write(self, data: bytes) -> Stored:
         """Writes these bytes to a new file."""
-        number = self.new_number()
+        number = self._number_for(len(data))
         try:
             self.path(number).write_bytes(data)
         except OSError as error:
@@ -88,7 +115,9 @@ class Store:
 
         The target of a link into the store belongs to another object and is copied.
         """
-        number = self.new_number()
+        number = self.new_number(
+            shared=self.shared is not None and path.is_relative_to(self.shared)
+        )
         target = self.path(number)
         try:
             if path.is_symlink():
@@ -110,7 +139,8 @@ class Store:
         """Whether adopting it takes no longer than moving a file."""
         try:
             status = path.lstat()
-            return stat.S_ISREG(status.st_mode) and status.st_dev == self.folder.stat().st_dev
+            is_here = status.st_dev in {self._device, self.folder.stat().st_dev}
+            return stat.S_ISREG(status.st_mode) and is_here
         except OSError:
             return True  # adopting it will fail at once
 
@@ -143,7 +173,7 @@ class Store:
 
     def receive(self, connected: Connected, length: int) -> Stored:
         """Receives `length` bytes of a socket into a new file, without passing them through us."""
-        number = self.new_number()
+        number = self._number_for(length)
         try:
             with self.path(number).open("wb") as file:
                 reserve(file.fileno(), length)
@@ -177,7 +207,7 @@ class Store:
 
         Both then link to the same file, which exists until both have deleted it.
         """
-        number = self.new_number()
+        number = self.new_number(shared=not is_folder and place.device == self._device)
         source, target = Path(place.path), self.path(number)
         try:
             # The server stores directories of clients as archives, which must be unpacked.
@@ -254,6 +284,37 @@ class Store:
                 entry.unlink()
                 _copy(source, entry)
 
+    # From shared memory to the disk.
+
+    def copy_out(self, number: int) -> None:
+        """Copies a file to the disk; in a thread. Raises StoreError if the disk is full."""
+        copy = self._copy_of(number)
+        try:
+            with self.path(number).open("rb") as source, copy.open("wb") as target:
+                size = os.fstat(source.fileno()).st_size
+                reserve(target.fileno(), size)
+                copy_bytes(source.fileno(), target.fileno(), size)
+                os.fchmod(target.fileno(), stat.S_IMODE(os.fstat(source.fileno()).st_mode))
+        except OSError as error:  # also if the object has gone meanwhile
+            copy.unlink(missing_ok=True)
+            raise StoreError(f"cannot write into {self.folder}: {error.strerror}") from None
+
+    def leave_memory(self, number: int) -> Path:
+        """Lets the copy on the disk take the place of the file; returns what is to be removed."""
+        assert self.shared is not None
+        going = self.shared / f".going-{number}"
+        self._copy_of(number).rename(self.folder / str(number))
+        self.path(number).rename(going)
+        self._on_disk.add(number)
+        return going
+
+    def drop_copy(self, number: int) -> None:
+        """The copy on the disk is not wanted."""
+        self._copy_of(number).unlink(missing_ok=True)
+
+    def _copy_of(self, number: int) -> Path:
+        return self.folder / f".copy-{number}"
+
     # Removing.
 
     def delete(self, numbers: list[int]) -> None:
@@ -266,12 +327,19 @@ class Store:
                 path.rename(going)
                 path = going
             remove(path)
+            self._on_disk.discard(number)
 
 
 def reserve(descriptor: int, length: int) -> None:
     """Reserves the space for a file; raises OSError if the disk is too full."""
     if length:
         os.posix_fallocate(descriptor, 0, length)
+
+
+def _other_device(shared: Path, folder: Path) -> int | None:
+    """The device of shared memory, unless the other folder is there, too."""
+    device = shared.stat().st_dev
+    return None if device == folder.stat().st_dev else device
 
 
 def _is_at(place: SharedPlace, path: Path) -> bool:

@@ -2,7 +2,8 @@
 
 It holds one end of a pipe and a list of the process groups that the governor has started. When the
 pipe is closed for any reason, it kills these groups and the processes that have left them (see
-strays.py), and removes the work folder. It is a few lines of shell, so it costs almost nothing.
+strays.py), and removes the governor's folders. It is a few lines of shell, so it costs almost
+nothing.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ for round in 1 2 3 4 5 6 7 8 9 10; do
 done
 # What was killed just now may still make or remove something there.
 for round in 1 2 3 4 5 6 7 8 9 10; do
-    chmod -R u+rwx -- "$1"
-    rm -rf -- "$1" && break
+    chmod -R u+rwx -- "$1" ${4:+"$4"}
+    rm -rf -- "$1" ${4:+"$4"} && break
 done
 """
 
@@ -44,11 +45,17 @@ done
 class Warden:
     """The governor's side of the warden."""
 
-    def __init__(self, work_folder: Path, background: Background) -> None:
+    def __init__(
+        self, work_folder: Path, background: Background, shared: Path | None = None
+    ) -> None:
         self.origin = Origin()
         self.strays = Strays(background)
         self._process = subprocess.Popen(
-            ["/bin/sh", "-c", _SCRIPT, "rain-warden", str(work_folder), self.origin.token, ORIGIN],
+            [
+                *("/bin/sh", "-c", _SCRIPT, "rain-warden"),
+                *(str(work_folder), self.origin.token, ORIGIN),
+                "" if shared is None else str(shared),
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

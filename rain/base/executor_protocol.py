@@ -53,6 +53,12 @@ ORIGIN: Final = "RAIN_ORIGIN"
 DATA_FOLDER: Final = "RAIN_EXECUTOR_DATA"
 """The folder where the governor keeps stored objects, each under its number."""
 
+SHARED_FOLDER: Final = "RAIN_EXECUTOR_SHARED"
+"""Its folder in shared memory for objects; without the variable there is none."""
+
+SHARED: Final = 1 << 40
+"""Set in the numbers of files that were made in shared memory. Later they may be on the disk."""
+
 PLACE_FILE: Final = "place"
 """File in the executor's folder: the running call of a unit, from 1, or 0; read after its death."""
 

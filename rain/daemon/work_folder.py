@@ -39,6 +39,9 @@ LOCK = ".rain-work-folder"
 """The file that is locked. Nobody removes a folder without it, which may be a user's."""
 
 
+SHARED_MEMORY = Path("/dev/shm")
+
+
 @define(eq=False)
 class WorkFolder:
     """A folder that nobody else uses, until it is removed or this process ends."""
@@ -69,6 +72,11 @@ class WorkFolder:
         path = Path(tempfile.mkdtemp(prefix=f"rain-{name}{_host()}")).resolve()
         return WorkFolder(path, _new_lock(path))
 
+    @staticmethod
+    def in_shared_memory(program: str) -> WorkFolder:
+        """A second folder of a program, whose files are in memory and nowhere else."""
+        return _make(SHARED_MEMORY / f"rain-{program}{_host()}{os.getpid()}-{os.urandom(4).hex()}")
+
     @property
     def lock(self) -> tuple[int, ...]:
         """The descriptor of the lock, for another process that is to hold it as well."""
@@ -98,7 +106,8 @@ class WorkFolder:
 
 def remove_abandoned(log: FilteringBoundLogger) -> None:
     """Removes the folders in default places of programs of this machine that were killed."""
-    for abandoned in _abandoned([*_place().iterdir(), *_of_clusters("*")]):
+    shared = SHARED_MEMORY.glob(f"rain-*{glob.escape(_host())}*")
+    for abandoned in _abandoned([*_place().iterdir(), *_of_clusters("*"), *shared]):
         try:
             abandoned.remove()
             log.info("the folder of a program that was killed is removed", folder=abandoned.path)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rain.common.attributes import TaskInfo, TaskSpec
     from rain.common.data_instance import DataInstance
     from rain.executor.memory import Memory
+    from rain.executor.staging import Stage
 
 
 class Context:
@@ -31,15 +32,15 @@ class Context:
         "_info",
         "_memory",
         "_spec",
-        "_stage_folder",
+        "_stage_place",
         "function",
         "spoke",
         "staged",
     )
 
-    def __init__(self, memory: Memory, stage_folder: str, call: protocol.Call) -> None:
+    def __init__(self, memory: Memory, stage: Stage, call: protocol.Call) -> None:
         self._memory = memory
-        self._stage_folder = stage_folder
+        self._stage_place = stage
         self._call = call
         self._spec: TaskSpec | None = None
         self._info: TaskInfo | None = None
@@ -80,7 +81,7 @@ class Context:
         self, value: Any, content_type: str | None = None, encode: str | None = None
     ) -> DataInstance:
         """Makes data in memory: from bytes, from text as UTF-8, or from any value with `encode`."""
-        instance = blob(value, content_type, encode, self._stage_folder)
+        instance = blob(value, content_type, encode, self._stage_place)
         if instance.path is not None:
             self._note_staged(instance)
         return instance
@@ -100,7 +101,7 @@ class Context:
     def _stage(self, path: str, content_type: str | None, *, is_folder: bool) -> DataInstance:
         from rain.executor.staging import stage  # noqa: PLC0415 # as above
 
-        instance = stage(self._stage_folder, path, content_type, is_folder)
+        instance = stage(self._stage_place, path, content_type, is_folder)
         self._note_staged(instance)
         return instance
 

@@ -31,7 +31,7 @@ from rain.executor.memory import Memory
 from rain.executor.modules import explained
 from rain.executor.parent import die_with_parent
 from rain.executor.printed import take_printed, with_printed
-from rain.executor.staging import throw_away
+from rain.executor.staging import Stage, throw_away
 from rain.executor.task_folder import TaskFolder
 from rain.executor.threads import Threads
 from rain.executor.values import Outputs, handed_on, small_pickle, split
@@ -76,12 +76,13 @@ class Interruptible(Protocol):
 
 
 class Work:
-    """Runs single calls: with what is remembered between them, and two folders."""
+    """Runs single calls: with what is remembered between them, and its folders."""
 
-    def __init__(self, interrupts: Interruptible, memory: Memory, folder: str) -> None:
+    def __init__(
+        self, interrupts: Interruptible, memory: Memory, folder: str, number: int = 0
+    ) -> None:
         self.memory = memory
-        self.stage_folder = f"{folder}/stage"
-        os.mkdir(self.stage_folder)  # noqa: PTH102 # a string is needed
+        self.stage = Stage(f"{folder}/stage", memory.shared_folder, number)
         self.task_folder = TaskFolder(f"{folder}/task")
         self._interruptible = interrupts
         self._place_file = f"{folder}/{protocol.PLACE_FILE}"
@@ -92,7 +93,7 @@ class Work:
         """Runs one call; returns its outputs or error text, and its debug lines and notes."""
         memory = self.memory
         if memory.gpus is None and call.kind not in memory.units:
-            return self._work(memory, Context(memory, self.stage_folder, call), call)
+            return self._work(memory, Context(memory, self.stage, call), call)
         return self._work_apart(call)
 
     def passes(self, error: BaseException) -> bool:
@@ -110,7 +111,7 @@ class Work:
         with nullcontext() if memory.gpus is None else visible_gpus(memory.gpus):
             if call.kind in memory.units:
                 return self._work_unit(call)
-            return self._work(memory, Context(memory, self.stage_folder, call), call)
+            return self._work(memory, Context(memory, self.stage, call), call)
 
     def _work_unit(self, call: protocol.Call) -> Answer:
         """Runs the calls of a unit, each like a single call, up to the first failure."""
@@ -119,7 +120,7 @@ class Work:
         mark = self._mark = self._mark or Mark(self._place_file)
         result: Any = None
         try:
-            unit = self._unit = Unit(self.memory, self.stage_folder, call, mark)
+            unit = self._unit = Unit(self.memory, self.stage, call, mark)
             for context, inner in unit.calls():
                 result, words = self._work(unit.memory, context, inner)
                 unit.called(result, words)
@@ -199,7 +200,7 @@ class Work:
             taken: AbstractSet[str] = frozenset()
             told = [small]
         else:
-            outputs = Outputs(context.is_input, self.stage_folder)
+            outputs = Outputs(context.is_input, self.stage)
             taken = outputs.taken
             told = [
                 outputs.output(value, encode, kind)
@@ -216,7 +217,7 @@ class Executor(Work):
     def __init__(
         self, number: int, desk: Desk, interrupts: Interrupts, memory: Memory, folder: str
     ) -> None:
-        super().__init__(interrupts, memory, folder)
+        super().__init__(interrupts, memory, folder, number)
         self.number = number
         self.desk = desk
         self.interrupts = interrupts
@@ -234,7 +235,8 @@ class Executor(Work):
         for descriptor in (connected.fileno(), tokens, stops, answers):
             os.set_inheritable(descriptor, False)
         folder = os.getcwd()  # noqa: PTH109 # pathlib starts slowly
-        memory = Memory(take(protocol.DATA_FOLDER), f"{folder}/uploads")
+        shared = take(protocol.SHARED_FOLDER, "")
+        memory = Memory(take(protocol.DATA_FOLDER), f"{folder}/uploads", shared)
         number = int(os.environ[protocol.EXECUTOR_ID])
         desk = Desk(connected, tokens, answers, memory.hear)
         return Executor(number, desk, Interrupts(stops), memory, folder)

@@ -1,6 +1,7 @@
 """What an executor caches between calls: kinds, functions, and what it has made."""
 
 import mmap
+import os
 import pickle
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
@@ -90,8 +91,9 @@ class Remembered:
 class Memory:
     """Kinds and cached objects by id."""
 
-    def __init__(self, data_folder: str, uploads_folder: str) -> None:
+    def __init__(self, data_folder: str, uploads_folder: str, shared_folder: str = "") -> None:
         self._data_folder = data_folder
+        self.shared_folder = shared_folder  # of the governor, in shared memory; "" for none
         self.task_kinds: dict[int, protocol.TaskKindRow] = {}
         self.object_kinds: dict[int, protocol.ObjectKindRow] = {}
         # By task kind: its outputs, and whether these are a single pickle.
@@ -178,7 +180,14 @@ class Memory:
         return protocol.ObjectRow._make(given)
 
     def path(self, file: int) -> str:
-        """The path of a file or folder in the governor's store."""
+        """The path of a file or folder in the governor's store, for as long as the call runs.
+
+        What was made in shared memory is on the disk when it is not there any more.
+        """
+        if file & protocol.SHARED:
+            shared = f"{self.shared_folder}/{file}"
+            if os.path.exists(shared):  # noqa: PTH110 # pathlib starts slowly
+                return shared
         return f"{self._data_folder}/{file}"
 
     def bytes_of(self, row: protocol.ObjectRow) -> bytes | mmap.mmap:

@@ -4,43 +4,89 @@ from __future__ import annotations
 
 import errno
 import itertools
+import os
 from typing import TYPE_CHECKING
 
-from rain.base.shortage import OwnFiles, ShortageError
+from rain.base.shortage import OwnFiles, ShortageError, is_shortage
 from rain.common.errors import RainException
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from collections.abc import Set as AbstractSet
+    from pathlib import Path
 
     from rain.common.data_instance import DataInstance
+    from rain.stream.shared_memory import Placing
 
 _numbers = itertools.count(1)
 
 
-def new_path(stage_folder: str) -> str:
-    """Returns an unused path in the stage folder."""
-    return f"{stage_folder}/{next(_numbers)}"
+class Stage:
+    """The folders in which an executor leaves its files: one on the disk, one in shared memory."""
+
+    def __init__(self, folder: str, shared: str, number: int = 0) -> None:
+        self.folder = folder
+        self._folders = [folder]
+        self._shared = shared  # the governor's folder in shared memory, or ""
+        if shared:
+            self._folders.append(f"{shared}/stage-{number}")
+        for made in self._folders:
+            os.mkdir(made)  # noqa: PTH102 # pathlib starts slowly
+        self._placing: Placing | None = None  # until something is written
+
+    def owns(self, path: Path) -> bool:
+        """Whether this is a file here."""
+        return str(path.parent) in self._folders
+
+    def new_path(self) -> str:
+        """Returns an unused path on the disk."""
+        return f"{self.folder}/{next(_numbers)}"
+
+    def write(self, parts: Sequence[bytes | memoryview]) -> str:
+        """Writes these parts to a file without joining them in memory first."""
+        path = self._written_in_memory(parts) if self._shared else None
+        if path is not None:
+            return path
+        path = self.new_path()
+        try:
+            with (
+                OwnFiles(f"cannot write into {self.folder}"),
+                open(path, "wb") as file,  # noqa: PTH123 # pathlib starts slowly
+            ):
+                file.writelines(parts)
+        except ShortageError:
+            raise
+        except OSError as error:
+            raise RainException(f"cannot write into {self.folder}: {error.strerror}") from None
+        return path
+
+    def _written_in_memory(self, parts: Sequence[bytes | memoryview]) -> str | None:
+        """The file in shared memory, if it belongs there and there is room for it."""
+        placing = self._placing
+        if placing is None:
+            from rain.stream.shared_memory import (  # noqa: PLC0415 # many never write a file
+                BOARD,
+                Board,
+                Placing,
+            )
+
+            placing = self._placing = Placing(Board(f"{self._shared}/{BOARD}"))
+        if not placing.is_shared(sum(map(len, parts))):
+            return None
+        path = f"{self._folders[1]}/{next(_numbers)}"
+        try:
+            with open(path, "wb") as file:  # noqa: PTH123 # as above
+                file.writelines(parts)
+        except OSError as error:
+            os.unlink(path)  # noqa: PTH108 # as above
+            if is_shortage(error):
+                return None  # others have filled it
+            raise RainException(f"cannot write {path}: {error.strerror}") from None
+        return path
 
 
-def stage_parts(stage_folder: str, parts: Sequence[bytes | memoryview]) -> str:
-    """Writes these parts to a file without joining them in memory first."""
-    path = new_path(stage_folder)
-    try:
-        with (
-            OwnFiles(f"cannot write into {stage_folder}"),
-            open(path, "wb") as file,  # noqa: PTH123 # pathlib starts slowly
-        ):
-            file.writelines(parts)
-    except ShortageError:
-        raise
-    except OSError as error:
-        raise RainException(f"cannot write into {stage_folder}: {error.strerror}") from None
-    return path
-
-
-def stage(stage_folder: str, path: str, content_type: str | None, is_folder: bool) -> DataInstance:
-    """Moves a path (relative to the task's folder) to the stage folder."""
+def stage(own: Stage, path: str, content_type: str | None, is_folder: bool) -> DataInstance:
+    """Moves a path (relative to the task's folder) to the stage."""
     from pathlib import Path, PurePath  # noqa: PLC0415 # see the package
 
     from rain.common.content_type import check_content_type  # noqa: PLC0415
@@ -55,7 +101,7 @@ def stage(stage_folder: str, path: str, content_type: str | None, is_folder: boo
     if not (source.is_dir() if is_folder else source.is_file()):
         what = "directory" if is_folder else "file"
         raise RainException(f"There is no {what} {path!r} in the task's folder")
-    target = Path(new_path(stage_folder))
+    target = Path(own.new_path())
     try:
         source.rename(target)
     except OSError as error:
@@ -63,7 +109,7 @@ def stage(stage_folder: str, path: str, content_type: str | None, is_folder: boo
             raise
         import shutil  # noqa: PLC0415 # few tasks stage from another filesystem
 
-        with OwnFiles(f"cannot move {path!r} into {stage_folder}"):
+        with OwnFiles(f"cannot move {path!r} into {own.folder}"):
             shutil.move(source, target)
     data_type = DataType.DIRECTORY if is_folder else DataType.BLOB
     return DataInstance(path=target, data_type=data_type, content_type=content_type)

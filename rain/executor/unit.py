@@ -20,7 +20,7 @@ from rain.base.ids import unpack
 from rain.base.units import BEFORE, InnerCall, failure_inside
 from rain.common.content_type import encode_value
 from rain.executor.context import Context
-from rain.executor.staging import throw_away
+from rain.executor.staging import Stage, throw_away
 from rain.executor.values import Outputs, is_instance
 
 if TYPE_CHECKING:
@@ -53,12 +53,12 @@ class Mark:
 class Unit:
     """Runs the calls of one unit in order and collects their answers."""
 
-    def __init__(self, memory: Memory, stage_folder: str, call: protocol.Call, mark: Mark) -> None:
+    def __init__(self, memory: Memory, stage: Stage, call: protocol.Call, mark: Mark) -> None:
         config: dict[str, Any] = msgpack.unpackb(call.config)
         calls = [InnerCall._make(row) for row in config["calls"]]
         self._given = call.inputs
         self.kind = call.kind
-        self._stage_folder = stage_folder
+        self._stage = stage
         self._mark = mark
         self._configs: list[bytes] = config["configs"]
         self._calls = calls
@@ -89,7 +89,7 @@ class Unit:
             inputs = [self._input(place) for place in inner.inputs]
             config = self._configs[inner.config]
             call = protocol.Call(inner.task, inner.kind, config, inputs, inner.outputs)
-            yield InnerContext(self.memory, self._stage_folder, call, self._before), call
+            yield InnerContext(self.memory, self._stage, call, self._before), call
             if self._failed:
                 return
 
@@ -115,7 +115,7 @@ class Unit:
             self._made = Handover(row, value=result, encode=encode)
             taken: frozenset[str] | set[str] = frozenset()
         else:
-            outputs = Outputs(context.is_input, self._stage_folder, sys.maxsize)
+            outputs = Outputs(context.is_input, self._stage, sys.maxsize)
             told = outputs.output(result, encode, kind)
             taken = outputs.taken
             self._made = self._told(row, told)
@@ -240,9 +240,9 @@ class InnerContext(Context):
     __slots__ = ("_before",)
 
     def __init__(
-        self, memory: Memory, stage_folder: str, call: protocol.Call, before: Handover | None
+        self, memory: Memory, stage: Stage, call: protocol.Call, before: Handover | None
     ) -> None:
-        super().__init__(memory, stage_folder, call)
+        super().__init__(memory, stage, call)
         self._before = before
 
     def input(self, index: int, label: str, content_type: str | None) -> DataInstance:

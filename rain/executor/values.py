@@ -24,11 +24,11 @@ from rain.common.errors import RainException
 from rain.common.notes import encode_notes
 from rain.common.pickles import WITHOUT_BUFFERS
 from rain.common.references import finding_references, secure
-from rain.executor.staging import new_path, stage_parts
 
 if TYPE_CHECKING:
     from rain.common.data_instance import DataInstance
     from rain.common.handing_on import Then
+    from rain.executor.staging import Stage
 
 _DATA_INSTANCE = "rain.common.data_instance"
 _BLOB = "blob"
@@ -41,9 +41,7 @@ def is_instance(value: object) -> TypeGuard[DataInstance]:
     return module is not None and isinstance(value, module.DataInstance)
 
 
-def blob(
-    value: Any, content_type: str | None, encode: str | None, stage_folder: str
-) -> DataInstance:
+def blob(value: Any, content_type: str | None, encode: str | None, stage: Stage) -> DataInstance:
     """Makes a data instance: in memory, or in a file if that saves a copy."""
     from rain.common.data_instance import DataInstance  # noqa: PLC0415 # few tasks need it
 
@@ -53,7 +51,7 @@ def blob(
         with finding_references() as found:
             parts = encode_parts(value, encode)
         if len(parts) > 1:
-            made = DataInstance(path=stage_parts(stage_folder, parts), content_type=encode)
+            made = DataInstance(path=stage.write(parts), content_type=encode)
         else:
             made = DataInstance(data=bytes(parts[0]), content_type=encode)
         made.contents = found or None
@@ -138,11 +136,11 @@ class Outputs:
     def __init__(
         self,
         is_input: Callable[[ID], bool],
-        stage_folder: str,
+        stage: Stage,
         inline: int = protocol.INLINE_RESULT,
     ) -> None:
         self._is_input = is_input
-        self._stage_folder = stage_folder
+        self._stage = stage
         self._inline = inline  # larger outputs become files
         self.taken: set[str] = set()  # the files of this answer
 
@@ -179,7 +177,7 @@ class Outputs:
         if value.object_id is not None and self._is_input(value.object_id):
             return [protocol.INPUT, pack(*value.object_id), content_type, user]
         inside = secure(value.contents) if value.contents else []
-        if value.path is not None and str(value.path.parent) == self._stage_folder:
+        if value.path is not None and self._stage.owns(value.path):
             return _with_contents([protocol.FILE, self._own(value), content_type, user], inside)
         return _with_contents(self._told([value.get_bytes()], content_type, user, kind), inside)
 
@@ -187,8 +185,8 @@ class Outputs:
         """Returns a path in the stage folder that no other output uses."""
         path = str(value.path)
         if path in self.taken:
-            path = new_path(self._stage_folder)
-            with OwnFiles(f"cannot write into {self._stage_folder}"):
+            path = self._stage.new_path()
+            with OwnFiles(f"cannot write into {self._stage.folder}"):
                 value.write(path)
         self.taken.add(path)
         return path
@@ -203,7 +201,7 @@ class Outputs:
         """The output of bytes; only the bytes if they are few and there is nothing to add."""
         content_type = _found(content_type, kind)
         if sum(map(len, parts)) > self._inline and kind.data_type == _BLOB:
-            path = stage_parts(self._stage_folder, parts)
+            path = self._stage.write(parts)
             self.taken.add(path)
             return [protocol.FILE, path, content_type, user]
         data = bytes(parts[0]) if len(parts) == 1 else b"".join(parts)

@@ -68,7 +68,7 @@ class Executor(Work):
         super().__init__(self.interrupts, memory, str(folder))
         self._store = store
         self._tell = tell
-        self._reader = AnswerReader(number, folder / "stage", store.adopt, lambda _: True)
+        self._reader = AnswerReader(number, [folder / "stage"], store.adopt, lambda _: True)
         self._waiting = _Waiting(self)
         self._printed = Written(), Written()
         self._frames: deque[list[Any]] = deque()  # not read

@@ -27,8 +27,10 @@ from rain.governor.messages import (
     BuiltinDone,
     CallExecutor,
     CallsTakenBack,
+    CopyToDisk,
     DeleteFiles,
     DropCached,
+    DropCopy,
     Effect,
     EndStrays,
     Event,
@@ -40,6 +42,7 @@ from rain.governor.messages import (
     InterruptExecutor,
     KeepOutputs,
     KillExecutor,
+    LeaveMemory,
     LookUp,
     ObjectFetched,
     OrdersReceived,
@@ -199,6 +202,8 @@ class Governor:
                 self._get_caches().look_up(effect)
             case KeepOutputs():
                 self._get_caches().keep(effect)
+            case CopyToDisk() | LeaveMemory() | DropCopy():
+                raise InvariantError("there is no shared memory in local mode")
             case _:
                 self._carry_for_executor(effect)
 

@@ -11,10 +11,24 @@ from attrs import frozen
 
 @frozen
 class MemoryGroup:
-    """The files with the memory limit and the memory usage of a control group."""
+    """The files with the memory limit, the memory usage and the statistics of a control group."""
 
     limit: Path
     used: Path
+    statistics: Path
+
+    def used_for_good(self) -> int | None:
+        """Bytes in use, but for pages of files that the kernel takes back when it needs them."""
+        used = amount_in(self.used)
+        if used is None:
+            return None
+        words = (line.split() for line in lines(self.statistics))
+        kept = {name: int(amount) for name, amount in words if name in _RECLAIMABLE}
+        return used - max(kept.values(), default=0)
+
+
+_RECLAIMABLE = ("inactive_file", "total_inactive_file")
+"""How versions 2 and 1 call it, with the groups below."""
 
 
 def memory_groups(root: Path) -> Iterator[MemoryGroup]:
@@ -30,7 +44,7 @@ def memory_groups(root: Path) -> Iterator[MemoryGroup]:
             continue
         group = base / path.lstrip("/")
         for folder in (group, *group.parents):
-            yield MemoryGroup(folder / limit, folder / used)
+            yield MemoryGroup(folder / limit, folder / used, folder / "memory.stat")
             if folder == base:
                 break
 
@@ -41,10 +55,7 @@ def amount_in(file: Path) -> int | None:
 
 
 def memory_left(root: Path = Path("/")) -> int:
-    """Bytes that are available without taking them from others; 0 if unknown.
-
-    The usage of a control group includes reclaimable memory, so more may be available.
-    """
+    """Bytes that are available without taking them from others; 0 if unknown."""
     left = [
         int(line.split()[1]) * 1024
         for line in lines(root / "proc/meminfo")
@@ -53,7 +64,7 @@ def memory_left(root: Path = Path("/")) -> int:
     if not left:
         return 0
     for group in memory_groups(root):
-        limit, used = amount_in(group.limit), amount_in(group.used)
+        limit, used = amount_in(group.limit), group.used_for_good()
         if limit is not None and used is not None:
             left.append(limit - used)
     return max(0, min(left))

@@ -19,6 +19,7 @@ from rain.base.errors import StartError
 from rain.daemon import work_folder
 from rain.daemon.work_folder import (
     LOCK,
+    SHARED_MEMORY,
     WorkFolder,
     remove_abandoned,
     remove_abandoned_clusters,
@@ -32,6 +33,8 @@ from rain.daemon.work_folder import WorkFolder
 place = sys.argv[1]
 if place == "cluster":
     held = WorkFolder.of_cluster("cluster")
+elif place == "memory":
+    held = WorkFolder.in_shared_memory("governor")
 else:
     held = WorkFolder.make(Path(place) if place else None, "governor")
 inner = held.path / "data" / "folder"
@@ -84,6 +87,19 @@ def tidy() -> None:
 def test_the_folder_of_a_killed_process_goes_with_the_next_start(killed: Path) -> None:
     tidy()
     assert not killed.exists()
+
+
+def test_so_does_the_folder_in_shared_memory(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    process, folder = holder(temporary, "memory")
+    assert folder.parent == SHARED_MEMORY
+    tidy()
+    assert (folder / "data" / "folder" / "file").exists()
+    end(process)
+    tidy()
+    assert not folder.exists()
 
 
 def test_a_folder_that_is_in_use_stays(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:

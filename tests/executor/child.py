@@ -39,10 +39,10 @@ def number(value: int) -> int:
 class Child:
     """Sends frames and tokens, and collects answers."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, shared: Path | None = None) -> None:
         for name in ("work", "logs", "data"):
             (folder / name).mkdir()
-        self.places = Places(folder / "work", folder / "logs", folder / "data")
+        self.places = Places(folder / "work", folder / "logs", folder / "data", shared=shared)
         started = start_executor(7, self.places)
         self.process = started.process
         self.socket: socket.socket = started.socket
@@ -203,9 +203,9 @@ class Child:
 
 
 @contextmanager
-def child(folder: Path) -> Generator[Child]:
+def child(folder: Path, shared: Path | None = None) -> Generator[Child]:
     """An executor that has registered and knows the kinds of objects."""
-    running = Child(folder)
+    running = Child(folder, shared)
     try:
         assert running.hear() == [protocol.REGISTER, protocol.PROTOCOL, 7]
         running.tell_kinds()

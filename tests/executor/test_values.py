@@ -10,7 +10,9 @@ import pytest
 from rain.base import executor_protocol as protocol
 from rain.common.fs import pack_tree, unpack
 from rain.executor.executor import unpickle_input_object
-from tests.executor.child import FOLDER, PICKLED, PLAIN, TEXT, Child, Function, number
+from rain.stream.shared_memory import BOARD, Board
+from tests.executor.child import FOLDER, PICKLED, PLAIN, TEXT, Child, Function, child, number
+from tests.support.filesystems import another_filesystem
 
 
 class Nested:
@@ -233,6 +235,38 @@ def test_a_large_result_is_left_in_a_file(executor: Child) -> None:
     assert (what, content_type, user) == (protocol.FILE, "", "")
     assert Path(path).parent == executor.folder / "stage"
     assert Path(path).stat().st_size == size
+
+
+def test_a_large_result_goes_to_shared_memory_while_there_is_room(tmp_path: Path) -> None:
+    size = protocol.INLINE_RESULT + 1
+    with another_filesystem() as shared:
+        board = Board(f"{shared}/{BOARD}", new=True)
+        board.write(room=size, memory=1)  # a machine whose kernel writes back at once
+        with child(tmp_path, shared) as executor:
+            paths = [
+                Path(executor.call(lambda ctx: b"x" * size, outputs=(PLAIN,))[2][0][1])
+                for _ in range(2)
+            ]
+            board.write(room=2 * size, memory=1)
+            three = executor.call(lambda ctx: [b"x" * size] * 3, outputs=(PLAIN,) * 3)[2]
+            paths += [Path(path) for _, path, *_ in three]
+        folders = [path.parent == shared / "stage-7" for path in paths]
+        board.close()
+    assert folders == [True, False, True, True, False]
+
+
+def test_what_has_left_shared_memory_is_read_from_the_disk(tmp_path: Path) -> None:
+    def read(ctx: Any, given: Any) -> Any:
+        return given.get_bytes()
+
+    file = protocol.SHARED | 5
+    how: dict[str, Any] = {"inputs": (an_input(20, file),)}
+    with another_filesystem() as shared, child(tmp_path, shared) as executor:
+        (shared / str(file)).write_bytes(b"here")
+        assert executor.value(read, Nested(1), **how) == b"here"
+        (tmp_path / "data" / str(file)).write_bytes(b"disk")
+        (shared / str(file)).unlink()
+        assert executor.value(read, Nested(1), **how) == b"disk"
 
 
 def test_blobs_of_the_context(executor: Child) -> None:

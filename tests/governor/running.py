@@ -36,6 +36,7 @@ from rain.governor.pool_settings import PoolSettings
 from rain.governor.reactor import Reactor
 from rain.governor.service import Service
 from rain.governor.store import Store
+from rain.governor.tiers import Tiers
 from rain.governor.warden import Warden
 from rain.governor.work_folder import Parts
 from rain.rpc.background import Background
@@ -249,15 +250,21 @@ def governed(
     idle_seconds: float = 60.0,
     machine: bytes = NOBODY,
     grace: float = GRACE,
+    tiers: Tiers | None = None,
 ) -> None:
-    """Runs a scenario with a governor; afterwards nothing of it is left."""
+    """Runs a scenario with a governor; afterwards nothing of it is left.
+
+    With `tiers` it has shared memory, where every large result goes that has room there.
+    """
 
     async def main() -> int:
         work = WorkFolder.make(tmp_path / "work", "governor")
         folder = Parts.make(work)
         logs = tmp_path / "logs"
         logs.mkdir()
-        store = Store(folder.data)
+        shared = None if tiers is None else WorkFolder.in_shared_memory("test")
+        shared_path = None if shared is None else shared.path
+        store = Store(folder.data, shared_path)
         log = structlog.get_logger()
         reactor = Reactor(
             Resources(cpus),
@@ -266,6 +273,7 @@ def governed(
             now=time.monotonic(),
             checking=True,
             settings=PoolSettings(frozenset(commands or {}), idle_seconds, grace),
+            tiers=tiers,
         )
         server = PlayedServer()
         async with trio.open_nursery() as nursery:
@@ -274,7 +282,9 @@ def governed(
             service = Service(reactor, store, background, log)
             async with trio.open_nursery() as processes:
                 of_processes = Background(processes)
-                places = Places(folder.executors, logs, folder.data, origin=warden.origin)
+                places = Places(
+                    folder.executors, logs, folder.data, origin=warden.origin, shared=shared_path
+                )
                 kills = KernelKills()
                 executors = Executors(
                     places,
@@ -300,6 +310,9 @@ def governed(
             warden.close()
             nursery.cancel_scope.cancel()
         work.remove()
+        store.close()
+        if shared is not None:
+            shared.remove()
         return 0
 
     before = open_descriptors()

@@ -28,7 +28,7 @@ def adopt(path: Path) -> Stored:
 
 
 def reader() -> AnswerReader:
-    return AnswerReader(3, STAGE, adopt, lambda path: path.suffix != ".many")
+    return AnswerReader(3, [STAGE], adopt, lambda path: path.suffix != ".many")
 
 
 def packed(*row: Any) -> bytes:
@@ -150,7 +150,7 @@ def test_whatever_an_executor_answers_is_understood_or_its_fault(tmp_path: Path)
         random = Random(seed)
         said = spoiled(random, msgpack.packb(random.choice((row, failed))))
         try:
-            reading = AnswerReader(3, tmp_path, adopt, lambda path: True)
+            reading = AnswerReader(3, [tmp_path], adopt, lambda path: True)
             reading.alone(said) if seed % 2 else reading.feed(said)
             understood += 1
         except ProtocolError:

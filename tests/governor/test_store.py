@@ -1,6 +1,8 @@
 """Stored files and folders, and the archives that folders travel as."""
 
 import stat
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from rain.governor.messages import Stored
 from rain.governor.store import MEMORY_LIMIT, Store, StoreError
 from rain.stream.protocol import SharedPlace
 from tests.support.filesystems import another_filesystem
+from tests.support.full_disk import files_no_larger_than
 
 
 @pytest.fixture
@@ -138,3 +141,88 @@ def test_a_file_of_a_store_on_another_filesystem_is_copied(tmp_path: Path) -> No
         assert ours.path(1).read_bytes() == b"x" * 100_000
         assert mode(ours.path(1)) & 0o222 == 0
         assert ours.copied == 100_000
+
+
+# Shared memory.
+
+
+@pytest.fixture
+def two_tiers(tmp_path: Path) -> Iterator[Store]:
+    (tmp_path / "data").mkdir()
+    with another_filesystem() as shared:
+        store = Store(tmp_path / "data", shared)
+        store.tell_room(1 << 30, 1)  # on a machine whose kernel writes back at once
+        yield store
+        store.close()
+
+
+def in_memory(store: Store, number: int) -> bool:
+    return store.path(number).parent == store.shared
+
+
+def test_what_has_room_there_is_written_to_shared_memory(two_tiers: Store) -> None:
+    stored = two_tiers.write(b"x" * 1000)
+    assert in_memory(two_tiers, stored.file)
+    two_tiers.tell_room(500, 1)
+    assert not in_memory(two_tiers, two_tiers.write(b"x" * 1000).file)
+
+
+def test_a_file_from_there_is_adopted_there_and_any_other_is_not(
+    two_tiers: Store, tmp_path: Path
+) -> None:
+    assert two_tiers.shared is not None
+    there, here = two_tiers.shared / "stage-1" / "1", tmp_path / "here"
+    there.parent.mkdir()
+    for path in (there, here):
+        path.write_bytes(b"made")
+        assert two_tiers.adopts_at_once(path)
+    assert in_memory(two_tiers, two_tiers.adopt(there).file)
+    assert not in_memory(two_tiers, two_tiers.adopt(here).file)
+
+
+def test_a_file_leaves_memory_when_its_copy_is_complete(two_tiers: Store) -> None:
+    number = two_tiers.write(b"0123456789").file
+    before = two_tiers.path(number)
+    two_tiers.copy_out(number)
+    assert two_tiers.path(number) == before
+    going = two_tiers.leave_memory(number)
+    assert not before.exists()
+    assert going.exists()  # until it is removed, which takes long
+    after = two_tiers.path(number)
+    assert after.parent == two_tiers.folder
+    assert after.read_bytes() == b"0123456789"
+    assert mode(after) & 0o222 == 0
+    two_tiers.delete([number])
+    assert not any(two_tiers.folder.iterdir())
+
+
+def test_a_copy_that_is_not_wanted_leaves_nothing(two_tiers: Store) -> None:
+    number = two_tiers.write(b"0123456789").file
+    two_tiers.copy_out(number)
+    two_tiers.drop_copy(number)
+    assert not any(two_tiers.folder.iterdir())
+    assert in_memory(two_tiers, number)
+
+
+def test_a_copy_that_finds_no_room_says_so_and_the_file_stays(two_tiers: Store) -> None:
+    number = two_tiers.write(b"x" * 10_000).file
+    with files_no_larger_than(5000), pytest.raises(StoreError, match="cannot write into"):
+        two_tiers.copy_out(number)
+    assert not any(two_tiers.folder.iterdir())
+    assert two_tiers.path(number).stat().st_size == 10_000
+
+
+def test_a_file_in_memory_is_shared_by_governors_without_a_copy(
+    two_tiers: Store, tmp_path: Path
+) -> None:
+    assert two_tiers.shared is not None
+    (tmp_path / "other").mkdir()
+    with tempfile.TemporaryDirectory(dir=two_tiers.shared.parent) as folder:
+        other = Store(tmp_path / "other", Path(folder))
+        path = two_tiers.path(two_tiers.write(b"0123456789").file)
+        place = SharedPlace(str(path), path.stat().st_dev, path.stat().st_ino)
+        linked = other.link_in(place, 10, is_folder=False)
+        assert linked is not None
+        assert other.path(linked.file).samefile(path)
+        assert in_memory(other, linked.file)
+        other.close()

@@ -1,4 +1,4 @@
-"""The warden removes the work folder of a governor that was killed."""
+"""The warden removes the folders of a governor that was killed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rain.rpc.background import Background
 
 async def main():
     async with trio.open_nursery() as nursery:
-        warden = Warden(Path(sys.argv[1]), Background(nursery))
+        warden = Warden(Path(sys.argv[1]), Background(nursery), Path(sys.argv[2]))
         print(warden._process.pid, flush=True)
         await trio.sleep_forever()
 
@@ -47,10 +47,12 @@ def test_it_bears_that_what_was_killed_removes_and_makes_files_meanwhile(
     stub.chmod(0o700)
     folder = tmp_path / "work"
     (folder / "data").mkdir(parents=True)
+    shared = tmp_path / "shared"
+    (shared / "stage-1").mkdir(parents=True)
     path = f"{stub.parent}{os.pathsep}{os.environ['PATH']}"
     # when
     governor = subprocess.Popen(
-        [sys.executable, "-c", _GOVERN, str(folder)],
+        [sys.executable, "-c", _GOVERN, str(folder), str(shared)],
         env={**os.environ, "PATH": path},
         stdout=subprocess.PIPE,
     )
@@ -62,6 +64,7 @@ def test_it_bears_that_what_was_killed_removes_and_makes_files_meanwhile(
     wait_for(warden)
     assert (stub.parent / f"{program}.ran").exists()
     assert not folder.exists()
+    assert not shared.exists()
 
 
 def wait_for(process: int) -> None:

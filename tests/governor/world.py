@@ -9,6 +9,7 @@ from collections import Counter
 from math import inf
 
 from rain.base.caching import TAKEN, Key
+from rain.base.executor_protocol import SHARED
 from rain.base.ids import KindId, SessionId, TaskId, session_of
 from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.resources import ONE_CPU, Resources
@@ -20,8 +21,11 @@ from rain.governor.messages import (
     CallExecutor,
     CallsTakenBack,
     CallWaits,
+    CopyMade,
+    CopyToDisk,
     DeleteFiles,
     DropCached,
+    DropCopy,
     Effect,
     EndStrays,
     Event,
@@ -33,6 +37,7 @@ from rain.governor.messages import (
     InterruptExecutor,
     KeepOutputs,
     KillExecutor,
+    LeaveMemory,
     LookedUp,
     LookUp,
     Made,
@@ -53,6 +58,7 @@ from rain.governor.messages import (
 )
 from rain.governor.pool_settings import PoolSettings
 from rain.governor.reactor import Reactor
+from rain.governor.tiers import Tiers
 from rain.rpc.codec import through_the_wire
 from tests.governor.played_executor import PlayedExecutor
 from tests.governor.played_server import PlayedServer
@@ -71,10 +77,12 @@ class World(PlayedServer):
         one_by_one: frozenset[str] = frozenset(),
         grace: float = GRACE,
         most_blocked: int | None = None,
+        tiers: Tiers | None = None,
     ) -> None:
         super().__init__()
         self.now = 100.0
         self.free = inf  # bytes that the disk has left
+        self.memory = inf  # and the machine
         self.reactor = Reactor(
             capacity,
             runners,
@@ -82,6 +90,7 @@ class World(PlayedServer):
             now=self.now,
             checking=checking,
             settings=PoolSettings(one_by_one, grace=grace, most_blocked=most_blocked),
+            tiers=tiers,
         )
         self.events: list[Event] = []
         self.effects: list[Effect] = []  # of the last turn
@@ -94,6 +103,9 @@ class World(PlayedServer):
         self.look_ups: dict[int, LookUp] = {}
         self.keeps: dict[int, KeepOutputs] = {}
         self.files: set[int] = set()
+        self.copies: list[int] = []  # from shared memory to the disk, which are being made
+        self.complete_copies: set[int] = set()
+        self.on_disk: set[int] = set()  # that were made in shared memory
         self._file_count = 0
 
     # Turns.
@@ -105,7 +117,7 @@ class World(PlayedServer):
         done: list[Effect] = []
         while True:
             batch, self.events = self.events, []
-            effects = self.reactor.turn(self.now, batch, self.free)
+            effects = self.reactor.turn(self.now, batch, self.free, self.memory)
             for effect in effects:
                 self._perform(effect)
             done.extend(effects)
@@ -301,10 +313,46 @@ class World(PlayedServer):
         in_runs = dict(zip(self.runs, runs, strict=False))
         return self.turn(MemorySampled(in_executors, in_runs, left))
 
-    def new_file(self) -> int:
+    def new_file(self, *, shared: bool = False) -> int:
         self._file_count += 1
-        self.files.add(self._file_count)
-        return self._file_count
+        number = self._file_count | SHARED if shared else self._file_count
+        self.files.add(number)
+        return number
+
+    def copied(self, file: int, reason: str = "") -> list[Effect]:
+        """A file was copied to the disk, whoever still needs it, or could not be."""
+        self.copies.remove(file)
+        if not reason:
+            self.complete_copies.add(file)
+        return self.turn(CopyMade(file, reason))
+
+    def _work_on_files(self, effect: DeleteFiles | CopyToDisk | LeaveMemory | DropCopy) -> None:
+        match effect:
+            case DeleteFiles(files):
+                assert len(set(files)) == len(files)
+                self.files.difference_update(files)
+                self.on_disk.difference_update(files)
+            case CopyToDisk(file):
+                assert file & SHARED
+                assert file in self.files
+                assert file not in {*self.copies, *self.on_disk}
+                self.copies.append(file)
+            case LeaveMemory(file):
+                assert file in self.files
+                assert file not in self._told_paths(), "a task is at work on it"
+                self.complete_copies.remove(file)
+                self.on_disk.add(file)
+            case DropCopy(file):
+                self.complete_copies.remove(file)
+
+    def _told_paths(self) -> set[object]:
+        """The files of all calls and runs that are in hand."""
+        calls = [call for one in self.executors.values() for call in one.calls]
+        calls += [one.running for one in self.executors.values() if one.running is not None]
+        found: set[object] = {row[5] for call in calls for row in call[3] if isinstance(row, tuple)}
+        found |= {one.content for run in self.runs.values() for one in run.inputs}
+        found |= {one.content for asked in self.look_ups.values() for one in asked.inputs}
+        return found | {row.content for kept in self.keeps.values() for row in kept.outputs}
 
     def fetched(self, fetch: int, content: bytes | Stored) -> list[Effect]:
         self.fetches.pop(fetch, None)
@@ -360,9 +408,8 @@ class World(PlayedServer):
                 self.fetches[effect.fetch] = effect
             case StopFetch(fetch):
                 self.fetches.pop(fetch, None)
-            case DeleteFiles(files):
-                assert len(set(files)) == len(files)
-                self.files.difference_update(files)
+            case DeleteFiles() | CopyToDisk() | LeaveMemory() | DropCopy():
+                self._work_on_files(effect)
             case LookUp() | KeepOutputs():
                 self._tell_cache(effect)
             case SendUpdate(update):
@@ -425,6 +472,6 @@ class World(PlayedServer):
         self.events.append(CallsTakenBack(number, unstarted))
 
 
-def stored(world: World, size: int = 300_000) -> Made:
+def stored(world: World, size: int = 300_000, *, shared: bool = False) -> Made:
     """An output that an executor has left in a file."""
-    return Made(Stored(world.new_file(), size))
+    return Made(Stored(world.new_file(shared=shared), size))

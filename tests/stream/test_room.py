@@ -46,6 +46,31 @@ def test_a_limited_group_leaves_what_it_does_not_use(
     assert memory_left(root) == 2 * GIB
 
 
+@pytest.mark.parametrize(
+    ("groups", "folder", "limit", "used", "name"),
+    [
+        ("0::/a\n", "sys/fs/cgroup/a", "memory.max", "memory.current", "inactive_file"),
+        (
+            "4:memory:/a\n",
+            "sys/fs/cgroup/memory/a",
+            "memory.limit_in_bytes",
+            "memory.usage_in_bytes",
+            "total_inactive_file",
+        ),
+    ],
+)
+def test_what_a_group_uses_for_files_that_can_be_read_again_is_left(
+    tmp_path: Path, groups: str, folder: str, limit: str, used: str, name: str
+) -> None:
+    files = {
+        f"{folder}/{limit}": f"{3 * GIB}\n",
+        f"{folder}/{used}": f"{3 * GIB}\n",
+        f"{folder}/memory.stat": f"anon {2 * GIB}\n{name} {GIB}\n",
+    }
+
+    assert memory_left(machine(tmp_path, files, groups)) == GIB
+
+
 def test_a_group_beyond_its_limit_leaves_nothing(tmp_path: Path) -> None:
     files = {"sys/fs/cgroup/a/memory.max": "5\n", "sys/fs/cgroup/a/memory.current": "6\n"}
 

@@ -134,16 +134,19 @@ def _named(kind: str, here: Mapping[Key, str], before: Mapping[Key, str]) -> Ite
 
 
 def _processes() -> dict[int, str]:
-    mark = f"{MARK}={os.environ.get(MARK, '')}".encode()
     found: dict[int, str] = {}
     for pid in map(int, filter(str.isdecimal, os.listdir("/proc"))):  # noqa: PTH208 # names only
-        environment = _read(pid, "environ")
-        if pid == os.getpid() or mark not in environment.split(b"\0"):
+        if pid == os.getpid() or not _is_ours(pid):
             continue
         command = _read(pid, "cmdline").replace(b"\0", b" ").decode(errors="replace").strip()
         if command and not any(name in command for name in PROCESSES_THAT_STAY):
             found[pid] = command[:200]
     return found
+
+
+def _is_ours(pid: int) -> bool:
+    mark = f"{MARK}={os.environ.get(MARK, '')}".encode()
+    return pid == os.getpid() or mark in _read(pid, "environ").split(b"\0")
 
 
 def _read(pid: int, what: str) -> bytes:
@@ -193,7 +196,13 @@ def _files() -> dict[Path, str]:
         found += _entries(own / "work")
     told = {path: str(path.relative_to(top)) for path in found}
     in_memory = (path for path in _entries(SHARED_MEMORY) if path.name.startswith("rain"))
-    return told | {path: str(path) for path in in_memory}
+    return told | {path: str(path) for path in in_memory if not _is_of_others(path)}
+
+
+def _is_of_others(path: Path) -> bool:
+    """Whether a folder in shared memory belongs to a program of another run, which goes on."""
+    pid = path.name.split("-")[-2:][0]  # see WorkFolder.in_shared_memory
+    return pid.isdecimal() and bool(_read(int(pid), "cmdline")) and not _is_ours(int(pid))
 
 
 def _entries(folder: Path) -> list[Path]:

@@ -1,0 +1,110 @@
+"""Where a new file of a governor's store is written: on the disk or in shared memory.
+
+A file on the disk lies in memory, too, as long as the kernel does not write it back, and it is made
+and mapped faster there than in a memory file system, which has small pages only. But the kernel
+writes back when much is unwritten, and then it slows down whoever writes. So files go to the disk
+until the kernel is about to write back, and then to shared memory while the governor has room
+there. What has no room goes to the disk after all: its writer is as slow as the disk.
+
+The governor tells its executors of the room on a page that all of them map.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import time
+from collections.abc import Callable
+from struct import Struct
+
+BOARD = "board"
+"""The name of the page."""
+
+LOOK_EVERY = 0.25
+"""Seconds for which it is remembered how much the kernel has to write."""
+
+_ROOM = Struct("<QQ")
+
+
+class Board:
+    """Says how large a new file in shared memory may be, and how much memory there is at all."""
+
+    def __init__(self, path: str, *, new: bool = False) -> None:
+        flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT | os.O_EXCL if new else 0)
+        descriptor = os.open(path, flags, 0o600)
+        try:
+            if new:
+                os.truncate(descriptor, mmap.PAGESIZE)
+            self._page = mmap.mmap(descriptor, mmap.PAGESIZE)
+        finally:
+            os.close(descriptor)
+
+    def close(self) -> None:
+        self._page.close()
+
+    def write(self, room: int, memory: int) -> None:
+        _ROOM.pack_into(self._page, 0, room, memory)
+
+    def read(self) -> tuple[int, int]:
+        room, memory = _ROOM.unpack_from(self._page)
+        return room, memory
+
+
+class Placing:
+    """Chooses for the files of one process."""
+
+    def __init__(
+        self,
+        board: Board,
+        unwritten: Callable[[int], int] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._board = board
+        self._before_writing = unwritten or before_writing
+        self._clock = clock
+        self._look_at = 0.0
+        self._left = 0  # bytes that the kernel takes before it writes, as far as we know
+        self._room = 0  # as it was told last
+        self._used = 0  # of it, by files of which the governor has not heard yet
+
+    def is_shared(self, size: int) -> bool:
+        """Whether a new file of this size belongs in shared memory."""
+        room, memory = self._board.read()
+        now = self._clock()
+        if now >= self._look_at:
+            self._look_at = now + LOOK_EVERY
+            self._left = self._before_writing(memory)
+        if size <= self._left:
+            self._left -= size
+            return False
+        if room != self._room:
+            self._room, self._used = room, 0
+        if self._used + size > room:
+            return False
+        self._used += size
+        return True
+
+
+def before_writing(memory: int) -> int:
+    """The bytes that may be written to files before the kernel begins to write them back."""
+    try:
+        with open("/proc/vmstat", "rb") as file:  # noqa: PTH123 # pathlib starts slowly
+            return left_of(file.read(), memory)
+    except OSError:
+        return 0
+
+
+def left_of(text: bytes, memory: int) -> int:
+    """The same, from the kernel's counts of pages. A control group is given a tenth of its memory,
+    which is the kernel's own rule for a machine."""
+    counts = dict(line.split() for line in text.splitlines())
+    try:
+        begins, dirty, writing = (
+            int(counts[name]) * mmap.PAGESIZE
+            for name in (b"nr_dirty_background_threshold", b"nr_dirty", b"nr_writeback")
+        )
+    except KeyError:  # a kernel that does not say it
+        return 0
+    if memory:
+        begins = min(begins, memory // 10)
+    return max(begins - dirty - writing, 0)
