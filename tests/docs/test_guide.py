@@ -5,6 +5,7 @@ All pages share one embedded cluster, which each of their `Client()` uses as its
 
 import linecache
 import re
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,8 @@ def test_the_examples_of_a_page_run(
         return SharedCluster(cluster)
 
     monkeypatch.setattr(reaching, "LocalCluster", shared)
-    monkeypatch.chdir(tmp_path)  # some pages write files
+    monkeypatch.chdir(tmp_path)  # some pages write files,
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # or make folders for files
     namespace: dict[str, Any] = {"__name__": "__main__"}
     try:
         for line, source in blocks(page):
