@@ -24,6 +24,7 @@ import outcome
 
 from rain.base.executor_protocol import ORIGIN
 from rain.base.ids import SessionId
+from rain.governor.memory_files import below
 from rain.rpc.background import Background
 
 ROUNDS = 100
@@ -59,10 +60,10 @@ def marked(environment: Mapping[str, str], *words: str) -> dict[str, str]:
 
 def kill_tree(pid: int) -> None:
     """Kills a process, its group and its descendants; it must not have been reaped yet."""
-    below = _descendants(pid)
+    descendants = below(pid)
     with suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)
-    _kill(below)
+    _kill(descendants)
 
 
 def kill_marked(words: Collection[str]) -> None:
@@ -76,7 +77,7 @@ def kill_marked(words: Collection[str]) -> None:
 
 def has_left(pid: int, word: str) -> bool:
     """Whether anything runs that was started by a process, which has this word, or below it."""
-    return any(map(_runs, _descendants(pid))) or any(found != pid for found in _find([word]))
+    return any(map(_runs, below(pid))) or any(found != pid for found in _find([word]))
 
 
 class Strays:
@@ -134,21 +135,6 @@ def _words(environment: bytes) -> set[bytes]:
         if variable.startswith(begin):
             return set(variable[len(begin) :].split())
     return set()
-
-
-def _descendants(pid: int) -> list[int]:
-    """All descendants of a process that the kernel reports."""
-    found: list[int] = []
-    waiting = [pid]
-    while waiting:
-        parent = waiting.pop()
-        children: list[int] = []
-        with suppress(OSError):  # it has ended
-            for thread in os.scandir(f"/proc/{parent}/task"):
-                children += map(int, (Path(thread.path) / "children").read_text().split())
-        found += children
-        waiting += children
-    return found
 
 
 def _runs(pid: int) -> bool:
