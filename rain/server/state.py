@@ -228,6 +228,7 @@ class State:
         most = self.settings.let_go_at_once
         drops, _ = release(self.graph, objects, most)
         for governor, dropped in drops.items():
+            self._withdraw(governor, dropped)
             self.orders(governor).drops += dropped
 
     def release_soon(self, objects: Sequence[DataObject]) -> None:
@@ -238,6 +239,7 @@ class State:
         """
         drops, size = release(self.graph, objects, self.settings.let_go_at_once)
         for governor, dropped in drops.items():
+            self._withdraw(governor, dropped)
             self._later_for(governor, size).drops += dropped
 
     def let_go(self) -> None:
@@ -334,7 +336,17 @@ class State:
 
     def drop(self, data_object: DataObject, governor: Governor) -> None:
         """Tells a governor that it need not hold an object any more."""
+        self._withdraw(governor, (data_object.id,))
         self.orders(governor).drops.append(data_object.id)
+
+    def _withdraw(self, governor: Governor, dropped: Sequence[ObjectId]) -> None:
+        """Takes back orders of this turn to fetch what shall be dropped.
+
+        A governor drops first and fetches then: it would hold what nobody knows of.
+        """
+        orders = self._orders.get(governor.id)
+        if orders is not None and orders.objects.ids:
+            orders.objects.leave_out(dropped)
 
     def stop(self, governor: Governor, task: Task, run: int) -> None:
         """Tells a governor to stop the run of this number, and frees its place there.

@@ -67,6 +67,23 @@ def test_what_runs_goes_on_and_the_rest_goes_elsewhere() -> None:
     assert s.world.task(running).state is TaskState.FINISHED
 
 
+def test_a_copy_that_the_scheduler_drops_in_the_turn_that_has_ordered_it_is_not_fetched() -> None:
+    # given: the only copy is on a governor, and the scheduler will drop the one that is made of it
+    s = scene(1, 1)
+    task, made = kept(s)
+    leaving, stays = s.governors
+    s.scripted.script.append(lambda plan: plan.drop(s.world.object(made), s.node(1)))
+
+    # when
+    leaving.drain()
+
+    # then: nobody fetches what the server does not know of, and the next turn brings it again
+    assert s.scripted.refused == []
+    assert stays.held == {}
+    s.world.turn()
+    assert stays.coming == {made: leaving.source}
+
+
 def test_the_only_copy_of_what_somebody_keeps_is_copied_elsewhere_before_it_leaves() -> None:
     # given
     s = scene(1, 1)

@@ -1,5 +1,7 @@
 """What the server tells one governor at the end of a turn."""
 
+from collections.abc import Collection
+
 from attrs import Factory, define
 
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId
@@ -24,6 +26,19 @@ class PlacedObjects:
     sizes: list[int] = Factory(list)
     sources: list[str] = Factory(list)
     data: list[bytes] = Factory(list)
+
+    def leave_out(self, object_ids: Collection[ObjectId]) -> None:
+        """Withdraws these, if they are among them: it has not been told yet."""
+        unwanted = set(object_ids)
+        if unwanted.isdisjoint(self.ids):
+            return
+        places = [place for place, one in enumerate(self.ids) if one not in unwanted]
+        self.ids = [self.ids[place] for place in places]
+        self.kinds = [self.kinds[place] for place in places]
+        self.content_types = [self.content_types[place] for place in places]
+        self.sizes = [self.sizes[place] for place in places]
+        self.sources = [self.sources[place] for place in places]
+        self.data = [self.data[place] for place in places]
 
     def check(self) -> None:
         ids, kinds, sizes, data = self.ids, self.kinds, self.sizes, self.data
