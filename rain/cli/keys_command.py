@@ -84,6 +84,24 @@ def renew(folder: Path, hosts: tuple[str, ...], days: float) -> int:
 
 
 @keys.command()
+@click.argument("file", type=PATH)
+@_DAYS
+def revoke(file: Path, days: float) -> int:
+    """Call back the certificates of FILE, whose key was lost.
+
+    All other files of its folder learn of it, and running daemons that use them let nobody in with
+    the lost key from then on. Copy governor.pem to other machines, as after
+    'renew'. The files server.pem, governor.pem and client.pem get a new key, another file is
+    removed.
+    """
+    from rain.tls import folder as files
+
+    for path in files.revoke(file, days):
+        click.echo(path)
+    return 0
+
+
+@keys.command()
 @click.argument("where", type=PATH)
 def show(where: Path) -> int:
     """Show what the certificates of a file or a folder say."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import ssl
+from collections.abc import Generator
+from contextlib import contextmanager
 
 from rain.tls.pem import Papers
 
@@ -31,9 +33,19 @@ def _prepare(context: ssl.SSLContext, papers: Papers) -> None:
     context.verify_mode = ssl.CERT_REQUIRED
     context.verify_flags |= ssl.VERIFY_X509_STRICT
     context.load_verify_locations(cadata=papers.authorities.decode("ascii"))
-    # The ssl module loads keys from files only; this one has no name.
+    if papers.revoked:
+        context.verify_flags |= ssl.VERIFY_CRL_CHECK_LEAF
+        with _as_file(papers.revoked) as path:
+            context.load_verify_locations(path)
+    with _as_file(papers.key + papers.certificate) as path:
+        context.load_cert_chain(path)
+
+
+@contextmanager
+def _as_file(content: bytes) -> Generator[str]:
+    """The ssl module loads keys and lists from files only; this one has no name."""
     descriptor = os.memfd_create("rain-key", os.MFD_CLOEXEC)
     with os.fdopen(descriptor, "wb") as file:
-        file.write(papers.key + papers.certificate)
+        file.write(content)
         file.flush()
-        context.load_cert_chain(f"/proc/self/fd/{descriptor}")
+        yield f"/proc/self/fd/{descriptor}"

@@ -14,11 +14,13 @@ _OF_THE_PEER = {  # numbers of X509_V_ERR_...
     19: "its certificate was made by another authority than ours",
     20: "its certificate was made by another authority than ours",
     21: "its certificate was made by another authority than ours",
+    23: "its certificate was called back: it needs a new one",
     26: "its certificate is not for this purpose: clients cannot listen",
 }
 
 _OF_OURS = {
     "CERTIFICATE_EXPIRED": "our certificate has expired there: renew it with 'rain keys renew'",
+    "CERTIFICATE_REVOKED": "our certificate was called back: ask for a new one",
     "CERTIFICATE_REQUIRED": "it wants a certificate, and we have none",
     "UNKNOWN_CA": "our certificate was made by another authority than that of the cluster",
     "DECRYPT_ERROR": "our certificate was made by another authority than that of the cluster",

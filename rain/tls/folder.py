@@ -7,10 +7,12 @@ import secrets
 from collections.abc import Sequence
 from pathlib import Path
 
+from attrs import evolve
+
 from rain.base.admission import Member
 from rain.base.errors import StartError
 from rain.tls.making import Authority, Description, Wanted, describe
-from rain.tls.pem import read_papers
+from rain.tls.pem import read_papers, spell_papers
 
 AUTHORITY = "authority.pem"
 
@@ -28,12 +30,12 @@ def create(folder: Path, hosts: Sequence[str], days: float) -> list[Path]:
             " another cluster needs another folder"
         )
     authority = Authority.make(f"Rain cluster {secrets.token_hex(4)}")
-    made = [_write(folder / AUTHORITY, authority.spell())]
+    files: dict[Path, bytes] = {}
     for member in Member:
         named = tuple(hosts) if member is Member.SERVER else ()
         wanted = Wanted(member, member.value, named, days)
-        made.append(_write(folder / _file_of(member), authority.issue(wanted)))
-    return made
+        files[folder / _file_of(member)] = authority.issue(wanted)
+    return [folder / AUTHORITY, *_hand_out(folder, authority, files)]
 
 
 def add_client(folder: Path, name: str, days: float) -> Path:
@@ -43,22 +45,59 @@ def add_client(folder: Path, name: str, days: float) -> Path:
     path = folder / f"client-{name}.pem"
     if path.exists():
         raise StartError(f"{path} is there already")
-    wanted = Wanted(Member.CLIENT, name, days=days)
-    return _write(path, _authority(folder).issue(wanted))
+    authority, wanted = _authority(folder), Wanted(Member.CLIENT, name, days=days)
+    (made,) = _hand_out(folder, authority, {path: authority.issue(wanted)})
+    return made
 
 
 def renew(folder: Path, days: float, hosts: Sequence[str] = ()) -> list[Path]:
     """New certificates for the keys of all members; the server's hosts stay, these are added."""
     authority = _authority(folder)
-    renewed: list[tuple[Path, bytes]] = []
+    renewed: dict[Path, bytes] = {}
     for path in members(folder):
         said = look(path)
         more = hosts if said.member is Member.SERVER else ()
         named = tuple(dict.fromkeys((*said.hosts, *more)))
         papers, _ = read_papers(_read(path))
         wanted = Wanted(said.member, said.name, named, days)
-        renewed.append((path, authority.issue(wanted, papers.key)))
-    return [_write(path, content) for path, content in renewed]
+        renewed[path] = authority.issue(wanted, papers.key)
+    return _hand_out(folder, authority, renewed)
+
+
+def revoke(path: Path, days: float) -> list[Path]:
+    """Calls back all certificates of a file whose key was lost, and tells all other files.
+
+    The file of a member that a cluster always has gets a new key; another one is removed. Gives
+    what was written.
+    """
+    folder, authority = path.parent, _authority(path.parent)
+    known = any(one.file == path.name for one in authority.issued)
+    if path.name == AUTHORITY or not (known or path.exists()):
+        raise StartError(
+            f"{path} is not the file of a member: 'rain keys show {folder}' shows all of them"
+        )
+    said = look(path) if path.exists() else None
+    authority = authority.revoking(path.name, _read(path) if path.exists() else b"")
+    told: dict[Path, bytes] = {}
+    for other in members(folder):
+        papers, tasks = read_papers(_read(other))
+        told[other] = spell_papers(evolve(papers, revoked=authority.revoked), tasks)
+    if said is not None and path.name in map(_file_of, Member):
+        told[path] = authority.issue(Wanted(said.member, said.name, said.hosts, days))
+    else:
+        told.pop(path, None)
+    written = _hand_out(folder, authority, told)
+    if path not in told:
+        path.unlink(missing_ok=True)
+    return written
+
+
+def _hand_out(folder: Path, authority: Authority, files: dict[Path, bytes]) -> list[Path]:
+    """Writes files of members; first of all the authority notes what is in them."""
+    for path, content in files.items():
+        authority = authority.noting(path.name, content)
+    _write(folder / AUTHORITY, authority.spell())
+    return [_write(path, content) for path, content in files.items()]
 
 
 def members(folder: Path) -> list[Path]:
@@ -107,5 +146,6 @@ def _write(path: Path, content: bytes) -> Path:
             file.write(content)
         draft.replace(path)
     except OSError as error:
+        draft.unlink(missing_ok=True)
         raise StartError(f"{path} cannot be written: {error.strerror}") from None
     return path

@@ -7,19 +7,23 @@ from __future__ import annotations
 
 import datetime as dt
 import ipaddress
+import re
 
-from attrs import frozen
+from attrs import evolve, frozen
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from rain.base.admission import Member
-from rain.tls.pem import Papers, spell_papers
+from rain.tls.pem import Papers, read_papers, spell_papers
 from rain.tls.pump import ROLE
 
 DAYS = 365.0
 AUTHORITY_DAYS = 3650.0
+
+_ISSUED = re.compile(rb"^issued (\S+) ([0-9a-f]+)$", re.MULTILINE)
+_REVOKED = re.compile(rb"-----BEGIN X509 CRL-----.*?-----END X509 CRL-----\n", re.DOTALL)
 
 _SKEW = dt.timedelta(hours=1)
 """The clocks of other machines may be late by this."""
@@ -46,11 +50,25 @@ class Description:
 
 
 @frozen
+class Issued:
+    """A certificate that was issued, by the file that it was written to."""
+
+    file: str
+    serial: int
+
+
+@frozen
 class Authority:
-    """The authority of one cluster."""
+    """The authority of one cluster, with what it has issued and called back.
+
+    A key keeps its earlier certificates, which are good until their dates. So all of them are
+    noted, and called back together.
+    """
 
     key: ec.EllipticCurvePrivateKey
     certificate: x509.Certificate
+    issued: tuple[Issued, ...] = ()
+    revoked: bytes = b""
 
     @staticmethod
     def make(name: str, days: float = AUTHORITY_DAYS) -> Authority:
@@ -64,10 +82,41 @@ class Authority:
     def read(content: bytes) -> Authority:
         """ValueError if it is none."""
         certificate = x509.load_pem_x509_certificate(content)
-        return Authority(_read_key(content), certificate)
+        issued = [
+            Issued(file.decode(), int(serial, 16)) for file, serial in _ISSUED.findall(content)
+        ]
+        revoked = b"".join(_REVOKED.findall(content))
+        return Authority(_read_key(content), certificate, tuple(issued), revoked)
 
     def spell(self) -> bytes:
-        return _key_text(self.key) + _text(self.certificate)
+        issued = "".join(f"issued {one.file} {one.serial:x}\n" for one in self.issued)
+        return _key_text(self.key) + _text(self.certificate) + self.revoked + issued.encode()
+
+    def noting(self, file: str, content: bytes) -> Authority:
+        """With the certificates in the content of the file of a member among the issued ones."""
+        known = dict.fromkeys(self.issued)
+        known.update((Issued(file, serial), None) for serial in _serials(content))
+        return evolve(self, issued=tuple(known))
+
+    def revoking(self, file: str, content: bytes = b"") -> Authority:
+        """With all certificates of a file called back: those in its content, and earlier ones."""
+        serials = {one.serial for one in self.issued if one.file == file} | _serials(content)
+        before = x509.load_pem_x509_crl(self.revoked) if self.revoked else ()
+        serials.update(one.serial_number for one in before)
+        now, issuer = dt.datetime.now(dt.UTC), self.key.public_key()
+        builder = (
+            x509.CertificateRevocationListBuilder()
+            .issuer_name(self.certificate.subject)
+            .last_update(now - _SKEW)
+            .next_update(self.certificate.not_valid_after_utc)
+            .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer), False)
+            .add_extension(x509.CRLNumber(len(serials)), False)
+        )
+        for serial in sorted(serials):
+            one = x509.RevokedCertificateBuilder().serial_number(serial).revocation_date(now)
+            builder = builder.add_revoked_certificate(one.build())
+        signed = builder.sign(self.key, hashes.SHA256())
+        return evolve(self, revoked=signed.public_bytes(serialization.Encoding.PEM))
 
     def issue(self, wanted: Wanted, key: bytes | None = None) -> bytes:
         """The content of the file of a member, with this key or with a new one."""
@@ -90,7 +139,16 @@ class Authority:
         builder = builder.add_extension(x509.ExtendedKeyUsage(purposes), False)
         builder = builder.add_extension(x509.SubjectAlternativeName(names), False)
         certificate = _signed(builder, key, self.key)
-        return Papers(_key_text(key), _text(certificate), _text(self.certificate))
+        return Papers(_key_text(key), _text(certificate), _text(self.certificate), self.revoked)
+
+
+def _serials(content: bytes) -> set[int]:
+    """Of the certificates in the file of a member, but not of the authority's."""
+    if not content:
+        return set()
+    papers, tasks = read_papers(content)
+    certificates = [papers.certificate, *([] if tasks is None else [tasks.certificate])]
+    return {x509.load_pem_x509_certificate(one).serial_number for one in certificates}
 
 
 def describe(certificate: bytes) -> Description:

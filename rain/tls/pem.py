@@ -8,9 +8,11 @@ from attrs import field, frozen
 
 CERTIFICATE = b"CERTIFICATE"
 KEY = b"PRIVATE KEY"
+REVOKED = b"X509 CRL"
+"""The list of certificates that the authority has called back."""
 
 _BLOCK = re.compile(
-    rb"-----BEGIN ([A-Z ]{1,40})-----\r?\n[A-Za-z0-9+/=\r\n]+-----END \1-----(?:\r?\n|$)"
+    rb"-----BEGIN ([A-Z0-9 ]{1,40})-----\r?\n[A-Za-z0-9+/=\r\n]+-----END \1-----(?:\r?\n|$)"
 )
 
 
@@ -21,15 +23,18 @@ class Papers:
     key: bytes = field(repr=False)
     certificate: bytes
     authorities: bytes
+    revoked: bytes = b""  # what the authority has called back, if it ever has
 
 
 def read_papers(content: bytes) -> tuple[Papers, Papers | None]:
     """What the file of a member holds: its papers, and those of its tasks, if it is a governor.
 
     ValueError says in one line what is missing. The file is: key, certificate, authorities; then
-    the key of the tasks and their certificate.
+    the key of the tasks and their certificate; then what was called back.
     """
-    blocks = [(found[1], found[0]) for found in _BLOCK.finditer(content)]
+    found = [(block[1], block[0]) for block in _BLOCK.finditer(content)]
+    revoked = b"".join(block for kind, block in found if kind == REVOKED)
+    blocks = [(kind, block) for kind, block in found if kind != REVOKED]
     unknown = sorted({kind.decode() for kind, _ in blocks} - {KEY.decode(), CERTIFICATE.decode()})
     if unknown:
         raise ValueError(f"holds {unknown[0]!r}, which is neither a key nor a certificate")
@@ -47,11 +52,13 @@ def read_papers(content: bytes) -> tuple[Papers, Papers | None]:
     for other in others:
         if len(other) != 2:
             raise ValueError("is not whole: the key of its tasks needs a certificate")
-        tasks = Papers(other[0], other[1], authorities)
-    return Papers(first[0], first[1], authorities), tasks
+        tasks = Papers(other[0], other[1], authorities, revoked)
+    return Papers(first[0], first[1], authorities, revoked), tasks
 
 
 def spell_papers(papers: Papers, tasks: Papers | None = None) -> bytes:
     """The content of the file of a member."""
     content = papers.key + papers.certificate + papers.authorities
-    return content if tasks is None else content + tasks.key + tasks.certificate
+    if tasks is not None:
+        content += tasks.key + tasks.certificate
+    return content + papers.revoked

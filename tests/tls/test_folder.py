@@ -15,7 +15,7 @@ from rain.cli import cli
 from rain.tls import folder
 from rain.tls.identity import Identity
 from rain.tls.pem import read_papers
-from tests.support.tls import meet
+from tests.support.tls import keep, meet
 
 
 def rain(*arguments: object) -> Result:
@@ -123,3 +123,87 @@ def test_show_names_a_file_that_is_none_of_ours(tmp_path: Path) -> None:
     (tmp_path / "x.pem").write_text("x")
     with pytest.raises(StartError, match=r"x\.pem is not a file of 'rain keys'"):
         folder.look(tmp_path / "x.pem")
+
+
+def refusals(keys: Path, member: Path, expects: Member = Member.SERVER) -> list[str]:
+    """Why the server of a folder does not let the owner of a file in; nothing if it does."""
+    server = Identity.read(keys, Member.SERVER)
+    ours = Identity.read(member, folder.look(member).member)
+    sides = meet(server.accepting(), ours.dialling(expects))
+    return [str(side.error) for side in sides if side.error is not None]
+
+
+def test_a_lost_key_is_called_back_with_all_its_certificates_and_others_are_still_let_in(
+    tmp_path: Path,
+) -> None:
+    # given: a thief has a copy from before the renewal, and another one from after it
+    keys, old, new = tmp_path / "keys", tmp_path / "old.pem", tmp_path / "new.pem"
+    folder.create(keys, (), 5)
+    lost = folder.add_client(keys, "ada", 5)
+    other = folder.add_client(keys, "bob", 5)
+    keep(old, lost.read_bytes())
+    folder.renew(keys, 10)
+    keep(new, lost.read_bytes())
+    assert refusals(keys, old) == refusals(keys, new) == []
+
+    # when
+    told = rain("revoke", lost)
+
+    # then
+    assert told.exit_code == 0, told.output
+    assert not lost.exists()
+    for stolen in (old, new):
+        assert any("was called back" in why for why in refusals(keys, stolen))
+    assert refusals(keys, other) == refusals(keys, keys / "client.pem") == []
+
+    # and renewing does not forget it, nor does another one; the same person gets a new key
+    folder.renew(keys, 20)
+    rain("revoke", other)
+    assert refusals(keys, old)
+    assert refusals(keys, folder.add_client(keys, "ada", 5)) == []
+
+
+def test_a_lost_file_of_the_governors_gets_a_new_key_and_its_tasks_are_shut_out_too(
+    tmp_path: Path,
+) -> None:
+    keys, stolen = tmp_path / "keys", tmp_path / "stolen.pem"
+    folder.create(keys, (), 5)
+    keep(stolen, (keys / "governor.pem").read_bytes())
+    tasks = Identity.read(stolen, Member.GOVERNOR).tasks
+    assert tasks is not None
+    keep(tmp_path / "tasks.pem", tasks)
+
+    assert rain("revoke", keys / "governor.pem").exit_code == 0
+
+    assert refusals(keys, stolen)
+    assert refusals(keys, tmp_path / "tasks.pem")
+    assert refusals(keys, keys / "governor.pem") == []
+
+
+def test_a_file_that_its_owner_alone_had_can_be_called_back_by_its_name(tmp_path: Path) -> None:
+    keys, stolen = tmp_path / "keys", tmp_path / "stolen.pem"
+    folder.create(keys, (), 5)
+    keep(stolen, folder.add_client(keys, "ada", 5).read_bytes())
+    (keys / "client-ada.pem").unlink()
+    folder.revoke(keys / "client-ada.pem", 5)
+    (why,) = refusals(keys, stolen)
+    assert why.endswith("its certificate was called back: it needs a new one")
+
+
+def test_a_member_that_learns_of_it_while_it_runs_lets_nobody_in_any_more(tmp_path: Path) -> None:
+    folder.create(tmp_path, (), 5)
+    stolen = keep(tmp_path.parent / f"{tmp_path.name}.pem", (tmp_path / "client.pem").read_bytes())
+    server = Identity.read(tmp_path, Member.SERVER)
+    thief = Identity.read(stolen, Member.CLIENT)
+    assert meet(server.accepting(), thief.dialling(Member.SERVER))[0].error is None
+    folder.revoke(tmp_path / "client.pem", 5)
+    assert meet(server.accepting(), thief.dialling(Member.SERVER))[0].error is not None
+
+
+@pytest.mark.parametrize("name", ["authority.pem", "nobody.pem"])
+def test_what_is_no_file_of_a_member_cannot_be_called_back(tmp_path: Path, name: str) -> None:
+    folder.create(tmp_path, (), 5)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(StartError, match="is not the file of a member"):
+        folder.revoke(tmp_path / name, 5)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before

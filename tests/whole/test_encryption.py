@@ -15,8 +15,9 @@ import pytest
 from rain.base.admission import Member
 from rain.client import Client, RainException, get_client
 from rain.common.errors import ConnectionException
+from rain.tls import folder
 from rain.tls.identity import Identity
-from tests.support.tls import keys_of
+from tests.support.tls import HOSTS, keep, keys_of
 from tests.whole.daemons import Daemon, governor, server
 
 pytestmark = pytest.mark.whole
@@ -51,14 +52,14 @@ def secrets_of_this_process() -> list[str]:
 
 
 @contextmanager
-def cluster(folder: Path, *more: str) -> Generator[tuple[Daemon, Daemon, Daemon]]:
+def cluster(where: Path, *more: str) -> Generator[tuple[Daemon, Daemon, Daemon]]:
     """A server and two governors that share no files."""
     tls = ("--tls", str(keys_of()))
     alone = (*tls, "--no-share-store")
     with (
-        server(folder, *tls, *more) as serving,
-        governor(folder, "one", serving.address, 1, *alone) as one,
-        governor(folder, "two", serving.address, 1, *alone) as two,
+        server(where, *tls, *more) as serving,
+        governor(where, "one", serving.address, 1, *alone) as one,
+        governor(where, "two", serving.address, 1, *alone) as two,
     ):
         yield serving, one, two
 
@@ -93,6 +94,28 @@ def test_programs_without_the_right_certificate_are_told_why(tmp_path: Path) -> 
                 Client("127.0.0.1", serving.port, tls=wrong)
         with pytest.raises(RainException, match="is for a governor, and this is a client"):
             Client("127.0.0.1", serving.port, tls=keys_of() / "governor.pem")
+
+
+def test_a_lost_key_is_shut_out_while_the_cluster_runs(tmp_path: Path) -> None:
+    keys, stolen = tmp_path / "keys", tmp_path / "stolen.pem"
+    folder.create(keys, HOSTS, 5)
+    keep(stolen, folder.add_client(keys, "ada", 5).read_bytes())
+    tls = ("--tls", str(keys))
+    with (
+        server(tmp_path, *tls, "--no-http") as serving,
+        governor(tmp_path, "one", serving.address, 1, *tls),
+        Client("127.0.0.1", serving.port, tls=keys) as client,
+    ):
+        with Client("127.0.0.1", serving.port, tls=stolen) as thief:
+            made = thief.submit(large, 7).result()
+            assert made == large(7)
+        folder.revoke(keys / "client-ada.pem", 5)
+        with pytest.raises(ConnectionException, match="our certificate was called back"):
+            Client("127.0.0.1", serving.port, tls=stolen)
+        # Others are let in as before, and tasks have clients of their own.
+        assert client.submit(sum_of_squares, 5).result() == 30
+        with Client("127.0.0.1", serving.port, tls=keys) as another:
+            assert another.submit(large, 8).result() == large(8)
 
 
 def test_clients_and_governors_come_back_to_a_server_that_died(tmp_path: Path) -> None:
