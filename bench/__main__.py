@@ -20,6 +20,7 @@ MODULES = {
     "prediction": "bench.prediction",
     "soak": "bench.soak.command",
     "standby": "bench.standby",
+    "life": "bench.life.command",
 }
 """The module of each command, which is imported only when the command is used."""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -47,6 +48,10 @@ from rain.stream.removing import remove
 
 if TYPE_CHECKING:
     from rain.governor.watching import Look
+
+
+LOGS_OF_ENDED = 8
+"""The logs of so many executors that have ended stay: only the call that ran last is in each."""
 
 
 class Link(Protocol):
@@ -99,6 +104,7 @@ class Executors:
         self._tell = tell
         self._log = log
         self._links: dict[int, Link] = {}
+        self._ended: deque[int] = deque()  # executors that have ended, and whose logs stay
 
     def call(self, effect: CallExecutor) -> None:
         """Sends calls to their executor. If it has ended, the state will hear of that anyway."""
@@ -231,6 +237,11 @@ class Executors:
             self._log.warning(
                 "executor folder not removed", executor=link.number, reason=str(error)
             )
+        self._ended.append(link.number)
+        if len(self._ended) > LOGS_OF_ENDED:
+            oldest = self._ended.popleft()
+            for stream in ("out", "err"):
+                self._places.log(oldest, stream).unlink(missing_ok=True)
         self._log.debug("executor ended", executor=link.number, status=link.process.returncode)
 
     def _blame(self, number: int, what: str) -> None:

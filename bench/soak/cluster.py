@@ -25,6 +25,7 @@ class Member:
     name: str
     arguments: list[str]  # of each life, after the interpreter
     folder: Path
+    checked: bool = True  # with the consistency checks of the daemons
     lives: int = 0
     process: subprocess.Popen[bytes] | None = None
     stopped_until: float = 0.0  # 0 unless it is stopped by a signal
@@ -45,7 +46,7 @@ class Member:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=errors,
-                env={**os.environ, MARK: str(self.folder), "RAIN_DEBUG_MODE": "1"},
+                env={**os.environ, MARK: str(self.folder), "RAIN_DEBUG_MODE": "01"[self.checked]},
                 cwd=Path(__file__).parents[2],
             )
 

@@ -70,7 +70,7 @@ def test_what_runs_goes_on_and_the_rest_goes_elsewhere() -> None:
 def test_a_copy_that_the_scheduler_drops_in_the_turn_that_has_ordered_it_is_not_fetched() -> None:
     # given: the only copy is on a governor, and the scheduler will drop the one that is made of it
     s = scene(1, 1)
-    task, made = kept(s)
+    _, made = kept(s)
     leaving, stays = s.governors
     s.scripted.script.append(lambda plan: plan.drop(s.world.object(made), s.node(1)))
 
