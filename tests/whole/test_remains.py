@@ -107,13 +107,12 @@ def test_nothing_stays_of_a_governor_that_is_killed_with_programs_and_executors_
         server(tmp_path, "--no-http") as serving,
         governor(tmp_path, "one", serving.address, 3) as one,
         Client("127.0.0.1", serving.port) as client,
+        client.new_session("programs") as session,
     ):
         kept = client.submit(bytes, LARGE)
         assert len(kept.result()) == LARGE
         client.submit(time.sleep, 600)
-        session = client.new_session("programs")
-        with session:
-            tasks.Execute(["sleep", "600"], input_paths=[Input("in", dataobj=blob(bytes(LARGE)))])
+        tasks.Execute(["sleep", "600"], input_paths=[Input("in", dataobj=blob(bytes(LARGE)))])
         session.submit()
         work = tmp_path / "one-work"
         until_now(lambda: files_below(work / "tasks"))
