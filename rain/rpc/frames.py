@@ -62,6 +62,10 @@ class FrameParser:
         return frames
 
 
+def _nobody(_: object) -> None:
+    """Hears nothing more."""
+
+
 class SocketLink:
     """Both directions of framed messages over one connected socket, which it owns.
 
@@ -130,6 +134,9 @@ class SocketLink:
 
     def _release(self) -> None:
         self._open = False
+        # Who owns the link is freed with it: these are methods of the owner, and Python's
+        # collector, which would free circles, seldom runs in daemons.
+        self._on_frames = self._on_closed = _nobody
         self._watch.stop()
         self._socket.close()
         self._parser = FrameParser(self._limit)  # what had come, or waited, is dropped
@@ -158,8 +165,9 @@ class SocketLink:
 
     def _end(self, cause: str) -> None:
         if self._open:
+            on_closed = self._on_closed
             self._release()
-            self._on_closed(cause)
+            on_closed(cause)
 
     def _readable(self) -> bool:
         """Takes in one piece; whether there may be more."""

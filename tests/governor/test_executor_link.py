@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
+from weakref import ReferenceType, ref
 
 import msgpack
 import pytest
@@ -409,3 +410,17 @@ def test_one_that_was_killed_is_not_interrupted_any_more(tmp_path: Path) -> None
             os.read(desk.stops, 100)
 
     with_desk(tmp_path, scenario)
+
+
+@pytest.mark.usefixtures("no_collections")
+def test_a_closed_link_is_freed_at_once_with_its_buffers(tmp_path: Path) -> None:
+    links: list[ReferenceType[ExecutorLink]] = []
+
+    async def scenario(desk: Desk) -> None:
+        desk.give(1, idle=True)
+        desk.answer_alone(1)
+        assert await desk.told() == [done(1)]
+        links.append(ref(desk.link))
+
+    with_desk(tmp_path, scenario)
+    assert [link() for link in links] == [None]
