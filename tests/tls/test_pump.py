@@ -233,3 +233,9 @@ def test_a_client_hears_that_its_certificate_is_of_another_authority() -> None:
 def test_a_client_hears_that_its_certificate_has_expired() -> None:
     error = asking_with(expired(Member.CLIENT))
     assert "our certificate has expired" in (error.strerror or "")
+
+
+def test_bytes_of_a_handshake_are_counted_however_they_come() -> None:
+    side = Side(handshake.accept(SERVER.accepting()))
+    side.hear(b"\x16" + bytes(handshake.LONGEST))
+    assert "says too much in the TLS handshake" in str(side.error)
