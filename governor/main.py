@@ -354,7 +354,9 @@ async def _until_the_end(
             nursery.cancel_scope.cancel()
 
         async def limited(leaves_at: float) -> None:
-            await drain_in_time(leaves_at - time.time(), settings.drain_seconds, leave)
+            left = leaves_at - time.time()
+            log.info("governor has a time limit", seconds=round(left))
+            await drain_in_time(left, settings.drain_seconds, leave)
             causes.append("its time limit")
             nursery.cancel_scope.cancel()
 

@@ -117,6 +117,31 @@ def test_a_server_that_stood_still_meanwhile_ends_and_harms_nobody(
             session.wait_all()
 
 
+def test_a_server_that_is_told_to_return_hands_over_to_its_standby(
+    tmp_path: Path, gate: Gate
+) -> None:
+    # given: a task that runs
+    kept = ("--journal", str(tmp_path / "journal"), *PATIENT)
+    with ExitStack() as stack:
+        first = stack.enter_context(server(tmp_path, *kept))
+        second = stack.enter_context(standby(tmp_path, *kept))
+        both = f"{first.address},{second.address}"
+        stack.enter_context(governor(tmp_path, "one", both, 1))
+        client = stack.enter_context(Client(both))
+        with client.new_session("work") as session:
+            running = held(str(gate.folder))
+            running.output.keep()
+            session.submit()
+            gate.next_start()
+            # when
+            first.send(signal.SIGHUP)
+            assert first.process.wait(END_SECONDS) == 0
+            gate.let_go()
+            # then: it has run once, which would else wait at the gate
+            assert running.output.fetch().load() == 7
+            assert client.address == second.address
+
+
 def test_a_standby_says_by_name_that_it_is_one_and_ends_in_order(tmp_path: Path) -> None:
     kept = ("--journal", str(tmp_path / "journal"))
     with server(tmp_path, *kept) as first, standby(tmp_path, *kept) as second:
