@@ -85,7 +85,7 @@ def _start_executor() -> float:
         started.socket.close()
         started.their_socket.close()
         started.process.wait()
-    for descriptor in (started.tokens, started.taken_tokens, started.answers):
+    for descriptor in (started.tokens, started.taken_tokens, started.stops, started.answers):
         os.close(descriptor)
     return seconds
 

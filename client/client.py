@@ -215,7 +215,11 @@ class Client(FutureMethods):
 
     @property
     def address(self) -> str:
-        """Of the server, "host:port"; after a standby has taken over, of that one."""
+        """Of the server, "host:port"; after a standby has taken over, of that one.
+
+        >>> Client(local=True).address
+        'local'
+        """
         return self.connection.address
 
     def __del__(self) -> None:

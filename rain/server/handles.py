@@ -44,6 +44,9 @@ def take(state: State, client: ClientId, asked: TakeHandles) -> list[DataObject]
     else:
         objects = [known_object(state, client, object_id) for object_id in asked.objects]
     for data_object in objects:
+        if data_object.producer in state.graph.shadowed:  # nobody was given it: the id is a guess
+            raise RefusedError(f"the data object {spell(data_object.id)} was never submitted")
+    for data_object in objects:
         session = data_object.session
         member = session.members.get(client) or session.visit(client)
         if member.is_visitor:

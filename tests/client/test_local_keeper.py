@@ -89,6 +89,7 @@ def deadly(ctx: Any, folder: str, lives: int) -> str:
 
 
 @pytest.mark.whole
+@pytest.mark.filterwarnings("ignore:.*the cluster has no governor")  # for a moment
 def test_the_only_governor_of_a_client_is_replaced_and_its_task_runs_again(tmp_path: Path) -> None:
     marks = tmp_path / "marks"
     marks.mkdir()

@@ -13,7 +13,7 @@ import pytest
 from attrs import Factory, define
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from rain.base.ids import GovernorId, ObjectId
 from rain.base.resources import Resources
@@ -23,6 +23,7 @@ from rain.base.wire.update import Update
 from rain.governor.reactor import HEARTBEAT
 from rain.graph import check
 from rain.server import resuming
+from rain.server.asked_again import MOST_RETURNS
 from rain.server.messages import (
     GovernorAway,
     GovernorJoined,
@@ -181,6 +182,12 @@ class CutLinks(RuleBasedStateMachine):
         line.updates.extend(numbers.missed(applied))
         self.world.turn(GovernorResumed(linked.id, numbers.heard, numbers.told))
 
+    def all_are_waited_for(self) -> bool:
+        """After too many returns in a row the server gives up who is missing."""
+        governors = self.world.state.graph.governors.values()
+        return all(one.away is None or one.away.returns < MOST_RETURNS for one in governors)
+
+    @precondition(all_are_waited_for)
     @rule()
     def the_server_dies_and_comes_back(self) -> None:
         for number in (0, 1):

@@ -33,7 +33,7 @@ class RandomReferences(RandomRuns):
             for session in graph.sessions.values()
             if session.on_failure is OnFailure.CONTINUE
             for one in session.objects.values()
-            if one.kept or one.needed_by
+            if (one.kept or one.needed_by) and one.producer not in graph.shadowed
         ]
 
     def going_on(self) -> list[WildSession]:

@@ -217,7 +217,8 @@ def test_a_journal_is_bounded_by_what_is_alive(
                 if made.is_wanted:
                     await made.make_snapshot()
                 snapshots.update(folder.snapshots())
-                sizes.append(sum(path.stat().st_size for path in folder.path.iterdir()))
+                files = (path for path in folder.path.iterdir() if path.is_file())
+                sizes.append(sum(path.stat().st_size for path in files))
 
     # when
     trio.run(live)
