@@ -180,8 +180,8 @@ def connect(
 ) -> Connection:
     """A connection to the server at an address; `why_lost` may know what has become of that.
 
-    It waits so many seconds for a server that is not there now. Standbys are servers that take over
-    when that one has gone.
+    It waits that many seconds for a server that is not there now. Standbys are servers that take
+    over when that one has gone.
     """
     # Cap'n Proto takes a while to load; programs that only build graphs do without.
     from rain.rpc.client_endpoint import ClientConnection  # noqa: PLC0415

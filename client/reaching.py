@@ -60,7 +60,7 @@ def reach_server(
 ) -> Reached:
     """Connects to a server that runs already, or to the standby that has taken over from it.
 
-    It waits so many seconds until there is one.
+    It waits that many seconds until there is one.
     """
     identity = _chosen_identity(tls, insecure=insecure)
     is_encrypted = identity is not None

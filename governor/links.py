@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 LOGS_OF_ENDED = 8
-"""The logs of so many executors that have ended stay: only the call that ran last is in each."""
+"""The logs of as many ended executors stay: each has only the call that ran last."""
 
 
 class Link(Protocol):

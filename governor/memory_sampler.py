@@ -89,7 +89,7 @@ def _crowds(trees: Mapping[int, list[int]], most: int) -> dict[int, int]:
 
 
 def next_look(room: int, growth: float) -> float:
-    """Seconds until the next look, with so many bytes left; `growth` is in bytes a second."""
+    """Seconds until the next look, with that many bytes left; `growth` is in bytes a second."""
     return min(max(room / max(4 * growth, FASTEST), OFTEN), SELDOM)
 
 

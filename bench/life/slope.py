@@ -9,7 +9,7 @@ from statistics import mean
 from attrs import frozen
 
 BLOCKS = 12
-"""So many means of neighbours take the place of the samples: one sample says much about the next
+"""As many means of neighbours take the place of the samples: one sample says much about the next
 one, and the bound of a slope must not count them as many witnesses."""
 
 WARM_PART = 0.25

@@ -88,7 +88,7 @@ def _first_done(futures: Sequence[Future[Any]], wanted: int) -> list[int]:
 
 
 def _until_done(futures: Sequence[Future[T]], wanted: int, timeout: float | None) -> None:
-    """Until so many of them are done, or the time is over.
+    """Until that number of them are done, or the time is over.
 
     Their homes tell of each one that ends. To wait at each of them would cost a program that takes
     one by one a lock, a waiter and their removal for each that is left, each time.

@@ -10,7 +10,7 @@ LIMIT_PERCENT = 95
 """How much of its memory the tasks of a governor may take together; with more it ends one."""
 
 RESERVE_PERCENT = 5
-"""As much of a governor's memory should be free on its machine, whoever has the rest."""
+"""As much of a governor's memory should be free on its machine, no matter what has the rest."""
 
 MEASURED_FROM = 0.05
 """Seconds that a run must last for its memory to be measured. Shorter ones take too little."""

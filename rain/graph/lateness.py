@@ -36,7 +36,7 @@ class Rule:
     fraction: float = 0.75  # of its group must have finished,
     quantile: float = 0.75  # and it must have been running longer than this quantile of theirs
     factor: float = 2.0  # times this,
-    least: float = 0.5  # and than so many seconds
+    least: float = 0.5  # and than this many seconds
 
 
 def limit_of(group: Group, rule: Rule) -> float:
@@ -72,7 +72,7 @@ def started(graph: Graph, task: Task, rule: Rule) -> None:
 
 
 def finished(graph: Graph, tasks: Mapping[Task, float], rule: Rule) -> None:
-    """Tasks have finished, in so many seconds each. Others may be late by now."""
+    """Tasks have finished, and these are their seconds. Others may be late by now."""
     groups: dict[Group, None] = {}
     for task, seconds in tasks.items():
         if task.kind.idempotent and not is_of_server(task.id):
@@ -133,7 +133,7 @@ def not_again(task: Task) -> None:
 
 
 def learn(task: Task, seconds: float) -> None:
-    """Another run of the task has finished, in so many seconds."""
+    """Another run of the task has finished, and these are its seconds."""
     _group_of(task).durations.add(seconds)
 
 

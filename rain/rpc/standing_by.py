@@ -1,4 +1,4 @@
-"""The port of a standby: whoever comes is told that another server leads, and looks there.
+"""The port of a standby: each peer that comes is told that another server leads, and looks there.
 
 The port is opened when the standby starts. So it is known at once whether that can be done, and
 peers that try it need not wait for an answer.

@@ -105,7 +105,7 @@ def why(state: State, kind: TaskKind) -> str:
 
 
 def nobody_has(governors: int) -> str:
-    """Says that none of so many governors has something."""
+    """Says that none of the governors has something."""
     if governors == 1:
         return "the only governor does not have"
     return f"none of the {governors} governors has"

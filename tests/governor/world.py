@@ -320,7 +320,7 @@ class World(PlayedServer):
         return number
 
     def copied(self, file: int, reason: str = "") -> list[Effect]:
-        """A file was copied to the disk, whoever still needs it, or could not be."""
+        """A file was copied to the disk, whether or not anybody still needs it, or could not be."""
         self.copies.remove(file)
         if not reason:
             self.complete_copies.add(file)

@@ -88,7 +88,7 @@ class Server:
         self._planned = "look"
 
     def _renew(self) -> None:
-        """Writes into the file of its own generation, whoever has another one by now."""
+        """Writes into the file of its own generation, even if there is a newer one by now."""
         if self.world.record.generation == self._after.generation:
             self.world.record = self._after
         self._planned = "renewed"
