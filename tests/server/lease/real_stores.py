@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from glob import glob
 from http.client import HTTPConnection
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 READY_SECONDS = 30.0
 
@@ -71,11 +72,18 @@ PROGRAMS = max(glob("/usr/lib/postgresql/*/bin"), default="")  # noqa: PTH207
 
 
 @contextmanager
-def postgresql(folder: Path) -> Generator[str]:
-    """A database; its URL without the name of a cluster."""
+def postgresql() -> Generator[str]:
+    """A database; its URL without the name of a cluster.
+
+    It is another user's where root runs the tests. So it is beside pytest's own folders, which each
+    start of pytest closes to others.
+    """
+    with TemporaryDirectory(prefix="rain-postgresql-", dir="/var/tmp") as folder:
+        yield from _database(Path(folder))
+
+
+def _database(home: Path) -> Generator[str]:
     (port,) = free_ports(1)
-    home = folder / "postgresql"
-    home.mkdir()
     as_user: list[str] = []
     if os.geteuid() == 0:  # which PostgreSQL refuses
         user = pwd.getpwnam("nobody")
@@ -83,9 +91,6 @@ def postgresql(folder: Path) -> Generator[str]:
         runuser = shutil.which("runuser")
         assert runuser is not None
         as_user = [runuser, "-u", "nobody", "--"]
-        for above in [folder, *folder.parents]:
-            if above.stat().st_uid == 0 and not above.stat().st_mode & 0o001:
-                above.chmod(above.stat().st_mode | 0o011)
     data = str(home / "data")
     subprocess.run(
         [*as_user, f"{PROGRAMS}/initdb", "-D", data, "-A", "trust", "-U", "t", "--no-sync"],

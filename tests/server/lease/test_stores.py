@@ -29,7 +29,7 @@ def url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         with etcd(folder) as found:
             yield f"{found}/"
     elif request.param == "postgresql":
-        with postgresql(folder) as found:
+        with postgresql() as found:
             yield f"{found}#"
     else:
         yield ""
