@@ -24,6 +24,7 @@ from rain.base.runs import RunCause, RunState
 from rain.base.states import TaskMove, TaskRow
 from rain.base.wire.update import TaskFailure
 from rain.graph import Governor, Run, Task, claims, lateness, planning, shadows
+from rain.graph.handles import NOBODY
 from rain.graph.run import Ending, remembered
 from rain.graph.standing_in import stand_in, stands_in
 from rain.scheduler.api import MOST
@@ -66,6 +67,9 @@ def have_finished(state: State, finished: Iterable[Task]) -> list[Task]:
             done.append(late)
     if done:
         state.release_soon(claims.finished_reading(done))
+        state.graph.leaving += [
+            late for late in done if not late.outputs and late.handles is NOBODY
+        ]
     return done
 
 

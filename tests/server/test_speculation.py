@@ -131,6 +131,33 @@ def test_the_second_run_wins_with_a_small_result() -> None:
     nothing_is_left(one)
 
 
+def test_a_task_without_outputs_that_nobody_has_leaves_when_its_second_run_wins() -> None:
+    # given: the checker of each turn holds that what nobody needs leaves
+    one = late(outputs=0)
+    one.wait()
+    one.scene.client.drop(one.task)
+
+    # when
+    one.second.finish(one.the_shadow())
+
+    # then
+    assert one.task not in one.scene.world.state.graph.tasks
+
+
+def test_a_client_cannot_take_a_handle_of_what_a_second_run_makes() -> None:
+    # given
+    one = late(on_failure=OnFailure.CONTINUE)
+    one.wait()
+    (made,) = one.scene.world.task(one.the_shadow()).outputs
+
+    # when
+    answer = one.scene.client.take(made.id)
+
+    # then
+    assert isinstance(answer, Refuse)
+    assert "was never submitted" in str(answer.reason)
+
+
 def test_the_second_run_wins_with_a_large_result_which_is_passed_on_there() -> None:
     # given
     one = late()
