@@ -39,12 +39,11 @@ def test_what_takes_too_much_is_ended_and_the_rest_goes_on(tmp_path: Path) -> No
 
         # One more takes as much as there is.
         with pytest.raises(TaskException, match="the task took too much memory and was ended"):
-            client.options(memory_tries=1).submit(eat, 600).result()
+            client.options(memory_tries=1).submit(eat, 600, str(tmp_path / "never")).result()
 
         # A program, too.
-        hungry = Program(
-            [sys.executable, "-c", f"x = bytearray(b'x' * {600 * MIB})"], memory_tries=1
-        )
+        code = f"x = bytearray(b'x' * {600 * MIB}); import time; time.sleep(1000)"
+        hungry = Program([sys.executable, "-c", code], memory_tries=1)
         with client.new_session("program") as session:
             task = hungry()
             session.submit()
