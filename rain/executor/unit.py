@@ -49,6 +49,12 @@ class Mark:
         if self._place is not None:
             self._place[:] = place.to_bytes(protocol.PLACE, "little")
 
+    def close(self) -> None:
+        """Gives the file up."""
+        if self._place is not None:
+            self._place.close()
+            self._place = None
+
 
 class Unit:
     """Runs the calls of one unit in order and collects their answers."""

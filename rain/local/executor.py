@@ -102,6 +102,8 @@ class Executor(Work):
         if self._client is not None:
             self._client.housekeeper.stop_soon()
         self.task_folder.close()
+        if self._mark is not None:
+            self._mark.close()
         remove(self._folder)
 
     # Calls.
