@@ -15,13 +15,13 @@ from rain.cli.start_options import start_and_tell, start_options
 if TYPE_CHECKING:
     from rain.start.options import StartOptions
 
-OURS = {
+_SPOKEN = {
     "slurm": ("Slurm", "sbatch"),
     "sge": ("Grid Engine", "qsub"),
     "pbs": ("PBS", "qsub"),
     "lsf": ("LSF", "bsub"),
 }
-"""The batch systems that Rain knows, and the program whose options a user may add."""
+"""What people call these batch systems, and the program whose options a user may add."""
 
 
 @click.command("local")
@@ -62,7 +62,7 @@ def start_ssh(options: StartOptions, hosts: tuple[str, ...], before: str) -> int
 
 def batch_command(name: str) -> click.Command:
     """The command of a launcher."""
-    title, program = OURS.get(name, (name, "the batch system"))
+    title, program = _SPOKEN.get(name, (name, "the batch system"))
 
     @click.command(name, context_settings={"ignore_unknown_options": False})
     @click.option(

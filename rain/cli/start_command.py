@@ -12,13 +12,12 @@ from click.core import ParameterSource
 
 from rain.base.errors import StartError
 from rain.cli.options import PATH
-from rain.cli.start_batch import OURS, batch_command, start_local, start_ssh
+from rain.cli.start_batch import batch_command, start_local, start_ssh
 from rain.cli.start_options import start_and_tell, start_options
+from rain.start.governors import SSH
 
 if TYPE_CHECKING:
     from rain.start.options import StartOptions
-
-SSH = "ssh -o StrictHostKeyChecking=no"
 
 
 class _Launchers(click.Group):
@@ -33,7 +32,7 @@ class _Launchers(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in {"local", "ssh"}:
             return {"local": start_local, "ssh": start_ssh}[cmd_name]
-        if cmd_name in OURS or cmd_name in self.list_commands(ctx):
+        if cmd_name in self.list_commands(ctx):
             return batch_command(cmd_name)
         return None
 

@@ -19,4 +19,4 @@ class Group:
     durations: Durations = Factory(Durations)
     running: dict[TaskId, int] = Factory(dict)  # whose starts were told, with the numbers of runs
     limit: float = inf  # seconds after which one of these is late, when it was last computed,
-    limit_until: int = 0  # which is done again when so many have finished
+    limit_until: int = 0  # which is done again when this number of them have finished

@@ -13,6 +13,8 @@ from rain.base.errors import StartError
 Way: TypeAlias = Literal["--simple", "--local-governors", "--governor-host-file", "--autoconf"]
 
 MANY_GOVERNORS = 1000
+SSH = "ssh -o StrictHostKeyChecking=no"
+"""How hosts are reached, unless a user says otherwise."""
 
 
 @frozen

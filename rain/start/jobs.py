@@ -67,8 +67,15 @@ class Submission:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._launcher is not None and self.entries and not self._kept:
-            self._launcher.cancel([entry.number for entry in self.entries])
+        if self._launcher is None or not self.entries or self._kept:
+            return
+        numbers = [entry.number for entry in self.entries]
+        try:
+            self._launcher.cancel(numbers)
+        except StartError as trouble:
+            raise StartError(
+                f"{error}\nthe jobs {', '.join(numbers)} may go on: {trouble}"
+            ) from error
 
     def submit(self, daemons: Sequence[Daemon], governors: BatchGovernors, folder: Path) -> None:
         """Submits a job for each of these governors."""

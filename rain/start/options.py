@@ -17,12 +17,11 @@ from rain.base.sizes import parse_size
 from rain.daemon.addresses import parse_address
 from rain.daemon.folders import default_log_folder
 from rain.start.clusters import has_ended, user_index
-from rain.start.governors import BatchGovernors, Governors
+from rain.start.governors import SSH, BatchGovernors, Governors
 from rain.start.plan import DEFAULT_PORT, NONE, Settings, run_rain
 from rain.start.remote import RemoteAccess
 from rain.start.start import StartedCluster, start_cluster
 
-SSH = "ssh -o StrictHostKeyChecking=no"
 AnyPath: TypeAlias = str | PathLike[str]
 
 

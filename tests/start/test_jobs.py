@@ -23,6 +23,7 @@ class Batch:
     """A batch system that takes as many jobs as it is told to, and remembers all of it."""
 
     takes: int = 10
+    answers: bool = True
     standings: dict[str, Standing] = Factory(dict)
     jobs: list[Job] = Factory(list)
     cancelled: list[str] = Factory(list)
@@ -39,6 +40,8 @@ class Batch:
         return {number: self.standings[number] for number in numbers if number in self.standings}
 
     def cancel(self, numbers: Sequence[str]) -> None:
+        if not self.answers:
+            raise StartError("no answer")
         self.cancelled += numbers
 
 
@@ -129,6 +132,19 @@ def test_when_one_job_is_refused_those_before_it_are_cancelled(
         submission.submit(daemons, governors, tmp_path)
 
     assert batch.cancelled == ["1"]
+
+
+def test_jobs_that_cannot_be_cancelled_are_named_beside_what_went_wrong_first(
+    tmp_path: Path, batch: Batch
+) -> None:
+    batch.takes, batch.answers = 1, False
+    daemons, governors = planned(tmp_path)
+
+    with (
+        pytest.raises(StartError, match=r"quota is used up\nthe jobs 1 may go on: no answer"),
+        Submission() as submission,
+    ):
+        submission.submit(daemons, governors, tmp_path)
 
 
 def test_jobs_that_are_kept_go_on(tmp_path: Path, batch: Batch) -> None:

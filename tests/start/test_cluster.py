@@ -1,0 +1,42 @@
+"""A program starts a cluster of its own, finds one that runs, and ends it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rain.base.errors import StartError
+from rain.cluster import Cluster
+
+pytestmark = pytest.mark.whole
+
+
+@pytest.fixture(autouse=True)
+def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_cluster_works_until_the_end_of_its_block_and_is_found_meanwhile(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    with Cluster.local([1, 2], listen="0", http_listen="0", logdir=logs) as cluster:
+        with cluster.client() as client:
+            assert client.gather(client.map(abs, [-1, -2])) == [1, 2]
+            governors = client.get_server_info()["governors"]
+        found = Cluster.running()
+
+    assert sorted(governor["resources"]["cpus"] for governor in governors) == [1, 2]
+    assert (found.address, found.log_folder) == (cluster.address, logs)
+    assert found.jobs() == []
+    with pytest.raises(StartError, match="no cluster of yours runs"):
+        Cluster.running()
+
+
+def test_a_misspelled_amount_starts_nothing() -> None:
+    with pytest.raises(ValueError, match="'60' is not a time limit"):
+        Cluster.slurm(2, time="60")
+    with pytest.raises(StartError, match="no launcher 'slrum'"):
+        Cluster.batch("slrum", 2, listen="0", http_listen="0")
+    with pytest.raises(StartError, match="no cluster of yours runs"):
+        Cluster.running()
