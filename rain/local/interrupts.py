@@ -1,7 +1,8 @@
 """How a call is interrupted that nobody wants any more.
 
 The function gets a `KeyboardInterrupt`, at most one: in its wait for other calls if it waits, else
-at its next line of Python. In the main thread a signal brings it, which also ends a sleep. Nothing
+at its next line of Python. In the main thread a signal brings it, which also ends a sleep. One that
+comes in the moment before a sleep does not end it, so it is sent again until it is heard. Nothing
 but the function itself is interrupted (see `rain.executor.interrupts`, which does the same in
 processes).
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 import ctypes
 import signal
 import threading
+import time
 from types import FrameType
 from typing import Any
 
@@ -21,6 +23,9 @@ _raise_in.argtypes = [ctypes.c_ulong, ctypes.py_object]
 
 _SIGNAL = signal.SIGURG
 """Hardly any program uses it, and it does nothing where no handler is."""
+
+_AGAIN = 0.05
+"""Seconds after which a signal that was not heard is sent again."""
 
 
 class Interrupts:
@@ -93,9 +98,21 @@ class Interrupts:
             if call == self.call and self._open and not self.waits and elsewhere:
                 if self._in_main:
                     signal.pthread_kill(self.thread, _SIGNAL)
+                    insists = threading.Thread(target=self._insist, args=(call,), daemon=True)
+                    insists.start()
                     return
                 self._is_sent = True
                 _raise_in(self.thread, ctypes.py_object(KeyboardInterrupt))
+
+    def _insist(self, call: int) -> None:
+        """Sends the signal again until the call has heard it, or has ended."""
+        while True:
+            time.sleep(_AGAIN)
+            with self._lock:
+                if call != self.call or not self._open:
+                    return
+                if not self.waits:
+                    signal.pthread_kill(self.thread, _SIGNAL)
 
     def _signalled(self, _: int, frame: FrameType | None) -> None:
         del frame

@@ -112,6 +112,37 @@ def test_another_thread_cancels_a_call_that_sleeps_in_the_main_thread(client: Cl
     assert client.submit(abs, -1).result() == 1
 
 
+def test_a_signal_that_a_sleep_has_missed_is_sent_again(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # given: the first one comes in the moment before the sleep begins
+    real, sent = signal.pthread_kill, list[int]()
+
+    def lossy(thread: int, number: int) -> None:
+        sent.append(number)
+        if len(sent) > 1:
+            real(thread, number)
+
+    monkeypatch.setattr(signal, "pthread_kill", lossy)
+    started.clear()
+    future = client.submit(sleeps)
+
+    def cancel() -> None:
+        started.wait()
+        future.cancel()
+
+    canceller = threading.Thread(target=cancel)
+    canceller.start()
+
+    # when
+    with pytest.raises(CancelledError):
+        future.result()
+
+    # then
+    canceller.join()
+    assert len(sent) > 1
+
+
 # Signals.
 
 
