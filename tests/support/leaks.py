@@ -18,6 +18,7 @@ from __future__ import annotations
 import gc
 import importlib
 import os
+import re
 import tempfile
 import threading
 import time
@@ -33,6 +34,8 @@ from attrs import Factory, frozen
 from rain.daemon.work_folder import remove_abandoned
 
 Key = TypeVar("Key", bound=Hashable)
+
+_TRIAL = re.compile(r"[a-z0-9_]{8}")
 
 MARK = "RAIN_TESTS"
 """A variable in the environment of all processes of a run of the tests."""
@@ -192,7 +195,11 @@ def _descriptors() -> dict[tuple[int, str], str]:
 
 def _files() -> dict[Path, str]:
     top = Path(tempfile.gettempdir())
-    found = [path for path in _entries(top) if not path.name.startswith(FOLDERS_THAT_STAY)]
+    found = [
+        path
+        for path in _entries(top)
+        if not path.name.startswith(FOLDERS_THAT_STAY) and not _is_trial(path)
+    ]
     own = top / f"rain-{os.geteuid()}"
     if own in found:
         found.remove(own)
@@ -200,6 +207,14 @@ def _files() -> dict[Path, str]:
     told = {path: str(path.relative_to(top)) for path in found}
     in_memory = (path for path in _entries(SHARED_MEMORY) if path.name.startswith("rain"))
     return told | {path: str(path) for path in in_memory if not _is_of_others(path)}
+
+
+def _is_trial(path: Path) -> bool:
+    """Whether Python has tried the temporary folder by this file, and was killed in that moment."""
+    try:
+        return _TRIAL.fullmatch(path.name) is not None and path.stat().st_size <= len(b"blat")
+    except FileNotFoundError:  # it was not killed
+        return True
 
 
 def _is_of_others(path: Path) -> bool:

@@ -48,9 +48,11 @@ def test_a_process_that_has_no_parent_any_more_is_a_leak() -> None:
 def test_a_thread_is_a_leak() -> None:
     told = threading.Event()
     thread = threading.Thread(target=told.wait, name="forgotten")
-    with found("thread: forgotten"):
-        thread.start()
-    told.set()
+    try:
+        with found("thread: forgotten"):
+            thread.start()
+    finally:
+        told.set()
     thread.join()
 
 
@@ -82,6 +84,15 @@ def test_a_cluster_that_nobody_has_ended_is_a_leak_of_processes_threads_and_a_fo
     for what in ("rain server", "rain-janitor", "thread: rain-", "file: rain-local-"):
         assert what in left
     assert left_since(before) == []
+
+
+def test_a_file_by_which_python_has_tried_the_temporary_folder_is_no_leak() -> None:
+    before = Footprint.now()
+    trial = Path(tempfile.gettempdir()) / "702u25_h"
+    trial.write_bytes(b"blat")
+    left = Footprint.now().beyond(before)
+    trial.unlink()
+    assert left == []
 
 
 def test_what_goes_by_itself_is_no_leak() -> None:
