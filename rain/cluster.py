@@ -16,6 +16,7 @@ from attrs import frozen
 from rain.base.durations import parse_duration
 from rain.base.errors import StartError
 from rain.base.sizes import parse_size
+from rain.cli.cluster_file import read_cluster_file
 from rain.client import Client
 from rain.start.choice import find_cluster
 from rain.start.clusters import Cluster as Started
@@ -23,7 +24,7 @@ from rain.start.clusters import user_index
 from rain.start.governors import BatchGovernors, Governors, LocalGovernors, RemoteGovernors
 from rain.start.interrupts import InterruptedStartError
 from rain.start.jobs import JobLine, look_at_jobs
-from rain.start.options import AnyPath, StartOptions
+from rain.start.options import AnyPath, Order, StartOptions
 from rain.start.stop import stop_cluster
 
 GRACE = 10.0
@@ -111,6 +112,16 @@ class Cluster:
         return cls._start(asked, options)
 
     @classmethod
+    def from_file(cls, file: AnyPath, **options: Any) -> Self:
+        """Starts the cluster that a file describes, as `rain start cluster.toml` does.
+
+        Args:
+            file: says which governors there are, and everything else that `rain start` can be told.
+            options: win over the file, under their names there.
+        """
+        return cls._start_order(read_cluster_file(Path(file)).order(options))
+
+    @classmethod
     def running(cls, which: str = "") -> Self:
         """The cluster that `rain start` has started on this machine.
 
@@ -160,8 +171,12 @@ class Cluster:
 
     @classmethod
     def _start(cls, governors: Governors, options: ServerOptions, before: str = "") -> Self:
+        return cls._start_order(Order(StartOptions(**options), governors, remote_init=before))
+
+    @classmethod
+    def _start_order(cls, order: Order) -> Self:
         try:
-            started = StartOptions(**options).start(governors, remote_init=before)
+            started = order.start()
         except InterruptedStartError as interrupted:
             raise KeyboardInterrupt from interrupted
         return cls(started.cluster)

@@ -6,10 +6,11 @@ both daemons, and `server_options` those of the commands that ask a server.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 from attrs import frozen
@@ -26,6 +27,26 @@ NONE = Path("none")
 F = TypeVar("F", bound=Callable[..., object])
 PATH = click.Path(path_type=Path)
 LEVELS = click.Choice(["debug", "info", "warning", "error"])
+
+
+def parsed(parse: Callable[[str], object]) -> Callable[..., Any]:
+    """A callback of an option whose text is read by a function; its ValueError is told as it is."""
+
+    def read(_: click.Context, __: click.Parameter, text: str | None) -> object:
+        try:
+            return None if text is None else parse(text)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+
+    return read
+
+
+def words(text: str) -> tuple[str, ...]:
+    """The words of a command."""
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise ValueError(f"{text!r} is not a command: {error}") from None
 
 
 class Option(Protocol):

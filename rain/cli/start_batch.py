@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from rain.base.durations import parse_duration
-from rain.base.errors import StartError
-from rain.cli.options import size
-from rain.cli.start_options import start_and_tell, start_options
+from rain.base.sizes import parse_size
+from rain.cli.options import parsed, words
+from rain.cli.start_options import start_options
+from rain.start.governors import SSH
 
 if TYPE_CHECKING:
-    from rain.start.options import StartOptions
+    from rain.start.options import Order, StartOptions
 
 _SPOKEN = {
     "slurm": ("Slurm", "sbatch"),
@@ -23,6 +25,29 @@ _SPOKEN = {
 }
 """What people call these batch systems, and the program whose options a user may add."""
 
+reserve_cpu_option = click.option(
+    "-S", "--reserve-cpu", is_flag=True, help="Leave one cpu free on the machine of the server."
+)
+
+
+def _way(text: str) -> tuple[str, ...]:
+    way = words(text)
+    if not way:
+        raise ValueError("it is empty: name a command")
+    if "/" in way[0]:
+        return (str(Path(way[0]).absolute()), *way[1:])  # 'rain stop' may run in another folder
+    return way
+
+
+ssh_option = click.option(
+    "--ssh",
+    callback=parsed(_way),
+    default=SSH,
+    show_default=True,
+    metavar="COMMAND",
+    help="How to reach a host.",
+)
+
 
 @click.command("local")
 @click.option(
@@ -31,14 +56,21 @@ _SPOKEN = {
 @click.option(
     "--cpus", type=click.IntRange(min=1), help="Of each governor.  [default: they share all]"
 )
+@reserve_cpu_option
 @start_options
-def start_local(options: StartOptions, governors: int, cpus: int | None) -> int:
+def start_local(
+    options: StartOptions, governors: int, cpus: int | None, reserve_cpu: bool
+) -> Order:
     """Start governors on this machine."""
     from rain.start.governors import LocalGovernors
+    from rain.start.options import Order
 
+    if cpus is not None and reserve_cpu:
+        raise click.UsageError("-S and --cpus cannot be combined: the number says it already")
     if cpus is None and governors > 1:
-        cpus = max(1, len(os.sched_getaffinity(0)) // governors)
-    return start_and_tell(options, LocalGovernors((cpus,) * governors))
+        cpus = max(1, (len(os.sched_getaffinity(0)) - reserve_cpu) // governors)
+        reserve_cpu = False
+    return Order(options, LocalGovernors((cpus,) * governors), reserve_cpu=reserve_cpu)
 
 
 @click.command("ssh")
@@ -49,15 +81,25 @@ def start_local(options: StartOptions, governors: int, cpus: int | None) -> int:
     metavar="COMMANDS",
     help="Shell commands to run on each host before its governor.",
 )
+@ssh_option
+@reserve_cpu_option
 @start_options
-def start_ssh(options: StartOptions, hosts: tuple[str, ...], before: str) -> int:
+def start_ssh(
+    options: StartOptions,
+    hosts: tuple[str, ...],
+    before: str,
+    ssh: tuple[str, ...],
+    reserve_cpu: bool,
+) -> Order:
     """Start a governor on each host, which is reached through ssh.
 
     FILE has one host per line; # starts a comment.
     """
     from rain.start.asked import hosts_of
+    from rain.start.options import Order
 
-    return start_and_tell(options, hosts_of(hosts, options.listen_host), remote_init=before)
+    governors = hosts_of(hosts, options.listen_host)
+    return Order(options, governors, reserve_cpu, before, ssh)
 
 
 def batch_command(name: str) -> click.Command:
@@ -72,9 +114,19 @@ def batch_command(name: str) -> click.Command:
         help="How many jobs; each runs one governor.",
     )
     @click.option("--cpus", type=click.IntRange(min=1), help="The cpus of each job.")
-    @click.option("--memory", metavar="SIZE", help="The memory of each job, as 64G.")
+    @click.option(
+        "--memory",
+        callback=parsed(parse_size),
+        metavar="SIZE",
+        help="The memory of each job, as 64G.",
+    )
     @click.option("--gpus", type=click.IntRange(min=1), help="The gpus of each job.")
-    @click.option("--time", metavar="TIME", help="How long each may run: 1:00:00, 90m or 2h.")
+    @click.option(
+        "--time",
+        callback=parsed(parse_duration),
+        metavar="TIME",
+        help="How long each may run: 1:00:00, 90m or 2h.",
+    )
     @click.option(
         "--before",
         default="",
@@ -95,37 +147,23 @@ def batch_command(name: str) -> click.Command:
         options: StartOptions,
         governors: int,
         cpus: int | None,
-        memory: str | None,
+        memory: int | None,
         gpus: int | None,
-        time: str | None,
+        time: int | None,
         before: str,
         wait: int,
         further: tuple[str, ...],
-    ) -> int:
+    ) -> Order:
         from rain.start.governors import BatchGovernors
+        from rain.start.options import Order
 
-        asked = BatchGovernors(
-            name,
-            governors,
-            cpus,
-            None if memory is None else size("--memory", memory),
-            gpus,
-            None if time is None else _seconds(time),
-            further,
-            before,
-            wait,
+        jobs = BatchGovernors(
+            name, governors, cpus, memory, gpus, time, tuple(further), before, wait
         )
-        return start_and_tell(options, asked)
+        return Order(options, jobs)
 
     command.help = (
         f"Start a server here, and governors as jobs of {title}.\n\nThe jobs may wait in the queue:"
         f" 'rain status' shows them. OPTIONS are further options of {program}."
     )
     return command
-
-
-def _seconds(time: str) -> int:
-    try:
-        return parse_duration(time)
-    except ValueError as error:
-        raise StartError(f"--time: {error}") from None

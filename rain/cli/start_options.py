@@ -6,15 +6,14 @@ import shlex
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from rain.cli.options import PATH
+from rain.cli.options import PATH, parsed, words
 
 if TYPE_CHECKING:
-    from rain.start.governors import Governors
-    from rain.start.options import StartOptions
+    from rain.start.options import Order
     from rain.start.start import StartedCluster
 
 _OPTIONS = (
@@ -103,11 +102,22 @@ _OPTIONS = (
         metavar="SECONDS",
         help="Seconds that the whole start may take.",
     ),
+    click.option(
+        "--runprefix",
+        callback=parsed(words),
+        default="",
+        metavar="COMMAND",
+        help="Put this before the command of each daemon.",
+    ),
 )
 
 
-def start_options(run: Callable[..., int]) -> Callable[..., int]:
-    """Adds the options of all starts, which the command gets as `options`."""
+def start_options(run: Callable[..., Order]) -> Callable[..., Order]:
+    """Adds the options of all starts, which the command gets as `options`.
+
+    The command starts nothing: it says what is asked for. So a file and a program can ask for it in
+    the same words.
+    """
 
     @wraps(run)
     def command(
@@ -124,8 +134,9 @@ def start_options(run: Callable[..., int]) -> Callable[..., int]:
         workdir: Path | None,
         journal: Path | None,
         timeout: float,
+        runprefix: tuple[str, ...],
         **own: object,
-    ) -> int:
+    ) -> Order:
         from rain.start.options import StartOptions
 
         options = StartOptions(
@@ -142,6 +153,7 @@ def start_options(run: Callable[..., int]) -> Callable[..., int]:
             workdir,
             journal,
             timeout,
+            runprefix,
         )
         return run(options=options, **own)
 
@@ -150,12 +162,12 @@ def start_options(run: Callable[..., int]) -> Callable[..., int]:
     return command
 
 
-def start_and_tell(options: StartOptions, governors: Governors, **more: Any) -> int:
+def start_and_tell(order: Order) -> int:
     """Starts a cluster and prints what its user needs to know; returns the exit status."""
     from rain.start.interrupts import InterruptedStartError
 
     try:
-        started = options.start(governors, **more)
+        started = order.start()
     except InterruptedStartError as interrupted:
         click.echo(f"rain start: {interrupted}; all that was started has ended", err=True)
         return interrupted.status

@@ -23,6 +23,7 @@ from rain.start.remote import RemoteAccess
 from rain.start.start import StartedCluster, start_cluster
 
 AnyPath: TypeAlias = str | PathLike[str]
+USUAL_SSH = tuple(SSH.split())
 
 
 def _path(given: AnyPath | None) -> Path | None:
@@ -46,6 +47,7 @@ class StartOptions:
     workdir: Path | None = field(default=None, converter=_path)
     journal: Path | None = field(default=None, converter=_path)
     timeout: float = 60.0
+    runprefix: tuple[str, ...] = ()
 
     @property
     def listen_host(self) -> str:
@@ -56,10 +58,9 @@ class StartOptions:
         self,
         governors: Governors,
         *,
-        run_prefix: tuple[str, ...] = (),
         reserve_cpu: bool = False,
         remote_init: str = "",
-        ssh: tuple[str, ...] = tuple(SSH.split()),
+        ssh: tuple[str, ...] = USUAL_SSH,
     ) -> StartedCluster:
         """Starts a cluster; StartError if it cannot be, and then nothing is left running."""
         self._check()
@@ -78,7 +79,7 @@ class StartOptions:
             cache_limit=self.cache_limit,
             journal=self.journal if self.journal == NONE else _whole(self.journal),
             work_folder=_whole(self.workdir),
-            run_prefix=run_prefix,
+            run_prefix=self.runprefix,
             reserve_cpu=reserve_cpu,
             secret_file=_whole(self.secret_file),
             tls=self.tls if self.tls is None or self.tls == NONE else self.tls.absolute(),
@@ -104,6 +105,26 @@ class StartOptions:
             # Jobs run on other machines, which have a temporary folder of their own.
             return Path("rain-logs", f"{socket.gethostname()}-{os.getpid()}")
         return default_log_folder("rain", has_ended)
+
+
+@frozen
+class Order:
+    """A whole cluster as somebody has asked for it: in a command, a file or a program."""
+
+    options: StartOptions
+    governors: Governors
+    reserve_cpu: bool = False
+    remote_init: str = ""
+    ssh: tuple[str, ...] = USUAL_SSH
+
+    def start(self) -> StartedCluster:
+        """Starts it; StartError if it cannot be, and then nothing is left running."""
+        return self.options.start(
+            self.governors,
+            reserve_cpu=self.reserve_cpu,
+            remote_init=self.remote_init,
+            ssh=self.ssh,
+        )
 
 
 def _whole(path: Path | None) -> Path | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -11,7 +10,7 @@ from click.testing import CliRunner
 from rain.base.errors import StartError
 from rain.cli.start_command import start
 from rain.start.governors import BatchGovernors, Governors, LocalGovernors, RemoteGovernors
-from rain.start.options import StartOptions
+from rain.start.options import Order, StartOptions
 
 
 @pytest.fixture
@@ -19,12 +18,11 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[StartOptions, Governors
     """What starts were asked for; none takes place."""
     found: list[tuple[StartOptions, Governors]] = []
 
-    def instead(self: StartOptions, governors: Governors, **more: Any) -> None:
-        del more
-        found.append((self, governors))
+    def instead(self: Order) -> None:
+        found.append((self.options, self.governors))
         raise StartError("asked")
 
-    monkeypatch.setattr(StartOptions, "start", instead)
+    monkeypatch.setattr(Order, "start", instead)
     return found
 
 
@@ -84,11 +82,16 @@ def test_local_governors_have_the_cpus_that_they_are_given(
         (["--listen", "0", "slurm", "--governors", "1"], "--listen has to come after 'slurm'"),
         (["slurm"], "Missing option '--governors'"),
         (["slurm", "--governors", "0"], "0 is not in the range x>=1"),
-        (["slurm", "--governors", "1", "--time", "60"], "--time: '60' is not a time limit"),
+        (
+            ["slurm", "--governors", "1", "--time", "60"],
+            "Invalid value for '--time': '60' is not a time limit",
+        ),
         (["slurm", "--governors", "1", "--memory", "much"], "'much' is not a size"),
         (["ssh"], "Missing argument 'FILE|HOST...'"),
         (["ssh", "./nowhere"], "the host file nowhere cannot be read"),
         (["slrum", "--governors", "1"], "No such command 'slrum'"),
+        (["local", "--cpus", "2", "-S"], "-S and --cpus cannot be combined"),
+        (["ssh", "--ssh", "", "node1"], "Invalid value for '--ssh': it is empty: name a command"),
         ([], "or name a launcher, as 'rain start slurm --help'"),
     ],
 )

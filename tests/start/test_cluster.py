@@ -33,6 +33,18 @@ def test_a_cluster_works_until_the_end_of_its_block_and_is_found_meanwhile(tmp_p
         Cluster.running()
 
 
+def test_a_cluster_is_what_its_file_says(tmp_path: Path) -> None:
+    (tmp_path / "cluster.toml").write_text("local-governors = '[1]'\nlisten = 0\nhttp-listen = 0\n")
+
+    with (
+        Cluster.from_file("cluster.toml", local_governors="[2]") as cluster,
+        cluster.client() as client,
+    ):
+        (governor,) = client.get_server_info()["governors"]
+
+    assert governor["resources"]["cpus"] == 2
+
+
 def test_a_misspelled_amount_starts_nothing() -> None:
     with pytest.raises(ValueError, match="'60' is not a time limit"):
         Cluster.slurm(2, time="60")

@@ -18,7 +18,11 @@ BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 # The usual port may be in use where the tests run.
 RAIN = f"""#!/bin/sh
-if [ "$1" = start ]; then shift; set -- start --listen 0 "$@"; fi
+if [ "$1" = start ]; then
+    shift
+    case "$1" in -*) set -- start --listen 0 "$@" ;;
+    *) name=$1; shift; set -- start "$name" --listen 0 "$@" ;; esac
+fi
 PYTHONPATH={shlex.quote(str(ROOT))} exec {shlex.quote(sys.executable)} -P -m rain "$@"
 """
 
@@ -36,7 +40,7 @@ def test_the_examples_of_the_page_run(tmp_path: Path) -> None:
     (programs / "pip").write_text("#!/bin/sh\n")
     (programs / "pip").chmod(0o755)
     examples = BLOCK.findall(PAGE.read_text())
-    assert len(examples) == 5
+    assert len(examples) == 6
 
     try:
         ran = subprocess.run(
@@ -59,4 +63,4 @@ def test_the_examples_of_the_page_run(tmp_path: Path) -> None:
             end_processes([member.mark for member in cluster.members], 0.0)
 
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert ran.stdout.count("Rain is ready") == ran.stdout.count("has ended; its logs") == 5
+    assert ran.stdout.count("Rain is ready") == ran.stdout.count("has ended; its logs") == 6

@@ -1,0 +1,176 @@
+"""cluster.toml: a whole cluster in one file, in the words of the command line.
+
+The file has no list of options of its own. Its keys are the options of the command that it stands
+for, and their values are read by that command: what `rain start slurm` can be told, the file can
+say, and what is wrong is found in the same place.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import tomllib
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import click
+from attrs import frozen
+
+from rain.base.errors import StartError
+from rain.cli.options import PATH
+from rain.cli.start_alone import start_command, start_names
+
+if TYPE_CHECKING:
+    from rain.start.options import Order
+
+SUFFIX = ".toml"
+LAUNCHER = "launcher"
+_NO_PATH = "none"
+_CALLED = {"further": "options"}
+"""Arguments of commands that have a better name where no `--` stands before them."""
+
+
+@frozen
+class ClusterFile:
+    """The command that a file stands for, and what it says for its parameters."""
+
+    path: Path
+    command: click.Command
+    values: dict[str, object]
+
+    def order(self, more: Mapping[str, object]) -> Order:
+        """The cluster that is asked for; `more` wins over the file, and has the same names."""
+        values = {**self.values, **read_values(self.command, more)}
+        return order_of(self.command, values)
+
+
+def order_of(command: click.Command, values: dict[str, object]) -> Order:
+    """What a command asks for when its parameters have these values."""
+    try:
+        with command.make_context(command.name, [], default_map=values) as context:
+            order: Order = command.invoke(context)
+    except click.ClickException as error:
+        raise StartError(error.format_message()) from None
+    return order
+
+
+def read_cluster_file(path: Path) -> ClusterFile:
+    """Reads a file; StartError names what is wrong in it, and the line."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise StartError(f"the cluster file {path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise StartError(f"the cluster file {path} is not text: {error}") from error
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise StartError(f"{path} is not TOML: {error}") from None
+    name = content.pop(LAUNCHER, "")
+    command = start_command(name) if isinstance(name, str) else None
+    if command is None:
+        where = f"{path}, line {line_of(text, LAUNCHER)}"
+        raise StartError(f"{where}: no launcher {name!r}{_hint(str(name), start_names())}")
+    return ClusterFile(path, command, read_values(command, content, path, text))
+
+
+def line_of(text: str, key: str) -> int:
+    """The line on which a key of a TOML file begins. It is the first after whose value it is there.
+
+    TOML itself knows best where a value ends, so it is asked for each line.
+    """
+    lines = text.splitlines(keepends=True)
+    begins = 1
+    for count in range(1, len(lines) + 1):
+        try:
+            found = tomllib.loads("".join(lines[:count]))
+        except tomllib.TOMLDecodeError:
+            continue  # in the middle of a value
+        if key in found:
+            return begins
+        begins = count + 1
+    return begins
+
+
+def read_values(
+    command: click.Command, given: Mapping[str, object], file: Path | None = None, text: str = ""
+) -> dict[str, object]:
+    """What is said for the parameters of a command, under their names in it.
+
+    It is said in a file with this text, or by a program.
+    """
+    known = {_key(parameter): parameter for parameter in command.params}
+    found: dict[str, object] = {}
+    for key, value in given.items():
+        at = "" if file is None else f"{file}, line {line_of(text, key)}: "
+        parameter = known.get(key.replace("_", "-"))
+        if parameter is None:
+            name = "" if command.name == "start" else f" {command.name}"
+            raise StartError(f"{at}rain start{name} has no option {key!r}{_hint(key, known)}")
+        assert parameter.name is not None
+        if parameter.name in found:
+            raise StartError(f"{at}{key!r} is said twice")
+        try:
+            said = _read(parameter, value)
+            if file is not None:
+                said = _from_folder(parameter, said, file.parent)
+            _check(command, parameter, said)
+        except ValueError as error:
+            raise StartError(f"{at}{key}: {error}") from None
+        found[parameter.name] = said
+    return found
+
+
+def _key(parameter: click.Parameter) -> str:
+    """How a file calls a parameter: by its longest option, without the hyphens before it."""
+    if isinstance(parameter, click.Option):
+        return max(parameter.opts, key=len).lstrip("-")
+    name = parameter.name or ""
+    return _CALLED.get(name, name)
+
+
+def _read(parameter: click.Parameter, value: object) -> object:
+    """The value in the words of a command line; ValueError if it is of a wrong kind."""
+    if isinstance(parameter, click.Option) and parameter.is_flag:
+        if not isinstance(value, bool):
+            raise ValueError(f"it is true or false, and not {value!r}")
+        return value
+    if parameter.multiple or parameter.nargs != 1:
+        several = cast("list[object]", value) if isinstance(value, list | tuple) else [value]
+        return [_word(one) for one in several]
+    return _word(value)
+
+
+def _word(value: object) -> str:
+    if isinstance(value, dt.time):  # 01:00:00 without quotes
+        return value.isoformat()
+    if isinstance(value, bool) or not isinstance(value, str | int | float | os.PathLike):
+        raise ValueError(f"it is one word or number, and not {value!r}")
+    return (
+        os.fspath(cast("os.PathLike[str]", value)) if isinstance(value, os.PathLike) else str(value)
+    )
+
+
+def _from_folder(parameter: click.Parameter, said: object, folder: Path) -> object:
+    """Paths in a file are relative to its folder, and ~ is the home folder."""
+    if parameter.type is PATH and isinstance(said, str) and said != _NO_PATH:
+        return str(folder / Path(said).expanduser())
+    if parameter.name == "hosts" and isinstance(said, list):
+        hosts = cast("list[str]", said)
+        file = folder / Path(hosts[0]).expanduser() if hosts else folder
+        return [str(file)] if len(hosts) == 1 and ("/" in hosts[0] or file.is_file()) else hosts
+    return said
+
+
+def _check(command: click.Command, parameter: click.Parameter, said: object) -> None:
+    try:
+        parameter.process_value(click.Context(command), said)
+    except click.BadParameter as error:
+        raise ValueError(error.message) from None
+
+
+def _hint(name: str, known: Iterable[str]) -> str:
+    nearest = get_close_matches(name.replace("_", "-"), known := list(known), 1)
+    return f": did you mean {nearest[0]!r}?" if nearest else f": there are {', '.join(known)}"
