@@ -79,8 +79,8 @@ def _bool(slot: Slot) -> str:
 
 def _pointed(slot: Slot, known: dict[str, Any]) -> str:
     item, word = slot.item, f"w_{slot.place}"
-    known[f"item_{slot.name}"], known[f"read_{slot.name}"] = item, item.read
+    known[f"what_{slot.name}"], known[f"read_{slot.name}"] = item.what, item.read
     place = f"middle + {WORD * slot.place}"
-    call = f"read_{slot.name}(message, segment, {place}, {word}, item_{slot.name}, deep)"
+    call = f"read_{slot.name}(message, segment, {place}, {word}, what_{slot.name}, deep)"
     nothing = NOTHING.get(item.kind)
     return call if nothing is None else f"{call} if {word} else {nothing}"

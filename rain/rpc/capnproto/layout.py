@@ -13,7 +13,7 @@ from rain.base.errors import InvariantError
 from rain.rpc.capnproto.reading import read, reader_of
 from rain.rpc.capnproto.segments import WORD
 from rain.rpc.capnproto.shapes import NO_UNION, Item, Shape, Slot
-from rain.rpc.capnproto.writing import put_of, write, writer_of
+from rain.rpc.capnproto.writing import write, writer_of
 
 LETTERS: Final = {
     "int8": "b",
@@ -29,6 +29,9 @@ LETTERS: Final = {
     "enum": "H",
 }
 """The letters of `struct` and `array` for the kinds of numbers."""
+
+INSIDE: Final = {"bool", "group", "void"}
+"""What lies in the struct itself, beside numbers."""
 
 _LIST_SIZES: Final = {1: 2, 2: 3, 4: 4, 8: 5}
 """How a pointer to a list says how many bytes each number has."""
@@ -74,18 +77,27 @@ def _fill(shape: Shape, schema: Any) -> None:
     shape.words = Struct(f"<{shape.pointers}Q")
     for described in schema.node.struct.fields:
         name = str(described.name)
-        shape.slots[name] = _slot(name, described, schema.fields[name])
-        shape.puts[name] = put_of(shape, shape.slots[name])
+        slot = shape.slots[name] = _slot(name, described, schema.fields[name])
+        _fill_writing(shape, slot)
     slots = shape.slots.values()
     always = [slot for slot in slots if slot.choice == NO_UNION]
     shape.choices = {slot.choice: slot for slot in slots if slot.choice != NO_UNION}
     shape.bools = [slot for slot in always if slot.item.kind == "bool"]
     shape.groups = [slot for slot in always if slot.item.kind == "group"]
     _fill_numbers(shape, [slot for slot in always if slot.item.number])
-    others = {"bool", "group", "void"}
     shape.pointing = [
-        slot for slot in always if not slot.item.number and slot.item.kind not in others
+        slot for slot in always if not slot.item.number and slot.item.kind not in INSIDE
     ]
+
+
+def _fill_writing(shape: Shape, slot: Slot) -> None:
+    item, slot.begin = slot.item, slot.place
+    if item.number is not None:
+        if not item.names and not slot.default:
+            slot.pack = item.number.pack_into
+    elif item.kind not in INSIDE:
+        slot.begin = shape.data_bytes + WORD * slot.place
+        slot.write, slot.what = item.write, item.what
 
 
 def _fill_numbers(shape: Shape, slots: list[Slot]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from array import array
 from struct import Struct
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from rain.rpc.capnproto.compiled import FieldsReader, fields_reader
 from rain.rpc.capnproto.segments import DEEPEST, LIST, OBJECT, POINTER, WORD, Message
@@ -17,7 +17,9 @@ _CHOICE: Final = Struct("<H")
 _BYTE, _POINTERS, _COMPOSITE = 2, 6, 7  # of what a list is, as a pointer to it says
 # Pointers to lists that lie behind them, in the same segment.
 _NEAR_MASK: Final = 7 << 32 | 1 << 31 | 3
+_AHEAD_MASK: Final = 1 << 31 | 3  # zeros if it leads to a struct behind it, in the same segment
 _NEAR_BYTES: Final = LIST | _BYTE << 32
+_NEAR_POINTERS: Final = LIST | _POINTERS << 32
 
 
 class AnyPointer:
@@ -69,9 +71,12 @@ def _struct(
         raise UnreadableError(f"{shape.name}: structs lie too deep in each other")
     if not word:
         return _absent(message, shape, deep)
-    segment, start, word = message.target(segment, place, word)
-    if word & 3:
-        raise UnreadableError(f"{shape.name}: no struct is where one must be")
+    if word & _AHEAD_MASK:
+        segment, start, word = message.target(segment, place, word)
+        if word & 3:
+            raise UnreadableError(f"{shape.name}: no struct is where one must be")
+    else:
+        start = place + WORD + ((word & 0xFFFF_FFFF) << 1)
     data, pointers = word >> 32 & 0xFFFF, word >> 48
     message.within(segment, start, data + pointers)
     middle = start + WORD * data
@@ -114,11 +119,11 @@ def _add_member(
     elif item.kind == "bool":
         value = bool(data[place // 8] >> place % 8 & 1) is not member.default
     elif item.kind == "group":
-        value = fields_of(cast("Shape", item.shape))(message, segment, start, middle, end, deep)
+        value = fields_of(item.what)(message, segment, start, middle, end, deep)
     elif item.kind != "void":
         at = middle + WORD * place
         word = POINTER.unpack_from(message.content, at)[0] if at < end else 0
-        value = item.read(message, segment, at, word, item, deep)
+        value = item.read(message, segment, at, word, item.what, deep)
     values[member.name] = value
 
 
@@ -137,14 +142,8 @@ def _meaning(shape: Shape, slot: Slot, number: Any) -> Any:
 # What pointers lead to.
 
 
-def _nested(message: Message, segment: int, place: int, word: int, item: Item, deep: int) -> Any:
-    return _struct(message, segment, place, word, cast("Shape", item.shape), deep)
-
-
 def _list(message: Message, segment: int, place: int, word: int, size: int) -> tuple[int, int, int]:
     """Where a list of such entries lies: its segment, its first byte, how many entries it has."""
-    if word & _NEAR_MASK == LIST | size << 32:
-        return segment, place + WORD + ((word & 0x7FFF_FFFC) << 1), word >> 35
     segment, start, word = message.target(segment, place, word)
     if word & 3 != LIST or word >> 32 & 7 != size:
         raise UnreadableError("a list of something else than it must be, or none")
@@ -203,7 +202,10 @@ def _numbers(
     if not word:
         return []
     letter, one, size = item.entries
-    segment, start, count = _list(message, segment, place, word, size)
+    if word & _NEAR_MASK == LIST | size << 32:
+        start, count = place + WORD + ((word & 0x7FFF_FFFC) << 1), word >> 35
+    else:
+        segment, start, count = _list(message, segment, place, word, size)
     length = one.size * count
     message.within(segment, start, length + WORD - 1 >> 3)
     if count == 1:
@@ -218,11 +220,10 @@ def _numbers(
 
 
 def _structs(
-    message: Message, segment: int, place: int, word: int, item: Item, deep: int
+    message: Message, segment: int, place: int, word: int, shape: Shape, deep: int
 ) -> list[Any]:
     if not word:
         return []
-    shape = cast("Shape", cast("Item", item.entry).shape)
     if deep > DEEPEST:
         raise UnreadableError(f"{shape.name}: structs lie too deep in each other")
     segment, start, words = _list(message, segment, place, word, _COMPOSITE)
@@ -249,7 +250,10 @@ def _datas(
     """A list of strings of bytes: one of them for every task of a message."""
     if not word:
         return []
-    segment, start, count = _list(message, segment, place, word, _POINTERS)
+    if word & _NEAR_MASK == _NEAR_POINTERS:
+        start, count = place + WORD + ((word & 0x7FFF_FFFC) << 1), word >> 35
+    else:
+        segment, start, count = _list(message, segment, place, word, _POINTERS)
     message.within(segment, start, count)
     content, (_, end) = message.content, message.segments[segment]
     rows: list[bytes] = []
@@ -282,7 +286,7 @@ def _texts(
 _READERS: Final[dict[str, Reader]] = {
     "text": _text,
     "data": _bytes,
-    "struct": _nested,
+    "struct": _struct,
     "interface": _object,
     "anyPointer": _anything,
 }

@@ -18,28 +18,26 @@ from rain.rpc.capnproto.segments import Message
 NO_UNION: Final = 0xFFFF
 _NO_NUMBERS: Final = Struct("<")
 
-Writer: TypeAlias = "Callable[[bytearray, int, Item, Any], None]"
-"""Appends a value to a message, and points at it from this place."""
+Writer: TypeAlias = "Callable[[bytearray, int, Any, Any], None]"
+"""Appends a value to a message, and points at it from this place. Third comes what is there
+(`Item.what`)."""
 
-Reader: TypeAlias = "Callable[[Message, int, int, int, Item, int], Any]"
+Reader: TypeAlias = "Callable[[Message, int, int, int, Any, int], Any]"
 """Gives what a pointer leads to, or what a null pointer (0) stands for: of which message, in which
-segment, at which place the pointer is, the pointer itself, what is there, and how deep."""
+segment, at which place the pointer is, the pointer itself, what is there (`Item.what`), and how
+deep."""
 
 
-Put: TypeAlias = "Callable[[bytearray, int, Any], None]"
-"""Writes a field of a struct that begins at this place of a message."""
-
-
-def _write_nothing(out: bytearray, pointer: int, item: Item, value: Any) -> None:
+def _write_nothing(out: bytearray, pointer: int, what: Any, value: Any) -> None:
     """Numbers and groups lie in the struct itself."""
-    raise AssertionError(item.kind)
+    raise AssertionError(what)
 
 
 def _read_nothing(
-    message: Message, segment: int, place: int, word: int, item: Item, deep: int
+    message: Message, segment: int, place: int, word: int, what: Any, deep: int
 ) -> Any:
     """Numbers and groups lie in the struct itself."""
-    raise AssertionError(item.kind)
+    raise AssertionError(what)
 
 
 @define(eq=False)
@@ -58,6 +56,11 @@ class Item:
     # Where a pointer leads to it.
     write: Writer = _write_nothing
     read: Reader = _read_nothing
+    what: Any = field(init=False)
+    """For both: the shape, if it is a struct, a group or a list of structs, and else the item."""
+
+    def __attrs_post_init__(self) -> None:
+        self.what = self.shape or (self.entry and self.entry.shape) or self
 
 
 @define(eq=False)
@@ -69,6 +72,11 @@ class Slot:
     place: int  # bytes from the start of the data, bits for a bool, or the number of the pointer
     default: Any
     choice: int  # its number among the members of the union, or NO_UNION
+    # How it is written into a struct, and how many bytes behind the beginning of the struct.
+    begin: int = 0
+    pack: Callable[[bytearray, int, Any], None] | None = None  # a number that is kept as it is
+    write: Writer | None = None  # where a pointer leads to it
+    what: Any = None  # for `write`
 
 
 @define(eq=False)
@@ -92,6 +100,5 @@ class Shape:
     words: Struct = field(default=_NO_NUMBERS, repr=False)  # all pointers at once
     empty: bytes = field(default=b"", repr=False)  # as many zeros as it is long
     sizes: int = 0  # of its sections, as a pointer to it says them
-    puts: dict[str, Put] = field(factory=dict, repr=False)  # what writes each field
     read_fields: Callable[..., dict[str, Any]] | None = field(default=None, repr=False)
     """Made when it is needed first."""

@@ -6,11 +6,11 @@ import sys
 from array import array
 from collections.abc import Mapping, Sequence
 from struct import Struct
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from rain.base.errors import InvariantError
 from rain.rpc.capnproto.segments import LIST, OBJECT, POINTER, WORD
-from rain.rpc.capnproto.shapes import NO_UNION, Item, Put, Shape, Slot, Writer
+from rain.rpc.capnproto.shapes import NO_UNION, Item, Shape, Slot, Writer
 from rain.rpc.capnproto.values import Capability
 
 _HEAD: Final = 2 * WORD  # the table of segments, and the pointer to the root
@@ -53,68 +53,32 @@ def _struct(out: bytearray, pointer: int, shape: Shape, values: Mapping[str, Any
 
 def _fields(out: bytearray, at: int, shape: Shape, values: Mapping[str, Any]) -> None:
     """Fills a struct that begins there."""
-    puts = shape.puts
+    slots = shape.slots
     for name, value in values.items():
-        put = puts.get(name)
-        if put is None:
+        slot = slots.get(name)
+        if slot is None:
             raise InvariantError(f"{shape.name} has no field {name!r}")
-        put(out, at, value)
+        if slot.choice != NO_UNION:
+            _CHOICE.pack_into(out, at + shape.choice_place, slot.choice)
+        if slot.pack is not None:
+            slot.pack(out, at + slot.begin, value)
+        elif slot.write is None:
+            _put(out, at, slot, value)
+        elif value is not None:
+            slot.write(out, at + slot.begin, slot.what, value)
 
 
-def put_of(shape: Shape, slot: Slot) -> Put:
-    """What writes this field of a struct."""
-    if slot.choice == NO_UNION:
-        return _put_of(shape, slot)
-    inner, place, choice = _put_of(shape, slot), shape.choice_place, slot.choice
-
-    def put(out: bytearray, at: int, value: Any) -> None:
-        _CHOICE.pack_into(out, at + place, choice)
-        inner(out, at, value)
-
-    return put
-
-
-def _put_of(shape: Shape, slot: Slot) -> Put:
-    item, place = slot.item, slot.place
+def _put(out: bytearray, at: int, slot: Slot, value: Any) -> None:
+    """Writes what lies in the struct itself, and is no number that is kept as it is."""
+    item = slot.item
     if item.number is not None:
-        return _put_number(slot, item.number)
-    if item.kind == "bool":
-        return _put_bool(slot)
-    if item.kind == "void":
-        return lambda out, at, value: None
-    if item.kind == "group":
-        return lambda out, at, value: _fields(out, at, cast("Shape", item.shape), value)
-    write, offset = item.write, shape.data_bytes + WORD * place
-
-    def put(out: bytearray, at: int, value: Any) -> None:
-        if value is not None:
-            write(out, at + offset, item, value)
-
-    return put
-
-
-def _put_number(slot: Slot, number: Struct) -> Put:
-    pack_into, place, default, numbers = (
-        number.pack_into,
-        slot.place,
-        slot.default,
-        slot.item.numbers,
-    )
-    if numbers:
-        return lambda out, at, value: pack_into(out, at + place, numbers[value] ^ default)
-    if default:
-        return lambda out, at, value: pack_into(out, at + place, value ^ default)
-    return lambda out, at, value: pack_into(out, at + place, value)
-
-
-def _put_bool(slot: Slot) -> Put:
-    (byte, bit), default = divmod(slot.place, 8), slot.default
-
-    def put(out: bytearray, at: int, value: object) -> None:
-        if bool(value) is not default:
-            out[at + byte] |= 1 << bit
-
-    return put
+        number = item.numbers[value] if item.names else value
+        item.number.pack_into(out, at + slot.begin, number ^ slot.default)
+    elif item.kind == "group":
+        _fields(out, at, item.what, value)
+    elif item.kind == "bool" and bool(value) is not slot.default:
+        byte, bit = divmod(slot.place, 8)
+        out[at + byte] |= 1 << bit
 
 
 # What pointers lead to.
@@ -137,10 +101,6 @@ def _text(out: bytearray, pointer: int, item: Item, value: str) -> None:
         _bytes(out, pointer, item, value.encode() + b"\0")
 
 
-def _nested(out: bytearray, pointer: int, item: Item, value: Mapping[str, Any]) -> None:
-    _struct(out, pointer, cast("Shape", item.shape), value)
-
-
 def _object(out: bytearray, pointer: int, item: Item, value: int) -> None:
     POINTER.pack_into(out, pointer, OBJECT | value << 32)
 
@@ -161,20 +121,21 @@ def _numbers(out: bytearray, pointer: int, item: Item, values: Sequence[Any]) ->
         return
     letter, one, size = item.entries
     _list_pointer(out, pointer, size, len(values))
-    if isinstance(values, array) and values.typecode == letter and _NATIVE:
-        out += memoryview(values).cast("B")
-    elif len(values) == 1:
+    if len(values) == 1:
         out += one.pack(values[0])
+    elif isinstance(values, array) and values.typecode == letter and _NATIVE:
+        out += memoryview(values).cast("B")
     else:
         out += Struct(f"<{len(values)}{letter}").pack(*values)
     out += _PADDING[len(out) % WORD]
 
 
-def _structs(out: bytearray, pointer: int, item: Item, values: Sequence[Mapping[str, Any]]) -> None:
+def _structs(
+    out: bytearray, pointer: int, shape: Shape, values: Sequence[Mapping[str, Any]]
+) -> None:
     """A list of structs: one behind the other, and before them a word that says how they look."""
     if not len(values):
         return
-    shape = cast("Shape", cast("Item", item.entry).shape)
     words = len(shape.empty) // WORD
     _list_pointer(out, pointer, _COMPOSITE, words * len(values))
     sizes = shape.data_bytes // WORD << 32 | shape.pointers << 48
@@ -216,7 +177,7 @@ def _texts(out: bytearray, pointer: int, item: Item, values: Sequence[str]) -> N
 _WRITERS: Final[Mapping[str, Writer]] = {
     "text": _text,
     "data": _bytes,
-    "struct": _nested,
+    "struct": _struct,
     "interface": _object,
     "anyPointer": _anything,
 }
