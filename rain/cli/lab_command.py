@@ -98,6 +98,11 @@ COUNT = click.IntRange(min=1)
 @file("--bars", "Draw a comparison of the schedulers as SVG.")
 @file("--export", "Write the graph and its cluster to a JSON file, and run nothing.")
 @file("--recording", "Ask what-if questions about a run recorded with `rain server --record`.")
+@click.option(
+    "--scaling",
+    is_flag=True,
+    help="Compare rules that start and end governors under bursts of work, and run nothing else.",
+)
 @click.option("--list", "listed", is_flag=True, help="Show the graphs that the lab can make.")
 def lab(
     graphs: tuple[str, ...],
@@ -119,6 +124,7 @@ def lab(
     bars: Path | None,
     export: Path | None,
     recording: Path | None,
+    scaling: bool,
     listed: bool,
 ) -> None:
     """Judge schedulers in virtual time.
@@ -127,6 +133,12 @@ def lab(
     that the lab can generate (see --list; "elementary" is a set of them), or a JSON file.
     """
     from rich.console import Console
+
+    if scaling:
+        from rain.lab.scaling_league import compare, table
+
+        Console().print(table(compare(seed)))
+        return
 
     from rain.lab.asking import Question, answer
     from rain.lab.workload import Overheads

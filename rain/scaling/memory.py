@@ -1,0 +1,54 @@
+"""What the policy remembers of one kind of governors from one decision to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from statistics import median
+
+from attrs import evolve, field, frozen
+
+FIRST_PAUSE, LONGEST_PAUSE = 5.0, 600.0
+"""Seconds in which nothing is started after the first failure in a row, and after many."""
+
+_STARTS = 5
+
+
+@frozen
+class Memory:
+    """Values; each change is another one."""
+
+    wanted: tuple[tuple[float, int], ...] = ()  # times and sizes, each larger than all after it
+    starts: tuple[float, ...] = ()  # seconds from the order to the first word of the last governors
+    failures: int = 0  # in a row
+    pause: float = field(default=float("-inf"))  # nothing is started before this time
+    why: str = ""  # the last failure
+
+    def want(self, now: float, size: int, span: float) -> Memory:
+        """So much is wanted now. What was wanted longer ago than `span` does not count any more."""
+        kept = [(time, other) for time, other in self.wanted if other > size and time >= now - span]
+        return evolve(self, wanted=(*kept, (now, size)))
+
+    @property
+    def most_wanted(self) -> int:
+        """The most that was wanted within the span."""
+        return self.wanted[0][1] if self.wanted else 0
+
+    @property
+    def start_seconds(self) -> float:
+        """How long it takes from the order of a governor until it is there; 0 if nobody knows."""
+        return median(self.starts) if self.starts else 0.0
+
+    def started(self, seconds: float) -> Memory:
+        """A governor has come, so long after it was asked for."""
+        return evolve(self, starts=(*self.starts, seconds)[-_STARTS:], failures=0, why="")
+
+    def failed(self, now: float, why: str) -> Memory:
+        """The batch system has refused a job, or one has ended before its governor could work."""
+        pause = min(FIRST_PAUSE * 2**self.failures, LONGEST_PAUSE)
+        return evolve(self, failures=self.failures + 1, pause=now + pause, why=why)
+
+
+def is_descending(wanted: Sequence[tuple[float, int]]) -> bool:
+    """What must hold of `Memory.wanted`: later and smaller."""
+    return all(first[0] <= second[0] and first[1] > second[1] for first, second in pairwise(wanted))

@@ -1,0 +1,122 @@
+"""What is known of a cluster at one moment, for the decision how many governors it should have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from math import inf
+
+from attrs import evolve, frozen
+
+from rain.base.resources import ONE_CPU, Resources
+
+
+@frozen
+class Need:
+    """Tasks that need the same resources."""
+
+    resources: Resources = ONE_CPU
+    waiting: int = 0  # tasks that could run and do not
+    seconds: float = 0.0  # that those of them will take whose durations are known
+    unknown: int = 0  # those of them whose durations are not
+    running: int = 0
+    occupied: float = 0.0  # seconds until these have ended, of each at most those asked for
+
+    def joined(self, other: Need) -> Need:
+        """Both together."""
+        return evolve(
+            self,
+            waiting=self.waiting + other.waiting,
+            seconds=self.seconds + other.seconds,
+            unknown=self.unknown + other.unknown,
+            running=self.running + other.running,
+            occupied=self.occupied + other.occupied,
+        )
+
+
+def joined(needs: Iterable[Need]) -> list[Need]:
+    """One for all that need the same."""
+    found: dict[Resources, Need] = {}
+    for need in needs:
+        known = found.get(need.resources)
+        found[need.resources] = need if known is None else known.joined(need)
+    return list(found.values())
+
+
+@frozen
+class GovernorKind:
+    """Governors that are started in the same way, and how many there may be of them."""
+
+    name: str
+    resources: Resources | None  # of each; None before it is known what a job gets
+    least: int = 0
+    most: int = 1
+    largest: int = 1  # how many times these resources one job may ask for, if few jobs are better
+    seconds: float = inf  # how long each may live
+
+    def slots(self, need: Need) -> int:
+        """How many tasks with this need run at once on one of them; 0 for none."""
+        there = self.resources
+        if there is None:  # whatever a job gets, it is no resource with a name
+            return 0 if any(name != "memory" for name, _ in need.resources.others) else 1
+        return need.resources.times_in(there) if need.resources.fits(there) else 0
+
+    def size_for(self, need: Need) -> int:
+        """How large one must be for a single task with this need."""
+        sizes = range(1, self.largest + 1)
+        return next(size for size in sizes if self.slots_of(need, size))
+
+    def slots_of(self, need: Need, size: int) -> int:
+        """The same for one that is so many times as large."""
+        there = self.resources
+        if there is None or size == 1:
+            return self.slots(need)
+        larger = Resources(
+            there.cpus * size, tuple((name, amount * size) for name, amount in there.others)
+        )
+        return need.resources.times_in(larger) if need.resources.fits(larger) else 0
+
+
+class Stage(StrEnum):
+    """How far a governor is that was asked for."""
+
+    QUEUED = "queued"  # its job waits in the batch system
+    STARTING = "starting"  # its job runs, and it has not joined the cluster
+    READY = "ready"
+    LEAVING = "leaving"  # it drains, or was told to
+
+
+@frozen
+class Hired:
+    """A governor that was asked for and has not ended."""
+
+    name: str
+    kind: str
+    stage: Stage
+    size: int = 1  # how many times the resources of its kind
+    idle: float = 0.0  # seconds for which it has had no task; 0 while it has any
+    left: float = inf  # seconds until the time of its job is over
+    sole: int = 0  # objects that somebody needs and that only it has
+
+
+@frozen
+class Picture:
+    """All of it. The order is that in which governors were asked for."""
+
+    kinds: Sequence[GovernorKind]
+    needs: Sequence[Need] = ()
+    hired: Sequence[Hired] = ()
+
+
+def kind_for(need: Need, kinds: Sequence[GovernorKind]) -> GovernorKind | None:
+    """The kind on which tasks with this need belong: one that fits, with the least that is scarce.
+
+    So governors with gpus are started for the tasks that need gpus, if there are others.
+    """
+    fitting = [kind for kind in kinds if kind.most and kind.slots_of(need, kind.largest)]
+    return min(fitting, key=_scarce, default=None)  # of equal ones the first
+
+
+def _scarce(kind: GovernorKind) -> int:
+    there = () if kind.resources is None else kind.resources.others
+    return sum(1 for name, amount in there if amount and name != "memory")

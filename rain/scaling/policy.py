@@ -1,0 +1,214 @@
+"""Decides which governors are started, let go and cancelled. A plain function of what is known.
+
+Governors are started for the work that waits: as many as finish it within some seconds (`Rules`),
+and never more than its tasks can use. They are counted in sizes: a job may be several times as
+large as the resources of its kind.
+
+Nothing flaps, because of one rule: whatever was wanted at any time of the last `idle` seconds is
+kept. So what is let go was not wanted for that long, and it is started again only for work that has
+come since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import ceil
+
+from attrs import Factory, define, field, frozen
+
+from rain.scaling.memory import Memory
+from rain.scaling.picture import GovernorKind, Hired, Need, Picture, Stage, kind_for
+
+
+@frozen
+class Rules:
+    """What users may choose for all kinds."""
+
+    idle: float = 60.0  # seconds without a task after which a governor is let go
+    finish: float = 5.0  # seconds in which the work is to be finished, if it may have the governors
+    unknown: float = 1.0  # seconds that a task takes of whose name nothing is known
+    drain: float = 30.0  # seconds before the end of its time in which a governor takes no tasks
+    ahead: float = 10.0  # seconds that the next one is asked for before that, if one starts at once
+
+
+@frozen
+class Start:
+    """To ask for a governor."""
+
+    kind: str
+    size: int = 1
+
+
+@define
+class Decisions:
+    """What is to be done, and why."""
+
+    start: list[Start] = Factory(list)
+    drain: list[str] = Factory(list)  # names of governors to let go
+    cancel: list[str] = Factory(list)  # names of those that wait in the queue in vain
+    why: dict[str, str] = Factory(dict)  # for people, by kind
+    memories: dict[str, Memory] = Factory(dict)  # for the next decision, by kind
+
+
+def decide(picture: Picture, rules: Rules, memories: Mapping[str, Memory], now: float) -> Decisions:
+    """What to do now. Called again and again, with what it has remembered the last time."""
+    found = Decisions()
+    needs: dict[str, list[Need]] = {kind.name: [] for kind in picture.kinds}
+    for need in picture.needs:
+        kind = kind_for(need, picture.kinds)
+        if kind is not None:
+            needs[kind.name].append(need)
+    for kind in picture.kinds:
+        memory = memories.get(kind.name, Memory())
+        one = _Kind.of(kind, needs[kind.name], picture.hired, rules, memory.start_seconds)
+        memory = memory.want(now, one.target, rules.idle)
+        found.memories[kind.name] = memory
+        rests = now < memory.pause
+        started = [] if rests else one.to_start()
+        found.start += [Start(kind.name, size) for size in started]
+        one.give_back(memory.most_wanted, rules.idle, _others_stay(picture, kind), found)
+        found.why[kind.name] = one.why(len(started), memory, memory.pause - now)
+    return found
+
+
+@define
+class _Kind:
+    """One kind, its governors and its work."""
+
+    kind: GovernorKind
+    hired: list[Hired]
+    counted: list[Hired]  # those that work or will, and do so for a while
+    work: float  # seconds that the work takes one of them, with what their tasks still occupy
+    waiting: int  # tasks
+    usable: int  # the most sizes that the tasks can use
+    step: int  # how large a governor must be for the largest task that waits
+    start_seconds: float
+    finish: float  # seconds in which the work is to be finished
+    target: int = field(init=False)
+
+    @staticmethod
+    def of(
+        kind: GovernorKind,
+        needs: Sequence[Need],
+        hired: Sequence[Hired],
+        rules: Rules,
+        start_seconds: float,
+    ) -> _Kind:
+        ours = [one for one in hired if one.kind == kind.name]
+        work = used = 0.0
+        for need in needs:
+            slots = _slots(kind, need)
+            seconds = need.seconds + need.unknown * rules.unknown
+            work += (seconds + need.occupied) / slots
+            used += (need.waiting + need.running) / slots
+        return _Kind(
+            kind,
+            ours,
+            _counted(kind, ours, work, rules, start_seconds),
+            work,
+            sum(need.waiting for need in needs),
+            ceil(used),
+            max((kind.size_for(need) for need in needs if need.waiting), default=1),
+            start_seconds,
+            # A governor costs its way here and its idle end, so it is to have some work for that.
+            max(rules.finish, start_seconds / 2, rules.idle / 4),
+        )
+
+    def __attrs_post_init__(self) -> None:
+        target = min(self.usable, ceil(self.work / self.finish))
+        self.target = max(target, self.step if self.waiting else 0)
+
+    @property
+    def sizes(self) -> int:
+        """Of those that are counted on."""
+        return sum(one.size for one in self.counted)
+
+    def to_start(self) -> list[int]:
+        """The sizes of the governors to ask for."""
+        room = self.kind.most - len(self.hired)
+        least = self.kind.least - len(self.counted)
+        missing = 0 if self._come_too_late() else self._missing()
+        found: list[int] = []
+        while len(found) < room and (missing > 0 or len(found) < least):
+            size = max(self.step, min(missing, self.kind.largest))
+            found.append(size)
+            missing -= size
+        return found
+
+    def _missing(self) -> int:
+        if self.waiting and not any(one.size >= self.step for one in self.counted):
+            return max(self.step, self.target - self.sizes)
+        return self.target - self.sizes
+
+    def _come_too_late(self) -> bool:
+        """Whether those that work will have finished before another one could begin."""
+        ready = [one for one in self.counted if one.stage is Stage.READY]
+        if not any(one.size >= self.step for one in ready):
+            return False
+        return self.work / sum(one.size for one in ready) <= self.start_seconds
+
+    def give_back(self, kept: int, idle: float, others_stay: int, found: Decisions) -> None:
+        """Those that were not wanted for long: first the jobs that wait, the last one first."""
+        count, sizes = len(self.counted), self.sizes
+        queued = [one for one in reversed(self.counted) if one.stage is Stage.QUEUED]
+        resting = [one for one in self.counted if one.stage is Stage.READY and one.idle >= idle]
+        resting.sort(key=lambda one: (one.sole, -one.idle))
+        ready = others_stay + sum(one.stage is Stage.READY for one in self.counted)
+        for one in (*queued, *resting):
+            if count <= self.kind.least or sizes - one.size < kept:
+                continue
+            if one.stage is Stage.QUEUED:
+                found.cancel.append(one.name)
+            elif one.sole and ready == 1:
+                continue  # nobody could take its data
+            else:
+                found.drain.append(one.name)
+                ready -= 1
+            count, sizes = count - 1, sizes - one.size
+
+    def why(self, started: int, memory: Memory, pause: float) -> str:
+        """In words for people."""
+        said = f"wants {self.target} of {self.kind.most}"
+        if self.waiting:
+            said += f": {self.waiting} tasks wait, with {self.work:.0f} s of work for one governor"
+        elif self.work:
+            said += ": tasks run, and none waits"
+        else:
+            said += ": nothing waits"
+        missing = self._missing()
+        if memory.failures and pause > 0:
+            return f"{said}; starts none for {pause:.0f} s, since {memory.why}"
+        if missing > started and len(self.hired) + started >= self.kind.most:
+            return f"{said}; more are not allowed"
+        if missing > started and self._come_too_late():
+            return f"{said}; others would come too late, after {self.start_seconds:.0f} s"
+        return said
+
+
+def _counted(
+    kind: GovernorKind,
+    hired: Sequence[Hired],
+    work: float,
+    rules: Rules,
+    start_seconds: float,
+) -> list[Hired]:
+    """Those that do not leave before the next one can be there, or before all work is done."""
+    staying = [one for one in hired if one.stage is not Stage.LEAVING]
+    ready = sum(one.size for one in staying if one.stage is Stage.READY)
+    ahead = min(rules.ahead + start_seconds, kind.seconds / 2)
+    if ready:
+        ahead = min(ahead, work / ready)
+    return [one for one in staying if one.left - rules.drain >= ahead]
+
+
+def _slots(kind: GovernorKind, need: Need) -> float:
+    """How many tasks of this need run at once for each size; a large task takes several sizes."""
+    slots = kind.slots(need)
+    if slots:
+        return slots
+    return 1 / kind.size_for(need)
+
+
+def _others_stay(picture: Picture, kind: GovernorKind) -> int:
+    """How many governors of other kinds could take data."""
+    return sum(one.kind != kind.name and one.stage is Stage.READY for one in picture.hired)
