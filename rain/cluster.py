@@ -16,11 +16,11 @@ from attrs import frozen
 from rain.base.durations import parse_duration
 from rain.base.errors import StartError
 from rain.base.sizes import parse_size
-from rain.cli.cluster_file import read_cluster_file
+from rain.cli.cluster_file import read_cluster_file, read_order
 from rain.client import Client
 from rain.start.choice import find_cluster
 from rain.start.clusters import Cluster as Started
-from rain.start.clusters import user_index
+from rain.start.clusters import read_cluster, user_index
 from rain.start.governors import BatchGovernors, Governors, LocalGovernors, RemoteGovernors
 from rain.start.interrupts import InterruptedStartError
 from rain.start.jobs import JobLine, look_at_jobs
@@ -140,9 +140,26 @@ class Cluster:
         """The folder of all logs."""
         return self._started.log_folder
 
+    def add(self, launcher: str, **options: Any) -> None:
+        """Adds governors: here, on other hosts, or as jobs, whatever the cluster has already.
+
+        >>> with Cluster.local([1], listen="0") as cluster:
+        ...     cluster.add("local", governors=2, cpus=1)
+
+        Args:
+            launcher: "local", "ssh", or a batch system.
+            options: those of `rain add LAUNCHER`, as governors=4, cpus=16, hosts=["node1"]; what
+                follows `--` is `options`.
+        """
+        order = read_order(launcher, options)
+        try:
+            order.add_to(self._now())
+        except InterruptedStartError as interrupted:
+            raise KeyboardInterrupt from interrupted
+
     def jobs(self) -> list[JobLine]:
         """The governors that are jobs, and how far each of them is. Asks the batch system."""
-        return look_at_jobs(self._started)
+        return look_at_jobs(self._now())
 
     def client(self, **options: Any) -> Client:
         """A client of this cluster; takes the options of `Client`."""
@@ -154,9 +171,13 @@ class Cluster:
 
     def stop(self, grace: float = GRACE) -> None:
         """Ends the server and all governors, and cancels the jobs that still wait."""
-        stopped = stop_cluster(self._started, user_index(), grace)
+        stopped = stop_cluster(self._now(), user_index(), grace)
         if stopped.unreached:
             raise StartError("\n".join(stopped.unreached))
+
+    def _now(self) -> Started:
+        """With the governors that have been added since."""
+        return read_cluster(self._started.log_folder) or self._started
 
     def __enter__(self) -> Self:
         return self

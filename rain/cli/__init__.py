@@ -14,6 +14,7 @@ import click
 
 import rain
 from rain.base.errors import RainError
+from rain.cli.add_command import add
 from rain.cli.cache_command import cache
 from rain.cli.drain_command import drain
 from rain.cli.governor_command import governor
@@ -42,7 +43,7 @@ def cli() -> None:
 
 
 _DAEMONS = (server, governor)
-_CLUSTERS = (start, stop, restart, drain, status, sessions, token, logs)
+_CLUSTERS = (start, add, stop, restart, drain, status, sessions, token, logs)
 for _command in (*_DAEMONS, *_CLUSTERS, template, lab, cache, journal, keys):
     cli.add_command(_command)
 

@@ -21,6 +21,7 @@ from attrs import frozen
 from rain.base.errors import StartError
 from rain.cli.options import PATH
 from rain.cli.start_alone import start_command, start_names
+from rain.cli.start_options import of_governors
 
 if TYPE_CHECKING:
     from rain.start.options import Order
@@ -42,12 +43,16 @@ class ClusterFile:
 
     def order(self, more: Mapping[str, object]) -> Order:
         """The cluster that is asked for; `more` wins over the file, and has the same names."""
-        values = {**self.values, **read_values(self.command, more)}
-        return order_of(self.command, values)
+        return _order(self.command, {**self.values, **read_values(self.command, more)})
 
 
-def order_of(command: click.Command, values: dict[str, object]) -> Order:
-    """What a command asks for when its parameters have these values."""
+def read_order(launcher: str, said: Mapping[str, object]) -> Order:
+    """The governors that a program asks for in the words of the command line."""
+    command = of_governors(_command(launcher, ""))
+    return _order(command, read_values(command, said))
+
+
+def _order(command: click.Command, values: dict[str, object]) -> Order:
     try:
         with command.make_context(command.name, [], default_map=values) as context:
             order: Order = command.invoke(context)
@@ -69,11 +74,15 @@ def read_cluster_file(path: Path) -> ClusterFile:
     except tomllib.TOMLDecodeError as error:
         raise StartError(f"{path} is not TOML: {error}") from None
     name = content.pop(LAUNCHER, "")
+    command = _command(name, f"{path}, line {line_of(text, LAUNCHER)}: ")
+    return ClusterFile(path, command, read_values(command, content, path, text))
+
+
+def _command(name: object, at: str) -> click.Command:
     command = start_command(name) if isinstance(name, str) else None
     if command is None:
-        where = f"{path}, line {line_of(text, LAUNCHER)}"
-        raise StartError(f"{where}: no launcher {name!r}{_hint(str(name), start_names())}")
-    return ClusterFile(path, command, read_values(command, content, path, text))
+        raise StartError(f"{at}no launcher {name!r}{_hint(str(name), start_names())}")
+    return command
 
 
 def line_of(text: str, key: str) -> int:

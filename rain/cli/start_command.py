@@ -2,41 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
-from rain.cli.cluster_file import SUFFIX, read_cluster_file
-from rain.cli.start_alone import start_alone, start_command, start_names
+from rain.cli.cluster_file import SUFFIX
+from rain.cli.start_alone import start_alone
+from rain.cli.start_group import Launchers
 from rain.cli.start_options import start_and_tell
 from rain.start.governors import refuse_options_before
 
 if TYPE_CHECKING:
     from rain.start.options import Order
-
-
-class _Launchers(click.Group):
-    """`rain start NAME` for each launcher, those of other packages among them, and for a file."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        del ctx
-        return start_names()
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        del ctx
-        return start_command(cmd_name) if cmd_name else None
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        name = args[0]
-        if not name.endswith(SUFFIX):
-            return super().resolve_command(ctx, args)
-        file = read_cluster_file(Path(name))
-        ctx.default_map = {name: file.values}
-        return name, file.command, args[1:]
 
 
 @click.pass_context
@@ -63,7 +41,7 @@ def _start(context: click.Context, /, **values: object) -> Order | None:
     return None
 
 
-start = _Launchers(
+start = Launchers(
     "start",
     params=start_alone.params,
     callback=_start,

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,26 +16,26 @@ if TYPE_CHECKING:
     from rain.start.options import Order
     from rain.start.start import StartedCluster
 
-_OPTIONS = (
+
+class OfServer(click.Option):
+    """An option of the server: governors that are added to a cluster are not told it."""
+
+
+_OF_SERVER = (
     click.option(
         "--listen",
         metavar="ADDRESS",
         default="",
         help="Where the server listens: PORT, HOST or HOST:PORT; port 0 picks a free one."
         "  [default: 127.0.0.1:7210, or 0.0.0.0:7210 for other hosts]",
-    ),
-    click.option(
-        "--advertise",
-        metavar="HOST",
-        default="",
-        help="The name or address by which governors and programs on other machines reach this one,"
-        " if it is not that of the host.",
+        cls=OfServer,
     ),
     click.option(
         "--http-listen",
         metavar="ADDRESS",
         default="",
         help="Where it serves HTTP (its --http-listen).",
+        cls=OfServer,
     ),
     click.option(
         "--http-host",
@@ -43,6 +43,56 @@ _OPTIONS = (
         multiple=True,
         metavar="NAME",
         help="Another name by which browsers reach this machine (its --http-host).",
+        cls=OfServer,
+    ),
+    click.option(
+        "--secret-file",
+        type=PATH,
+        metavar="FILE",
+        envvar="RAIN_SECRET_FILE",
+        help="The secret of the cluster.  [env: RAIN_SECRET_FILE; default: a new one in the log"
+        " folder if other machines reach the cluster, or else the key of this user]",
+        cls=OfServer,
+    ),
+    click.option(
+        "--tls",
+        type=PATH,
+        metavar="FOLDER",
+        envvar="RAIN_TLS",
+        help="Encrypt all links with the certificates in this folder of 'rain keys'; governors on"
+        " other hosts are handed theirs.  [env: RAIN_TLS]",
+        cls=OfServer,
+    ),
+    click.option(
+        "--insecure",
+        is_flag=True,
+        help="Use no secret and no encryption, even if others reach the cluster.",
+        cls=OfServer,
+    ),
+    click.option(
+        "--logdir",
+        type=PATH,
+        help="Folder of all logs.  [default: rain-UID/logs/rain-HOST-PID in the temporary folder]",
+        cls=OfServer,
+    ),
+    click.option(
+        "--journal",
+        type=PATH,
+        metavar="FOLDER",
+        help="Where the server writes all that it knows, so that the next start goes on from there;"
+        " 'none' for nowhere.  [default: one for its port in the state folder of this user; none"
+        " for port 0]",
+        cls=OfServer,
+    ),
+)
+
+_OF_GOVERNORS = (
+    click.option(
+        "--advertise",
+        metavar="HOST",
+        default="",
+        help="The name or address by which governors and programs on other machines reach this one,"
+        " if it is not that of the host.",
     ),
     click.option(
         "--governor-config",
@@ -56,43 +106,9 @@ _OPTIONS = (
         help="The most bytes in a cache of results, as 50GiB (that of every governor).",
     ),
     click.option(
-        "--secret-file",
-        type=PATH,
-        metavar="FILE",
-        envvar="RAIN_SECRET_FILE",
-        help="The secret of the cluster.  [env: RAIN_SECRET_FILE; default: a new one in the log"
-        " folder if other machines reach the cluster, or else the key of this user]",
-    ),
-    click.option(
-        "--tls",
-        type=PATH,
-        metavar="FOLDER",
-        envvar="RAIN_TLS",
-        help="Encrypt all links with the certificates in this folder of 'rain keys'; governors on"
-        " other hosts are handed theirs.  [env: RAIN_TLS]",
-    ),
-    click.option(
-        "--insecure",
-        is_flag=True,
-        help="Use no secret and no encryption, even if others reach the cluster.",
-    ),
-    click.option(
-        "--logdir",
-        type=PATH,
-        help="Folder of all logs.  [default: rain-UID/logs/rain-HOST-PID in the temporary folder]",
-    ),
-    click.option(
         "--workdir",
         type=PATH,
         help="Folder that gets a work folder governor-I of each governor.",
-    ),
-    click.option(
-        "--journal",
-        type=PATH,
-        metavar="FOLDER",
-        help="Where the server writes all that it knows, so that the next start goes on from there;"
-        " 'none' for nowhere.  [default: one for its port in the state folder of this user; none"
-        " for port 0]",
     ),
     click.option(
         "--timeout",
@@ -110,56 +126,34 @@ _OPTIONS = (
         help="Put this before the command of each daemon.",
     ),
 )
+"""What governors that are added to a cluster may be told, too."""
 
 
 def start_options(run: Callable[..., Order]) -> Callable[..., Order]:
     """Adds the options of all starts, which the command gets as `options`.
 
     The command starts nothing: it says what is asked for. So a file and a program can ask for it in
-    the same words.
+    the same words, and for governors of a cluster that runs.
     """
 
     @wraps(run)
-    def command(
-        listen: str,
-        advertise: str,
-        http_listen: str,
-        http_hosts: tuple[str, ...],
-        governor_config: Path | None,
-        cache_limit: str | None,
-        secret_file: Path | None,
-        tls: Path | None,
-        insecure: bool,
-        logdir: Path | None,
-        workdir: Path | None,
-        journal: Path | None,
-        timeout: float,
-        runprefix: tuple[str, ...],
-        **own: object,
-    ) -> Order:
+    def command(**values: Any) -> Order:
+        from attrs import fields_dict
+
         from rain.start.options import StartOptions
 
-        options = StartOptions(
-            listen,
-            advertise,
-            http_listen,
-            http_hosts,
-            governor_config,
-            cache_limit,
-            secret_file,
-            tls,
-            insecure,
-            logdir,
-            workdir,
-            journal,
-            timeout,
-            runprefix,
-        )
-        return run(options=options, **own)
+        said = {name: values.pop(name) for name in fields_dict(StartOptions) if name in values}
+        return run(options=StartOptions(**said), **values)
 
-    for option in reversed(_OPTIONS):
+    for option in reversed((*_OF_SERVER, *_OF_GOVERNORS)):
         command = option(command)
     return command
+
+
+def of_governors(command: click.Command) -> click.Command:
+    """The same command of `rain start`, without the options of the server."""
+    kept = [parameter for parameter in command.params if not isinstance(parameter, OfServer)]
+    return click.Command(command.name, params=kept, callback=command.callback, help=command.help)
 
 
 def start_and_tell(order: Order) -> int:
@@ -181,7 +175,7 @@ def _tell(started: StartedCluster) -> None:
 
     cluster = started.cluster
     count = cluster.governors
-    queued = f", submitted to {cluster.launcher}" if cluster.jobs else ""
+    queued = f", submitted to {cluster.jobs[0].launcher}" if cluster.jobs else ""
     click.echo(f"Rain is ready: a server and {count} governor{'s' if count > 1 else ''}{queued}.")
     click.echo(f"  server  {cluster.address}")
     secret = read_secret(Path(cluster.secret_file)) if cluster.secret_file else None

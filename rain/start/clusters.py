@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import ExitStack, contextmanager
+from fcntl import LOCK_EX, LOCK_NB, flock
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
+from attrs import asdict, frozen
 
 from rain.base.errors import StartError
 from rain.daemon.user_key import state_folder
@@ -22,6 +24,7 @@ from rain.start.remote import RemoteAccess
 
 FORMAT = 1
 FILE = "cluster.json"
+_LOCK = "cluster.lock"
 
 
 @frozen
@@ -32,6 +35,7 @@ class Member:
     address: str
     mark: ProcessMark
     host: str = ""  # as given by the user; "" is the machine where the cluster was started
+    access: RemoteAccess | None = None  # how its host is reached; None is for that of the cluster
 
 
 @frozen
@@ -40,6 +44,17 @@ class JobEntry:
 
     name: str
     number: str  # in the batch system
+    launcher: str
+    log_folder: Path
+
+
+@frozen
+class GovernorOptions:
+    """What the governors of a cluster were told, so that those that are added are told it, too."""
+
+    config: str = ""
+    cache_limit: str = ""
+    work_folder: str = ""
 
 
 @frozen
@@ -54,21 +69,25 @@ class Cluster:
     access: RemoteAccess
     secret_file: str = ""  # "" for a cluster without a secret
     tls: str = ""  # the folder of its certificates; "" for one that encrypts nothing
-    launcher: str = ""  # of its jobs
     jobs: tuple[JobEntry, ...] = ()
     server_command: tuple[str, ...] = ()  # starts its server again; () if nobody waits for that
+    alike: GovernorOptions = GovernorOptions()
 
     def here(self) -> list[Member]:
         """The members on this machine."""
         return [member for member in self.members if not member.host]
 
-    def elsewhere(self) -> dict[str, list[Member]]:
-        """The members on other hosts."""
-        by_host: dict[str, list[Member]] = {}
+    def elsewhere(self) -> dict[tuple[str, RemoteAccess], list[Member]]:
+        """The members on other hosts, by host and the way to it."""
+        by_host: dict[tuple[str, RemoteAccess], list[Member]] = {}
         for member in self.members:
             if member.host:
-                by_host.setdefault(member.host, []).append(member)
+                by_host.setdefault((member.host, self.way_to(member)), []).append(member)
         return by_host
+
+    def way_to(self, member: Member) -> RemoteAccess:
+        """How the host of a member is reached."""
+        return member.access or self.access
 
     def is_running(self) -> bool:
         """Whether a process of it runs here (the server does, unless the cluster has ended)."""
@@ -107,20 +126,34 @@ def spell_cluster(cluster: Cluster) -> str:
                 "host": member.host,
                 "address": member.address,
                 "process": spell_mark(member.mark),
+                **({} if member.access is None else {"remote": _spell_access(member.access)}),
             }
             for member in cluster.members
         ],
-        "remote": {
-            "ssh": list(cluster.access.ssh),
-            "folder": str(cluster.access.folder),
-            "init": cluster.access.init,
-            "rain": list(cluster.access.rain),
-        },
+        "remote": _spell_access(cluster.access),
         "server_command": list(cluster.server_command),
-        "launcher": cluster.launcher,
-        "jobs": [{"name": job.name, "number": job.number} for job in cluster.jobs],
+        "jobs": [{**asdict(job), "log_folder": str(job.log_folder)} for job in cluster.jobs],
+        "governors": asdict(cluster.alike),
     }
     return json.dumps(content, indent=2) + "\n"
+
+
+def _spell_access(access: RemoteAccess) -> dict[str, object]:
+    return {
+        "ssh": list(access.ssh),
+        "folder": str(access.folder),
+        "init": access.init,
+        "rain": list(access.rain),
+    }
+
+
+def _read_access(told: Mapping[str, Any]) -> RemoteAccess:
+    return RemoteAccess(tuple(told["ssh"]), Path(told["folder"]), told["init"], tuple(told["rain"]))
+
+
+def _read_member(told: Mapping[str, Any]) -> Member:
+    access = _read_access(told["remote"]) if "remote" in told else None
+    return Member(told["name"], told["address"], _mark(told["process"]), told["host"], access)
 
 
 def parse_cluster(text: str, where: Path) -> Cluster:
@@ -129,24 +162,27 @@ def parse_cluster(text: str, where: Path) -> Cluster:
         content: dict[str, Any] = json.loads(text)
         if content["format"] != FORMAT:
             raise StartError(f"{where} was written by another version of Rain")
-        remote = content["remote"]
+        folder, launcher = Path(content["log_folder"]), content.get("launcher", "")
         cluster = Cluster(
-            Path(content["log_folder"]),
+            folder,
             content["machine"],
             content["address"],
             content["http"],
-            tuple(
-                Member(member["name"], member["address"], _mark(member["process"]), member["host"])
-                for member in content["members"]
-            ),
-            RemoteAccess(
-                tuple(remote["ssh"]), Path(remote["folder"]), remote["init"], tuple(remote["rain"])
-            ),
+            tuple(_read_member(member) for member in content["members"]),
+            _read_access(content["remote"]),
             content["secret_file"],
             content.get("tls", ""),
-            content.get("launcher", ""),
-            tuple(JobEntry(job["name"], job["number"]) for job in content.get("jobs", ())),
+            tuple(
+                JobEntry(
+                    job["name"],
+                    job["number"],
+                    job.get("launcher", launcher),
+                    Path(job.get("log_folder", folder)),
+                )
+                for job in content.get("jobs", ())
+            ),
             tuple(content.get("server_command", ())),
+            GovernorOptions(**content.get("governors", {})),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise StartError(f"{where} does not describe a cluster: {error}") from error
@@ -192,6 +228,25 @@ def write_cluster(cluster: Cluster) -> None:
         draft.replace(file)
     except OSError as error:
         raise StartError(f"{file} cannot be written: {error.strerror}") from error
+
+
+@contextmanager
+def changing(log_folder: Path) -> Generator[Cluster]:
+    """The cluster with its logs in a folder, which no other command changes meanwhile."""
+    with ExitStack() as stack:
+        try:
+            lock = stack.enter_context((log_folder / _LOCK).open("wb"))
+            flock(lock, LOCK_EX | LOCK_NB)
+        except BlockingIOError as error:
+            raise StartError(
+                f"another command changes the cluster of {log_folder}: try again when it has ended"
+            ) from error
+        except OSError as error:
+            raise StartError(f"{log_folder / _LOCK} cannot be written: {error.strerror}") from error
+        cluster = read_cluster(log_folder)
+        if cluster is None:
+            raise StartError(f"no cluster was started with its logs in {log_folder}")
+        yield cluster
 
 
 @frozen

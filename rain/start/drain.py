@@ -25,7 +25,7 @@ def drain_governor(cluster: Cluster, governor: Member, grace: float) -> Ending:
     if not governor.host:
         (ending,) = end_processes([governor.mark], grace)
         return ending
-    away = Away(cluster, governor.host, [governor], grace)
+    away = Away(cluster.way_to(governor), governor.host, [governor], grace)
     endings = away.endings(grace + JOURNEY)
     if away.trouble:
         raise StartError(away.trouble)

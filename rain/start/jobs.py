@@ -82,12 +82,15 @@ class Submission:
         self._launcher = find_launcher(governors.launcher)
         for daemon in daemons:
             job = plan_job(daemon, governors, folder, self._launcher.cpus_variable)
-            self.entries.append(JobEntry(daemon.name, self._launcher.submit(job)))
+            number = self._launcher.submit(job)
+            self.entries.append(
+                JobEntry(daemon.name, number, governors.launcher, daemon.log_folder)
+            )
 
-    def wait(self, count: int, log_folder: Path, launch: Launch) -> None:
+    def wait(self, count: int, launch: Launch) -> None:
         """Waits until `count` of them are ready; StartError as soon as that is impossible."""
         while count > 0 and self._launcher is not None:
-            lines = look(self._launcher, self.entries, log_folder)
+            lines = look(self._launcher, self.entries)
             if sum(1 for line in lines if line.address) >= count:
                 return
             ended = [line for line in lines if line.state == JobState.ENDED]
@@ -120,21 +123,20 @@ class JobLine:
     why: str = ""
 
 
-def look(launcher: Launcher, entries: Sequence[JobEntry], log_folder: Path) -> list[JobLine]:
-    """Asks the batch system, and looks into the log folder."""
+def look(launcher: Launcher, entries: Sequence[JobEntry]) -> list[JobLine]:
+    """Asks the batch system, and looks into the log folders."""
     standings = launcher.look([entry.number for entry in entries])
     return [
         _line(
             entry,
             standings.get(entry.number, Standing(JobState.ENDED)),
-            read_address(ready_file(log_folder, entry.name)),
-            log_folder,
+            read_address(ready_file(entry.log_folder, entry.name)),
         )
         for entry in entries
     ]
 
 
-def _line(entry: JobEntry, standing: Standing, address: str, log_folder: Path) -> JobLine:
+def _line(entry: JobEntry, standing: Standing, address: str) -> JobLine:
     match standing.state:
         case JobState.QUEUED:
             return JobLine(entry.name, entry.number, "queued", why=standing.why)
@@ -142,7 +144,7 @@ def _line(entry: JobEntry, standing: Standing, address: str, log_folder: Path) -
             state = "running" if address else "starting"
             return JobLine(entry.name, entry.number, state, address, standing.why)
         case JobState.ENDED:
-            said = _last_line(log_folder / f"{entry.name}.out")
+            said = _last_line(entry.log_folder / f"{entry.name}.out")
             why = ": ".join(part for part in (standing.why, said) if part)
             return JobLine(entry.name, entry.number, "ended", why=why)
 
@@ -175,9 +177,16 @@ def _because(why: str) -> str:
 
 def look_at_jobs(cluster: Cluster) -> list[JobLine]:
     """The jobs of a cluster."""
-    if not cluster.jobs:
-        return []
-    return look(find_launcher(cluster.launcher), cluster.jobs, cluster.log_folder)
+    return [
+        line for name, jobs in _by_launcher(cluster) for line in look(find_launcher(name), jobs)
+    ]
+
+
+def _by_launcher(cluster: Cluster) -> list[tuple[str, list[JobEntry]]]:
+    found: dict[str, list[JobEntry]] = {}
+    for job in cluster.jobs:
+        found.setdefault(job.launcher, []).append(job)
+    return list(found.items())
 
 
 def drain_job(cluster: Cluster, wanted: str) -> JobEntry | None:
@@ -187,17 +196,18 @@ def drain_job(cluster: Cluster, wanted: str) -> JobEntry | None:
     """
     for job in cluster.jobs:
         if wanted in {job.name, job.number}:
-            find_launcher(cluster.launcher).cancel([job.number])
+            find_launcher(job.launcher).cancel([job.number])
             return job
     return None
 
 
-def cancel_jobs(cluster: Cluster) -> str:
-    """Cancels the jobs of a cluster; returns why that was not possible, or ""."""
-    if not cluster.jobs:
-        return ""
-    try:
-        find_launcher(cluster.launcher).cancel([job.number for job in cluster.jobs])
-    except StartError as error:
-        return f"the jobs {', '.join(job.number for job in cluster.jobs)} may go on: {error}"
-    return ""
+def cancel_jobs(cluster: Cluster) -> list[str]:
+    """Cancels the jobs of a cluster; returns a line for each batch system that could not do it."""
+    troubles: list[str] = []
+    for name, jobs in _by_launcher(cluster):
+        numbers = [job.number for job in jobs]
+        try:
+            find_launcher(name).cancel(numbers)
+        except StartError as error:
+            troubles.append(f"the jobs {', '.join(numbers)} may go on: {error}")
+    return troubles

@@ -16,7 +16,8 @@ from rain.base.errors import StartError
 from rain.base.sizes import parse_size
 from rain.daemon.addresses import parse_address
 from rain.daemon.folders import default_log_folder
-from rain.start.clusters import has_ended, user_index
+from rain.start.add import Added, add_governors
+from rain.start.clusters import Cluster, has_ended, user_index
 from rain.start.governors import SSH, BatchGovernors, Governors
 from rain.start.plan import DEFAULT_PORT, NONE, Settings, run_rain
 from rain.start.remote import RemoteAccess
@@ -54,42 +55,8 @@ class StartOptions:
         """The host of the server's address, if the user has named one."""
         return parse_address(self.listen, "", DEFAULT_PORT)[0]
 
-    def start(
-        self,
-        governors: Governors,
-        *,
-        reserve_cpu: bool = False,
-        remote_init: str = "",
-        ssh: tuple[str, ...] = USUAL_SSH,
-    ) -> StartedCluster:
-        """Starts a cluster; StartError if it cannot be, and then nothing is left running."""
-        self._check()
-        here = Path.cwd()
-        command = run_rain(sys.executable, Path(rain.__file__).resolve().parent.parent, here)
-        host, port = parse_address(self.listen, "", DEFAULT_PORT)
-        settings = Settings(
-            governors=governors,
-            rain=command,
-            log_folder=self._log_folder(governors).absolute(),
-            listen_host=host,
-            listen_port=port,
-            http_listen=self.http_listen,
-            http_hosts=self.http_hosts,
-            governor_config=_whole(self.governor_config),
-            cache_limit=self.cache_limit,
-            journal=self.journal if self.journal == NONE else _whole(self.journal),
-            work_folder=_whole(self.workdir),
-            run_prefix=self.runprefix,
-            reserve_cpu=reserve_cpu,
-            secret_file=_whole(self.secret_file),
-            tls=self.tls if self.tls is None or self.tls == NONE else self.tls.absolute(),
-            insecure=self.insecure,
-            advertise=self.advertise,
-        )
-        access = RemoteAccess(ssh, here, remote_init, command)
-        return start_cluster(settings, access, self.timeout, user_index())
-
-    def _check(self) -> None:
+    def check(self) -> None:
+        """StartError for what cannot be right, before anything is started."""
         if self.governor_config is not None and not self.governor_config.is_file():
             raise StartError(f"--governor-config {self.governor_config} is not a file")
         if self.cache_limit is not None:
@@ -98,18 +65,21 @@ class StartOptions:
             except ValueError as error:
                 raise StartError(f"--cache-limit: {error}") from None
 
-    def _log_folder(self, governors: Governors) -> Path:
+    def log_folder(self, governors: Governors) -> Path:
+        """The folder of all logs."""
         if self.logdir is not None:
             return self.logdir
         if isinstance(governors, BatchGovernors):
-            # Jobs run on other machines, which have a temporary folder of their own.
-            return Path("rain-logs", f"{socket.gethostname()}-{os.getpid()}")
+            return shared_log_folder()
         return default_log_folder("rain", has_ended)
 
 
 @frozen
 class Order:
-    """A whole cluster as somebody has asked for it: in a command, a file or a program."""
+    """A cluster, or more governors for one, as somebody has asked for it.
+
+    It may have been in a command, a file or a program.
+    """
 
     options: StartOptions
     governors: Governors
@@ -119,12 +89,58 @@ class Order:
 
     def start(self) -> StartedCluster:
         """Starts it; StartError if it cannot be, and then nothing is left running."""
-        return self.options.start(
-            self.governors,
-            reserve_cpu=self.reserve_cpu,
-            remote_init=self.remote_init,
-            ssh=self.ssh,
+        return start_cluster(
+            self._settings(self.options.log_folder(self.governors).absolute()),
+            self._access,
+            self.options.timeout,
+            user_index(),
         )
+
+    def add_to(self, cluster: Cluster) -> Added:
+        """Adds the governors to a cluster that runs."""
+        # Jobs of batch systems see the logs of a cluster only if it has other jobs already.
+        away = isinstance(self.governors, BatchGovernors) and not cluster.jobs
+        folder = shared_log_folder().absolute() if away else cluster.log_folder
+        return add_governors(cluster, self._settings(folder), self._access, self.options.timeout)
+
+    def _settings(self, log_folder: Path) -> Settings:
+        options = self.options
+        options.check()
+        host, port = parse_address(options.listen, "", DEFAULT_PORT)
+        return Settings(
+            governors=self.governors,
+            rain=_program(),
+            log_folder=log_folder,
+            listen_host=host,
+            listen_port=port,
+            http_listen=options.http_listen,
+            http_hosts=options.http_hosts,
+            governor_config=_whole(options.governor_config),
+            cache_limit=options.cache_limit,
+            journal=options.journal if options.journal == NONE else _whole(options.journal),
+            work_folder=_whole(options.workdir),
+            run_prefix=options.runprefix,
+            reserve_cpu=self.reserve_cpu,
+            secret_file=_whole(options.secret_file),
+            tls=options.tls
+            if options.tls is None or options.tls == NONE
+            else options.tls.absolute(),
+            insecure=options.insecure,
+            advertise=options.advertise,
+        )
+
+    @property
+    def _access(self) -> RemoteAccess:
+        return RemoteAccess(self.ssh, Path.cwd(), self.remote_init, _program())
+
+
+def shared_log_folder() -> Path:
+    """For jobs, which run on machines that have a temporary folder of their own."""
+    return Path("rain-logs", f"{socket.gethostname()}-{os.getpid()}")
+
+
+def _program() -> tuple[str, ...]:
+    return run_rain(sys.executable, Path(rain.__file__).resolve().parent.parent, Path.cwd())
 
 
 def _whole(path: Path | None) -> Path | None:

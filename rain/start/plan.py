@@ -41,6 +41,8 @@ class Settings:
     tls: Path | None = None  # the folder of `rain keys`, or "none"
     insecure: bool = False
     advertise: str = ""  # the name or address of this machine for governors; "" finds it out
+    first: int = 0  # the number of the first governor, if the cluster has some already
+    neighbours: int = 0  # how many governors of the cluster this machine has already
 
 
 @frozen
@@ -124,25 +126,28 @@ def plan_template(settings: Settings) -> Daemon | None:
 
 def plan_governors(settings: Settings, server: str) -> tuple[Daemon, ...]:
     """Plans the governors for a server at this address."""
-    if isinstance(settings.governors, LocalGovernors):
+    governors, first = settings.governors, settings.first
+    if isinstance(governors, LocalGovernors):
+        several = settings.neighbours + len(governors.cpus)
         return tuple(
-            _local_governor(settings, server, number, cpus, len(settings.governors.cpus))
-            for number, cpus in enumerate(settings.governors.cpus)
+            _local_governor(settings, server, number, cpus, several)
+            for number, cpus in enumerate(governors.cpus, settings.neighbours)
         )
-    if isinstance(settings.governors, RemoteGovernors):
+    if isinstance(governors, RemoteGovernors):
         return tuple(
             _remote_governor(settings, server, number, host)
-            for number, host in enumerate(settings.governors.hosts)
+            for number, host in enumerate(governors.hosts, first)
         )
     return tuple(
-        _job_governor(settings, settings.governors, server, number)
-        for number in range(settings.governors.count)
+        _job_governor(settings, governors, server, number)
+        for number in range(first, first + governors.count)
     )
 
 
 def _local_governor(
-    settings: Settings, server: str, number: int, cpus: int | None, several: int
+    settings: Settings, server: str, place: int, cpus: int | None, several: int
 ) -> Daemon:
+    """The governor at a place among those of this machine."""
     if cpus is not None:
         if settings.reserve_cpu:
             raise StartError(
@@ -153,7 +158,8 @@ def _local_governor(
     else:
         amount = [ALL_BUT_ONE] if settings.reserve_cpu else []
     if several > 1:  # they share the memory and the gpus of the machine
-        amount.append(f"--share={number}/{several}")
+        amount.append(f"--share={place}/{several}")
+    number = settings.first + place - settings.neighbours
     return _governor(settings, number, ["governor", server, *amount])
 
 
@@ -254,5 +260,5 @@ def check_reach(server_host: str, hosts: tuple[str, ...], own_names: frozenset[s
         if not is_loopback(machine) and machine not in own_names:
             raise StartError(
                 f"the governor on {host} cannot reach a server that listens at {server_host}:"
-                " leave --listen out, or name an address that other machines reach"
+                " it needs --listen 0.0.0.0, or an address that other machines reach"
             )

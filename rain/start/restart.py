@@ -9,7 +9,7 @@ from contextlib import suppress
 from attrs import evolve
 
 from rain.base.errors import StartError
-from rain.start.clusters import Cluster, Index, Member, write_cluster
+from rain.start.clusters import Cluster, Index, Member, changing, write_cluster
 from rain.start.ending import wait_readable
 from rain.start.interrupts import interrupts
 from rain.start.launch import Launch
@@ -22,17 +22,21 @@ _AFTER_FORCE = 10.0  # seconds that the kernel may need to remove a killed proce
 
 
 def restart_server(
-    cluster: Cluster, timeout: float, index: Index, grace: float = GRACE
+    wanted: Cluster, timeout: float, index: Index, grace: float = GRACE
 ) -> StartedCluster:
     """Starts the server again, with the program that is installed now; ends it first if it runs."""
-    if not cluster.server_command:
+    if not wanted.server_command:
         raise StartError(
-            f"the server of the cluster at {cluster.address} has no journal, so nothing would go"
+            f"the server of the cluster at {wanted.address} has no journal, so nothing would go"
             " on: use 'rain stop' and 'rain start'"
         )
-    _end_server(cluster, grace)
-    daemon = Daemon("server", cluster.server_command, cluster.log_folder)
-    with interrupts() as signals, Launch(signals, timeout) as launch:
+    with (
+        changing(wanted.log_folder) as cluster,
+        interrupts() as signals,
+        Launch(signals, timeout) as launch,
+    ):
+        _end_server(cluster, grace)
+        daemon = Daemon("server", cluster.server_command, cluster.log_folder)
         child = launch.local(daemon, again=True)
         launch.wait_until_ready([child])
         assert child.mark is not None

@@ -18,7 +18,7 @@ from rain.daemon.user_key import user_key
 from rain.start import processes
 from rain.start.children import Child
 from rain.start.choice import is_address_of
-from rain.start.clusters import Cluster, Index, Member, read_cluster, write_cluster
+from rain.start.clusters import Cluster, GovernorOptions, Index, Member, read_cluster, write_cluster
 from rain.start.governors import BatchGovernors, LocalGovernors, RemoteGovernors
 from rain.start.interrupts import interrupts
 from rain.start.jobs import Submission
@@ -36,6 +36,7 @@ from rain.start.plan import (
 )
 from rain.start.processes import is_running
 from rain.start.remote import RemoteAccess
+from rain.start.template_child import TemplateChild
 from rain.tls.identity import Identity
 
 
@@ -55,7 +56,6 @@ def start_cluster(
     refuse_left_behind(settings, index)
     settings = evolve(settings, log_folder=_prepare_log_folder(settings.log_folder))
     settings, secret = _with_secret(settings)
-    handing = evolve(access, secret=secret, certificate=_for_governors(settings))
     with (
         interrupts() as signals,
         Submission() as submission,
@@ -63,37 +63,29 @@ def start_cluster(
     ):
         planned_server = plan_server(settings)
         server = launch.local(planned_server)
-        planned = plan_template(settings)
-        template = None if planned is None else launch.template(planned)
+        template = order_template(launch, settings)
         launch.wait_until_ready([server])
-        own_host = _own_host(settings)
+        own_host = own_address(settings)
         address = seen_from_governors(server.address, own_host)
-        daemons = plan_governors(settings, address)
-        governors: list[Child] = []
-        if isinstance(settings.governors, BatchGovernors):
-            submission.submit(daemons, settings.governors, access.folder)
-            submission.wait(settings.governors.wait, settings.log_folder, launch)
-        elif template is not None:
-            governors = launch.copies(template, daemons)
-        else:
-            here = processes.boot()
-            governors = [
-                launch.remote(daemon, handing, here) if daemon.host else launch.local(daemon)
-                for daemon in daemons
-            ]
-        launch.wait_until_ready(governors)
+        governors = launch_governors(
+            launch, submission, settings, address, handing(access, settings, secret), template
+        )
         cluster = Cluster(
             settings.log_folder,
             socket.gethostname(),
             address,
             seen_from_governors(server.http, own_host) if server.http else "",
-            tuple(_member(child) for child in (server, *governors)),
+            tuple(member_of(child) for child in (server, *governors)),
             access,
             "" if settings.secret_file is None else str(settings.secret_file),
             str(settings.tls) if is_encrypted(settings) else "",
-            _launcher_of(settings),
             tuple(submission.entries),
             planned_server.command if may_return(settings) else (),
+            GovernorOptions(
+                _text(settings.governor_config),
+                settings.cache_limit or "",
+                _text(settings.work_folder),
+            ),
         )
         write_cluster(cluster)
         submission.keep()
@@ -105,6 +97,43 @@ def start_cluster(
             cluster, f"{index.folder} cannot be written: {error.strerror}", server.said
         )
     return StartedCluster(cluster, note=server.said)
+
+
+def order_template(launch: Launch, settings: Settings) -> TemplateChild | None:
+    """Starts the template of the governors of this machine, if they are copies of one."""
+    planned = plan_template(settings)
+    return None if planned is None else launch.template(planned)
+
+
+def launch_governors(
+    launch: Launch,
+    submission: Submission,
+    settings: Settings,
+    address: str,
+    access: RemoteAccess,
+    template: TemplateChild | None,
+) -> list[Child]:
+    """Starts governors for the server at an address; those that are no jobs are ready then."""
+    daemons, asked = plan_governors(settings, address), settings.governors
+    if isinstance(asked, BatchGovernors):
+        submission.submit(daemons, asked, access.folder)
+        submission.wait(asked.wait, launch)
+        return []
+    if template is not None:
+        governors = launch.copies(template, daemons)
+    else:
+        here = processes.boot()
+        governors = [
+            launch.remote(daemon, access, here) if daemon.host else launch.local(daemon)
+            for daemon in daemons
+        ]
+    launch.wait_until_ready(governors)
+    return governors
+
+
+def handing(access: RemoteAccess, settings: Settings, secret: str) -> RemoteAccess:
+    """The same way to other hosts, with what lets governors in that are started there."""
+    return evolve(access, secret=secret, certificate=_for_governors(settings))
 
 
 def refuse_left_behind(settings: Settings, index: Index) -> None:
@@ -160,18 +189,17 @@ def _prepare_log_folder(folder: Path) -> Path:
     return made
 
 
-def _member(child: Child) -> Member:
+def member_of(child: Child) -> Member:
     if child.mark is None:
         raise StartError(f"{child.daemon.name} is ready, but its process is not known")
     return Member(child.daemon.name, child.address, child.mark, child.daemon.host)
 
 
-def _launcher_of(settings: Settings) -> str:
-    governors = settings.governors
-    return governors.launcher if isinstance(governors, BatchGovernors) else ""
+def _text(path: Path | None) -> str:
+    return "" if path is None else str(path)
 
 
-def _own_host(settings: Settings) -> str:
+def own_address(settings: Settings) -> str:
     """The address under which governors reach a server that listens on all addresses here."""
     if settings.advertise:
         return settings.advertise

@@ -14,7 +14,7 @@ from rain.start.clusters import Cluster, Index, Member
 from rain.start.ending import Ending, end_processes
 from rain.start.jobs import cancel_jobs
 from rain.start.processes import is_running, parse_mark
-from rain.start.remote import end_script
+from rain.start.remote import RemoteAccess, end_script
 
 JOURNEY = 30.0  # additional seconds for ssh
 _ENDINGS: dict[str, Ending] = {str(ending): ending for ending in Ending}
@@ -43,7 +43,10 @@ def stop_cluster(cluster: Cluster, index: Index, grace: float) -> Stopped:
     """Ends all daemons of a cluster and removes it from the index if all hosts were reached."""
     here = cluster.here()
     _check_owner(cluster)
-    away = [Away(cluster, host, members, grace) for host, members in cluster.elsewhere().items()]
+    away = [
+        Away(access, host, members, grace)
+        for (host, access), members in cluster.elsewhere().items()
+    ]
     endings = list(zip(here, end_processes([member.mark for member in here], grace), strict=True))
     unreached: list[str] = []
     for host in away:
@@ -51,9 +54,7 @@ def stop_cluster(cluster: Cluster, index: Index, grace: float) -> Stopped:
         if host.trouble:
             unreached.append(host.trouble)
     # After the server: governors that have lost it end at once, and the others never begin.
-    trouble = cancel_jobs(cluster)
-    if trouble:
-        unreached.append(trouble)
+    unreached += cancel_jobs(cluster)
     if not unreached:
         index.remove(cluster)
     return Stopped(tuple(endings), tuple(unreached))
@@ -76,20 +77,20 @@ class Away:
     """The ssh session that ends the daemons of another host."""
 
     def __init__(
-        self, cluster: Cluster, host: str, members: Sequence[Member], grace: float
+        self, access: RemoteAccess, host: str, members: Sequence[Member], grace: float
     ) -> None:
         self._host = host
         self._members = members
         self._process: subprocess.Popen[str] | None = None
         self.trouble = ""
-        script = end_script(cluster.access, [member.mark for member in members], grace)
+        script = end_script(access, [member.mark for member in members], grace)
         try:
             # A file, not a pipe: all hosts can then read their scripts at the same time.
             with tempfile.TemporaryFile("w+", encoding="utf-8") as file:
                 file.write(script)
                 file.seek(0)
                 self._process = subprocess.Popen(
-                    cluster.access.command(host),
+                    access.command(host),
                     text=True,
                     stdin=file,
                     stdout=subprocess.PIPE,

@@ -45,6 +45,17 @@ def test_a_cluster_is_what_its_file_says(tmp_path: Path) -> None:
     assert governor["resources"]["cpus"] == 2
 
 
+def test_governors_are_added_to_a_cluster_that_runs() -> None:
+    with Cluster.local([1], listen="0", http_listen="0") as cluster:
+        Cluster.running().add("local", governors=2, cpus=3)
+        with pytest.raises(StartError, match="rain start local has no option 'listen'"):
+            cluster.add("local", listen="0")
+        with cluster.client() as client:
+            governors = client.get_server_info()["governors"]
+
+    assert sorted(governor["resources"]["cpus"] for governor in governors) == [1, 3, 3]
+
+
 def test_a_misspelled_amount_starts_nothing() -> None:
     with pytest.raises(ValueError, match="'60' is not a time limit"):
         Cluster.slurm(2, time="60")

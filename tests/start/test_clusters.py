@@ -15,8 +15,11 @@ from rain.start.clusters import (
     FILE,
     Cluster,
     Elsewhere,
+    GovernorOptions,
     Index,
+    JobEntry,
     Member,
+    changing,
     parse_cluster,
     read_cluster,
     spell_cluster,
@@ -59,6 +62,35 @@ def over(folder: Path) -> Cluster:
     return ended
 
 
+def test_what_was_added_is_read_as_it_was_written(tmp_path: Path) -> None:
+    cluster = running(tmp_path)
+    jump = RemoteAccess(("ssh", "-J", "login"), Path("/shared"), "module load x", ("rain",))
+    added = evolve(cluster.members[1], name="governor-2", host="gamma", access=jump)
+    written = evolve(
+        cluster,
+        members=(*cluster.members, added),
+        jobs=(JobEntry("governor-3", "17", "slurm", Path("/shared/logs")),),
+        alike=GovernorOptions("/executors.toml", "50G", "/scratch"),
+    )
+    write_cluster(written)
+
+    assert read_cluster(tmp_path) == written
+    assert [way for host, way in written.elsewhere() if host == "gamma"] == [jump]
+
+
+def test_a_cluster_is_changed_by_one_command_at_a_time(tmp_path: Path) -> None:
+    running(tmp_path)
+
+    with (
+        changing(tmp_path),
+        pytest.raises(StartError, match="another command changes the cluster"),
+        changing(tmp_path),
+    ):
+        pass
+    with changing(tmp_path) as cluster:
+        assert cluster == read_cluster(tmp_path)
+
+
 @pytest.fixture
 def index(tmp_path: Path) -> Index:
     return Index(tmp_path / "index")
@@ -68,8 +100,10 @@ def test_a_cluster_is_read_as_it_was_written(tmp_path: Path) -> None:
     cluster = running(tmp_path)
 
     assert read_cluster(tmp_path) == cluster
-    assert list(cluster.elsewhere()) == ["alpha"]
-    assert [member.name for member in cluster.elsewhere()["alpha"]] == ["governor-0", "governor-1"]
+    away = cluster.elsewhere().items()
+    assert [(host, [member.name for member in members]) for (host, _), members in away] == [
+        ("alpha", ["governor-0", "governor-1"])
+    ]
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def test_the_examples_of_the_page_run(tmp_path: Path) -> None:
     (programs / "pip").write_text("#!/bin/sh\n")
     (programs / "pip").chmod(0o755)
     examples = BLOCK.findall(PAGE.read_text())
-    assert len(examples) == 6
+    assert len(examples) == 7
 
     try:
         ran = subprocess.run(
@@ -63,4 +63,4 @@ def test_the_examples_of_the_page_run(tmp_path: Path) -> None:
             end_processes([member.mark for member in cluster.members], 0.0)
 
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert ran.stdout.count("Rain is ready") == ran.stdout.count("has ended; its logs") == 6
+    assert ran.stdout.count("Rain is ready") == ran.stdout.count("has ended; its logs") == 7

@@ -15,8 +15,6 @@ from rain.start.jobs import JobLine, Submission, look, read_address
 from rain.start.plan import Daemon, Settings, plan_governors
 from tests.start.world import RAIN
 
-ENTRY = JobEntry("governor-0", "7")
-
 
 @define
 class Batch:
@@ -57,7 +55,8 @@ def batch(monkeypatch: pytest.MonkeyPatch) -> Batch:
 
 
 def line(folder: Path, standing: Standing | None) -> JobLine:
-    (found,) = look(Batch(standings={} if standing is None else {"7": standing}), [ENTRY], folder)
+    batch = Batch(standings={} if standing is None else {"7": standing})
+    (found,) = look(batch, [JobEntry("governor-0", "7", "batch", folder)])
     return found
 
 
@@ -154,6 +153,9 @@ def test_jobs_that_are_kept_go_on(tmp_path: Path, batch: Batch) -> None:
         submission.submit(daemons, governors, tmp_path)
         submission.keep()
 
-    assert submission.entries == [JobEntry("governor-0", "1"), JobEntry("governor-1", "2")]
+    assert submission.entries == [
+        JobEntry("governor-0", "1", "batch", tmp_path),
+        JobEntry("governor-1", "2", "batch", tmp_path),
+    ]
     assert [job.name for job in batch.jobs] == ["rain-governor-0", "rain-governor-1"]
     assert not batch.cancelled
