@@ -17,6 +17,7 @@ from attrs import frozen
 from bench.functions import inc
 from bench.latency import WARM_UP_CALLS, call_often
 from bench.options import Delivery, delivery_options, new_console
+from bench.relay import relay
 from bench.runners import CallOnce, ours
 from bench.sheet import Sheet
 
@@ -106,9 +107,10 @@ class Costs:
         return [*rows, ("together", totals[0], totals[1], totals[2])]
 
 
-def costs_of(call: CallOnce, calls: int) -> Costs:
+def costs_of(call: CallOnce, calls: int, known: list[tuple[str, int]] | None = None) -> Costs:
+    """What calls cost these processes: those of the cluster, if no others are given."""
     call_often(call, WARM_UP_CALLS)
-    known = processes()
+    known = known or processes()
     before = [read_used(pid) for _, pid in known]
     seconds = call_often(call, calls)
     after = [read_used(pid) for _, pid in known]
@@ -155,4 +157,8 @@ def command(calls: int, json_file: Path | None, markdown: bool) -> None:
                 costs = costs_of(call, calls)
             sheets.append(call_sheet(name, costs))
             values.append(call_values(name, costs))
+    with console.status("messages alone"), relay() as around:
+        costs = costs_of(around.call, calls, [("client", os.getpid()), *around.others])
+    sheets.append(call_sheet("the same messages, and nothing else", costs))
+    values.append(call_values("messages alone", costs))
     Delivery(json_file, markdown).deliver(console, "call", sheets, {"ways": values}, ())

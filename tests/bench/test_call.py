@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench.call import Costs, Used, call_sheet, call_values, descendants, read_used, role_of
+from bench.relay import relay
 
 COSTS = Costs(
     calls=4,
@@ -79,3 +80,13 @@ def test_the_table_shows_what_one_call_costs_each_process_and_all_together() -> 
     assert sheet.rows[-1] == ("together", "1500 µs", "3.00", "1.00")
     assert sheet.caption == "Median of the calls: 2.50 ms."
     assert call_values("compute", COSTS)["name"] == "compute"
+
+
+def test_a_relay_answers_as_a_call_does_and_its_processes_end() -> None:
+    with relay() as around:
+        answers = [around.call(number) for number in range(3)]
+        roles = [role for role, _ in around.others]
+
+    assert answers == [1, 2, 3]
+    assert roles == ["server", "governor", "executor"]
+    assert not any(Path(f"/proc/{pid}").exists() for _, pid in around.others)
