@@ -37,6 +37,9 @@ from rain.common.errors import (
     TaskTimeout,
     TimeoutException,
 )
+from rain.files.file import File
+from rain.files.finding import open_files
+from rain.files.publishing import create_file
 
 __all__ = [
     "AsyncClient",
@@ -44,6 +47,7 @@ __all__ = [
     "Client",
     "ConnectionException",
     "DataObject",
+    "File",
     "Future",
     "FutureSession",
     "Input",
@@ -64,8 +68,10 @@ __all__ = [
     "TimeoutException",
     "as_completed",
     "blob",
+    "create_file",
     "directory",
     "get_client",
+    "open_files",
     "pickled",
     "register_joblib",
     "remote",

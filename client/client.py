@@ -1,6 +1,6 @@
 """The client: a connection to a server, and the sessions on it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from os import PathLike
@@ -55,6 +55,8 @@ from rain.client.task import Task
 from rain.client.tracebacks import hides_frames
 from rain.client.uploads import Uploads
 from rain.common.errors import RainException, SessionException
+from rain.files.file import File
+from rain.files.finding import open_files
 
 if TYPE_CHECKING:
     from rain.client.for_dask.scheduler import DaskScheduler
@@ -387,6 +389,38 @@ class Client(FutureMethods):
     def _new_futures(self) -> Futures:
         session = self.new_session("futures", on_failure=OnFailure.CONTINUE.value)
         return Futures(session, self.housekeeper)
+
+    def open_files(
+        self,
+        urls: str | PathLike[str] | Iterable[str | PathLike[str]],
+        *,
+        block_size: int | str | None = None,
+        delimiter: bytes = b"\n",
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> list[File]:
+        """Handles of the files that match, as arguments of calls and inputs of programs.
+
+        The files are listed now, by this program, and read by the tasks that open them.
+
+        >>> from pathlib import Path
+        >>> for number in range(3):
+        ...     _ = Path(f"part-{number}.txt").write_text("rain\\n" * number)
+        >>> def count_lines(file):
+        ...     with file as stream:
+        ...         return len(stream.readlines())
+        >>> client.gather(client.map(count_lines, client.open_files("part-*.txt")))
+        [0, 1, 2]
+
+        Args:
+            urls: URLs that fsspec knows, paths, or patterns of such: `s3://bucket/*.parquet`.
+            block_size: give handles of blocks of about this size, as "64MiB", instead of files.
+            delimiter: what ends a record; a record is in one block. b"" cuts anywhere.
+            storage_options: what the file system is made with, as for pandas. Without them it looks
+                for credentials in the environment of each process.
+        """
+        return open_files(
+            urls, block_size=block_size, delimiter=delimiter, storage_options=storage_options
+        )
 
     def upload(self, path: str | PathLike[str]) -> list[str]:
         """Uploads modules of yours, for governors on machines that do not have them.

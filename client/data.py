@@ -1,6 +1,7 @@
 """Data objects: handles of blobs and directories that tasks read and make."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -340,10 +341,24 @@ def output_object(session: "Session", shape: ObjectShape) -> DataObject:
     return filled(new_handle(DataObject), session, shape)
 
 
+stand_ins: dict[type, Callable[[Any], DataObject]] = {}
+"""Types that stand for data objects, too, and what makes the object of one of them."""
+
+
+def stands_for_data(value: object) -> bool:
+    """Whether `to_dataobj` takes it, unless it is a task with another number of outputs."""
+    is_ours = isinstance(value, DataObject) or hasattr(value, "output_objects")
+    return is_ours or type(value) in stand_ins
+
+
 def to_dataobj(value: Any) -> DataObject:
     """The data object that a value stands for: itself, or the single output of a task."""
     if isinstance(value, DataObject):
         return value
+    kind: type = type(value)
+    made = stand_ins.get(kind)
+    if made is not None:
+        return made(value)
     outputs = getattr(value, "output_objects", None)
     if outputs is None:
         raise RainException(f"{type(value).__name__} is not a data object; {_instead_of(value)}")

@@ -13,7 +13,7 @@ from rain.client.commands import (
     refuse_shell_words,
     split_line,
 )
-from rain.client.data import DataObject, to_dataobj
+from rain.client.data import DataObject, stands_for_data, to_dataobj
 from rain.client.input import Input, InputBase, InputDir
 from rain.client.output import Output, OutputBase
 from rain.client.retrying import RetryCodes, attempts_of_program
@@ -215,7 +215,7 @@ class _Folder:
 
     def _bare_input(self, i: int, item: Any, items: Sequence[Any]) -> InputBase:
         """The input for an object that was given without a path."""
-        if not isinstance(item, DataObject | Task):
+        if not stands_for_data(item):
             raise TypeError(f"args[{i}]: {item!r} is neither a text nor an input nor an output")
         obj = to_dataobj(item)
         path = self._bare.get(obj.packed_id)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import concurrent.futures
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from functools import partial
 from html import escape
+from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from weakref import ref
@@ -24,12 +25,14 @@ from rain.common.errors import RainException
 from rain.common.references import note_reference
 from rain.common.running import in_a_task, waiting_for_tasks
 from rain.common.sameness import place_of
+from rain.files.places import checked
 
 if TYPE_CHECKING:
     from rain.client.data import DataObject
     from rain.client.results import Result
     from rain.client.task import Task
     from rain.common.attributes import TaskInfo
+    from rain.files.file import File
 
 T = TypeVar("T")
 
@@ -232,6 +235,30 @@ class Future(NotAValue, concurrent.futures.Future[T]):
             raise RainException(f"{self!r} was not called by this client, which has no logs of it")
         self.home.send(awaited=True)
         return self.task.logs()
+
+    def save(
+        self,
+        url: str | PathLike[str],
+        *,
+        overwrite: bool = False,
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> Future[File]:
+        """Saves the result, bytes or a text, at a URL or a path, by a call on the cluster.
+
+        The file is there when it is complete, and not before. The result of the call is its handle.
+
+        >>> client.submit(str, 42).save("answer.txt").result().read_text()
+        '42'
+
+        Args:
+            url: a URL that fsspec knows; or a path of the machine where the call runs.
+            overwrite: replace a file that is there; else `FileExistsAlready` is raised.
+            storage_options: what the file system is made with, as for pandas.
+        """
+        saved: Future[File] = self.home.save(
+            self, checked(url), dict(storage_options or {}), overwrite=overwrite
+        )
+        return saved
 
     # Methods for the client.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rain.base.ids import ObjectId
@@ -45,6 +45,12 @@ class Home(Protocol):
 
     def expect_free(self, handle: DataObject) -> None:
         """Refuses to wait for this in such a handler, if it could never be there."""
+        ...
+
+    def save(
+        self, future: Any, url: str, storage_options: Mapping[str, Any], *, overwrite: bool
+    ) -> Any:
+        """The future of a call that saves the result of this one."""
         ...
 
     def cancel(self, handle: DataObject, *, recursive: bool, grace: float | None) -> None:

@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from rain.client.data import to_dataobj
 from rain.client.execute import Execute
+from rain.client.file_tasks import Fetch, Save
 from rain.client.guards import is_mapping, is_sequence
 from rain.client.output import Output, OutputBase, OutputDir, to_output
 from rain.client.task import Task
 from rain.common.data_type import DataType
+from rain.common.errors import RainException
+from rain.files.places import protocol_of
 
 if TYPE_CHECKING:
     from rain.client.session import Session
@@ -22,9 +25,11 @@ if TYPE_CHECKING:
 __all__ = [
     "Concat",
     "Execute",
+    "Fetch",
     "Load",
     "LoadDir",
     "MakeDirectory",
+    "Save",
     "Sleep",
     "SliceDirectory",
     "Store",
@@ -149,7 +154,8 @@ class Store(Task):
         name: str | None = None,
         session: "Session | None" = None,
     ) -> None:
-        super().__init__((input,), 0, config=_place(path), name=name, session=session)
+        place = _place(path, writes=True)
+        super().__init__((input,), 0, config=place, name=name, session=session)
 
 
 class MakeDirectory(Task):
@@ -207,8 +213,10 @@ class SliceDirectory(Task):
         super().__init__((obj,), (made,), config={"path": path}, name=name, session=session)
 
 
-def _place(path: str | PurePath) -> dict[str, str]:
+def _place(path: str | PurePath, *, writes: bool = False) -> dict[str, str]:
     """The place where a governor finds the file that has this name in the client's program."""
+    if protocol_of(str(path)):
+        raise RainException(f"{path} is a URL: use tasks.{'Save' if writes else 'Fetch'}")
     return {"path": os.path.abspath(path)}  # noqa: PTH100 # resolve() would follow links
 
 

@@ -6,16 +6,23 @@ They run in a thread, because copying gigabytes must not block the governor.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any, BinaryIO, TypeGuard
 
 from attrs import frozen
 
 from rain.base.kinds import DataType
+from rain.files.errors import FileExistsAlready, FilesError
+from rain.files.local import created, created_folder
 from rain.governor.messages import BuiltinInput, Made, Outputs, RunBuiltin, Stored
 from rain.governor.sandbox import BuiltinError, collect, copy_to, copy_tree, inside, plain
 from rain.governor.store import MEMORY_LIMIT, Store
+from rain.stream.copying import copy_bytes
+
+_PROGRAM_MODE = 0o755
+_ANY_EXECUTE = 0o111
 
 
 @frozen
@@ -99,13 +106,32 @@ def open_directory(job: Job) -> Outputs:
 
 
 def export(job: Job) -> Outputs:
-    """Writes the input to a path of this machine."""
+    """Writes the input to a path of this machine, where it appears when it is complete."""
     path = _absolute(job)
     (source,) = inputs_of(job, 1)
-    if source.kind.data_type is DataType.DIRECTORY and path.exists():
-        raise BuiltinError(f"{str(path)!r} exists already on this governor")
-    copy_to(job.store, source, path)
+    try:
+        if source.kind.data_type is DataType.DIRECTORY:
+            with created_folder(path, overwrite=False) as folder:
+                copy_to(job.store, source, folder)
+        else:
+            with created(path, overwrite=True) as file:
+                _fill(job.store, source.content, file)
+    except FileExistsAlready:
+        raise BuiltinError(f"{str(path)!r} exists already on this governor") from None
+    except FilesError as error:
+        raise BuiltinError(str(error)) from None
     return []
+
+
+def _fill(store: Store, content: bytes | int, file: BinaryIO) -> None:
+    if isinstance(content, bytes):
+        file.write(content)
+        return
+    with store.path(content).open("rb") as stored:
+        status = os.fstat(stored.fileno())
+        copy_bytes(stored.fileno(), file.fileno(), status.st_size)
+        if status.st_mode & _ANY_EXECUTE:
+            os.fchmod(file.fileno(), _PROGRAM_MODE)
 
 
 def make_directory(job: Job) -> Outputs:

@@ -40,12 +40,15 @@ from rain.client.task import Task
 from rain.common.content_type import encode_value
 from rain.common.errors import ConnectionException, RainException
 from rain.common.references import Reference, finding_references
+from rain.files.values import save_value
 
 if TYPE_CHECKING:
     from rain.client.housekeeper import Housekeeper
     from rain.client.session import Session
 
 T = TypeVar("T")
+
+_SAVING = Options(name="save")
 
 _PIN = ObjectShape("returned", "pickle")
 
@@ -94,6 +97,17 @@ class Futures:
         self.start(future)
         self.send_many()
         return future
+
+    def save(
+        self,
+        future: Future[Any],
+        url: str,
+        storage_options: Mapping[str, Any],
+        *,
+        overwrite: bool,
+    ) -> Future[Any]:
+        """The future of a call that saves the result of this one."""
+        return self.call(save_value, (future, url, overwrite, storage_options), {}, _SAVING)
 
     def new_call(
         self, fn: Function, args: Sequence[Any], keywords: Mapping[str, Any], options: Options

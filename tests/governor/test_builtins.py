@@ -158,6 +158,25 @@ def test_files_and_directories_of_the_machine_are_read_and_written(tmp_path: Pat
     governed(tmp_path, scenario)
 
 
+def test_a_file_that_is_written_takes_the_place_of_another_one_when_it_is_complete(
+    tmp_path: Path,
+) -> None:
+    async def scenario(governor: Running) -> None:
+        path = tmp_path / "out"
+        path.write_text("old")
+        opened = governor.builtin("open", {"path": str(path)})
+        await governor.outputs(opened)
+        with path.open() as reader:
+            await governor.outputs(
+                governor.builtin("export", {"path": str(path)}, (opened + 2,), ())
+            )
+            assert reader.read() == "old"
+            assert path.stat().st_ino != os.fstat(reader.fileno()).st_ino
+
+    governed(tmp_path, scenario)
+    assert not list(tmp_path.rglob("*.rain-part"))
+
+
 def test_directories_are_made_of_blobs_and_directories(tmp_path: Path) -> None:
     async def scenario(governor: Running) -> None:
         base = await a_stored_tree(governor, tmp_path)

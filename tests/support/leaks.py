@@ -54,8 +54,9 @@ FOLDERS_THAT_STAY = ("pytest-of-", "rain-one-", "rain-two-")
 PROCESSES_THAT_STAY = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")
 """Python starts these once for each program."""
 
-THREADS_THAT_STAY = ("Trio thread", "pytest_timeout")
-"""trio keeps threads for some seconds; the watch of pytest-timeout is not the test's."""
+THREADS_THAT_STAY = ("Trio thread", "pytest_timeout", "fsspecIO", "asyncio_")
+"""trio keeps threads for some seconds, and fsspec those of its loop; the watch of pytest-timeout is
+not the test's."""
 
 DESCRIPTORS_THAT_STAY = ("/memfd:rain-identity", "/dev/null", "/dev/urandom")
 """Identities are read once and kept as long as the program runs."""

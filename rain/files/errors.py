@@ -1,0 +1,40 @@
+"""What goes wrong with files, by name.
+
+FilesError                      something about a file or its store
+    MissingFileError            no such file, or no such bucket
+    AccessError                 no credentials, or they do not suffice
+    ChangedFileError            it is not what it was when it was found
+    FileExistsAlready           it is there, and was not to be written over
+    MissingPackageError         its protocol needs a package that is not installed
+    UnreachableStoreError       its store does not answer
+"""
+
+from rain.common.errors import RainException
+
+
+class FilesError(RainException):
+    """Something about a file or its store."""
+
+
+class MissingFileError(FilesError, FileNotFoundError):
+    """There is no such file, or no such bucket."""
+
+
+class AccessError(FilesError, PermissionError):
+    """There are no credentials, or they do not suffice."""
+
+
+class ChangedFileError(FilesError):
+    """The file is not what it was when it was found."""
+
+
+class FileExistsAlready(FilesError, FileExistsError):
+    """The file is there, and was not to be written over."""
+
+
+class MissingPackageError(FilesError, ImportError):
+    """The protocol needs a package that is not installed."""
+
+
+class UnreachableStoreError(FilesError, OSError):
+    """The store does not answer."""

@@ -1,0 +1,136 @@
+"""Publishes files and directories on disks: made beside their place, and renamed when complete.
+
+What is being made has a name that its place determines, and a lock. So whoever makes the same place
+anew removes what a killed process has left there, and two at a time do not write into each other.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from rain.files.errors import FileExistsAlready, FilesError
+from rain.stream.removing import remove
+
+SUFFIX = ".rain-part"
+"""The end of the name of what is not complete."""
+
+_FILE = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+
+
+@contextmanager
+def created(place: Path, *, overwrite: bool) -> Generator[BinaryIO, None, None]:
+    """A new file, which is at its place when the block has ended without an exception.
+
+    One that it replaces hands its permissions on. Devices and pipes are written as they are.
+    """
+    path = Path(os.path.realpath(place))  # a link stays, and its target is replaced
+    _expect_free(path, overwrite=overwrite)
+    if path.exists() and not path.is_file():
+        with path.open("wb") as device:
+            yield device
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = part_of(path)
+    descriptor = _locked(part, _FILE)
+    try:
+        with open(descriptor, "w+b", closefd=False) as stream:  # a descriptor
+            stream.truncate()
+            yield stream
+        if path.exists():
+            os.fchmod(descriptor, stat.S_IMODE(path.stat().st_mode))
+        os.fsync(descriptor)
+        _put_file(part, path, overwrite=overwrite)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def created_folder(place: Path, *, overwrite: bool) -> Generator[Path, None, None]:
+    """A new, empty folder to be filled, which is at its place when the block has ended.
+
+    One that is there is moved aside then, and removed: for a moment there is none.
+    """
+    path = Path(os.path.realpath(place))
+    _expect_free(path, overwrite=overwrite)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = part_of(path)
+    part.mkdir(exist_ok=True)
+    descriptor = _locked(part, _FOLDER)
+    try:
+        for left in part.iterdir():
+            remove(left)
+        yield part
+        _put_folder(part, path, overwrite=overwrite)
+    except BaseException:
+        remove(part)
+        raise
+    finally:
+        os.close(descriptor)
+
+
+def part_of(path: Path) -> Path:
+    """Where something is made that gets this path when it is complete."""
+    return path.with_name(f".{path.name}{SUFFIX}")
+
+
+def _expect_free(path: Path, *, overwrite: bool) -> None:
+    if not overwrite and path.exists():
+        raise _exists(path)
+
+
+def _locked(part: Path, flags: int) -> int:
+    """Opens what nobody else writes, and locks it."""
+    while True:
+        descriptor = os.open(part, flags, 0o666)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(descriptor), part.stat()):
+                return descriptor
+        except BlockingIOError:
+            os.close(descriptor)
+            path = part.with_name(part.name[1 : -len(SUFFIX)])
+            raise FilesError(f"{path} is being written by another task or program now") from None
+        except FileNotFoundError:
+            pass  # its maker has renamed it after we had opened it
+        os.close(descriptor)
+        if flags & os.O_DIRECTORY:
+            part.mkdir(exist_ok=True)
+
+
+def _put_file(part: Path, path: Path, *, overwrite: bool) -> None:
+    if overwrite:
+        part.replace(path)
+        return
+    try:
+        path.hardlink_to(part)  # refuses what has come meanwhile, which a rename does not
+    except FileExistsError:
+        raise _exists(path) from None
+    part.unlink()
+
+
+def _put_folder(part: Path, path: Path, *, overwrite: bool) -> None:
+    old = path.with_name(f".{path.name}.rain-old")
+    remove(old)  # of one who was killed between two lines of this function
+    if overwrite and path.exists():
+        path.rename(old)
+    try:
+        part.rename(path)
+    except OSError:
+        if path.exists():
+            raise _exists(path) from None
+        raise
+    remove(old)
+
+
+def _exists(path: Path) -> FileExistsAlready:
+    return FileExistsAlready(f"{path} exists already; overwrite=True replaces it")

@@ -1,0 +1,70 @@
+"""Writes files and directories that nobody sees before they are complete."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Generator
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import IO
+
+from rain.common.fs import copy_writable
+from rain.files import local, objects
+from rain.files.file import File
+from rain.files.finding import open_files
+from rain.files.places import checked, local_path
+from rain.files.systems import Options
+
+
+@contextmanager
+def create_file(
+    url: str | PathLike[str], *, overwrite: bool = False, storage_options: Options | None = None
+) -> Generator[IO[bytes], None, None]:
+    """A new file for writing, at a path or in a store: it is there, complete, after the block.
+
+    If the block raises, or its process is killed, there is no file, or still the old one.
+
+    >>> from pathlib import Path
+    >>> with create_file("rain.txt") as stream:
+    ...     _ = stream.write(b"drop")
+    ...     Path("rain.txt").exists()
+    False
+    >>> Path("rain.txt").read_text()
+    'drop'
+
+    Args:
+        url: a URL that fsspec knows, or a path.
+        overwrite: replace a file that is there; else `FileExistsAlready` is raised.
+        storage_options: what the file system is made with, as for pandas.
+    """
+    place = checked(url)
+    path = local_path(place)
+    made = (
+        objects.created(place, storage_options or {}, overwrite=overwrite)
+        if path is None
+        else local.created(path, overwrite=overwrite)
+    )
+    with made as stream:
+        yield stream
+
+
+def save_path(
+    source: Path, url: str | PathLike[str], *, overwrite: bool, storage_options: Options
+) -> list[File]:
+    """Copies a file or a directory to a path or into a store; gives handles of what is there."""
+    place = checked(url)
+    if not source.is_dir():
+        with (
+            create_file(place, overwrite=overwrite, storage_options=storage_options) as target,
+            source.open("rb") as opened,
+        ):
+            shutil.copyfileobj(opened, target, objects.PIECE)
+        return open_files(place, storage_options=storage_options)
+    path = local_path(place)
+    if path is None:
+        objects.save_folder(source, place, storage_options, overwrite=overwrite)
+        return open_files(f"{place.rstrip('/')}/**", storage_options=storage_options)
+    with local.created_folder(path, overwrite=overwrite) as folder:
+        copy_writable(source, folder)
+    return open_files(f"{path}/**", storage_options=storage_options)
