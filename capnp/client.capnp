@@ -114,6 +114,16 @@ interface ClientService {
   # Why tasks of the client's sessions that could run do not, as far as people can mend it: no
   # governor is there, none has what they need, or all that have it take no tasks now. Two columns:
   # each reason once, and what becomes of the tasks.
+
+  demand @24 (seconds :Float64)
+      -> (needs :List(Need), loads :List(Load), refusal :Common.Refusal);
+  # What the tasks of all sessions need that could run or do, and how busy governors are. Of a task
+  # that runs at most so many seconds count.
+
+  promise @25 (governors :List(Promised), says :Text) -> (refusal :Common.Refusal);
+  # The client starts governors with these resources when tasks need them: such tasks are not given
+  # up, and those who wait for a first governor are told what it says. In place of what it has
+  # promised before, and until it leaves.
 }
 
 # A part of a submission. The parts of one submission name the same session.
@@ -142,6 +152,29 @@ struct Keys {
   keys @1 :List(Data);
   counts @2 :List(UInt32);
   objects @3 :List(Int64);      # flat: `counts`; their own keys belong to that of the holder
+}
+
+# Tasks that need the same.
+struct Need {
+  resources @0 :List(Common.Resource);
+  waiting @1 :Int64;            # tasks that could run and do not
+  seconds @2 :Float64;          # that those of them will take whose durations are known
+  unknown @3 :Int64;            # those of them whose durations are not
+  running @4 :Int64;
+  occupied @5 :Float64;         # seconds until these have ended
+}
+
+# A governor: its resources, and how many tasks it was told to run.
+struct Load {
+  governor @0 :Int64;           # its incarnation
+  resources @1 :List(Common.Resource);
+  tasks @2 :Int64;
+  row @3 :Text;                 # "works", "rests" or "drains"
+  hasSoleCopies @4 :Bool;       # of data that somebody needs; told of those without tasks
+}
+
+struct Promised {
+  resources @0 :List(Common.Resource);
 }
 
 struct DurableReport {

@@ -10,6 +10,7 @@ from attrs import Factory, define, field
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import ClientId, KindId, ObjectId, SessionId, TaskId, is_of_server
 from rain.base.kinds import ObjectKind, TaskKind
+from rain.base.wire.requests import Promise
 from rain.graph.group import Group
 from rain.graph.handles import Member
 
@@ -164,6 +165,7 @@ class Client:
     id: ClientId
     sessions: dict[SessionId, Session] = Factory(dict)
     has_left: bool = False  # and stays known only for sessions that live longer
+    promise: Promise | None = None  # of more governors
     sched: object = None  # the scheduler's own
 
     def __repr__(self) -> str:

@@ -13,9 +13,10 @@ from math import ceil
 
 from attrs import Factory, define
 
+from rain.base.wire.demand import Need
 from rain.lab.scaling import KIND, Orders
 from rain.scaling.memory import Memory
-from rain.scaling.picture import Hired, Need, Picture, Stage
+from rain.scaling.picture import Hired, Picture, Stage
 from rain.scaling.policy import Rules, decide
 
 

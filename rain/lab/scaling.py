@@ -16,8 +16,9 @@ from typing import Any, Protocol
 from attrs import Factory, define, field, frozen
 
 from rain.base.resources import Resources
+from rain.base.wire.demand import Need
 from rain.lab.bursts import Arrival, Scene
-from rain.scaling.picture import GovernorKind, Hired, Need, Picture, Stage, joined
+from rain.scaling.picture import GovernorKind, Hired, Picture, Stage, joined
 
 KIND = "governors"
 

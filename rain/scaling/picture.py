@@ -6,32 +6,10 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from math import inf
 
-from attrs import evolve, frozen
+from attrs import frozen
 
-from rain.base.resources import ONE_CPU, Resources
-
-
-@frozen
-class Need:
-    """Tasks that need the same resources."""
-
-    resources: Resources = ONE_CPU
-    waiting: int = 0  # tasks that could run and do not
-    seconds: float = 0.0  # that those of them will take whose durations are known
-    unknown: int = 0  # those of them whose durations are not
-    running: int = 0
-    occupied: float = 0.0  # seconds until these have ended, of each at most those asked for
-
-    def joined(self, other: Need) -> Need:
-        """Both together."""
-        return evolve(
-            self,
-            waiting=self.waiting + other.waiting,
-            seconds=self.seconds + other.seconds,
-            unknown=self.unknown + other.unknown,
-            running=self.running + other.running,
-            occupied=self.occupied + other.occupied,
-        )
+from rain.base.resources import Resources
+from rain.base.wire.demand import Need
 
 
 def joined(needs: Iterable[Need]) -> list[Need]:
@@ -96,7 +74,7 @@ class Hired:
     size: int = 1  # how many times the resources of its kind
     idle: float = 0.0  # seconds for which it has had no task; 0 while it has any
     left: float = inf  # seconds until the time of its job is over
-    sole: int = 0  # objects that somebody needs and that only it has
+    sole: bool = False  # it alone has data that somebody needs
 
 
 @frozen

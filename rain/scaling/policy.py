@@ -16,8 +16,9 @@ from math import ceil
 
 from attrs import Factory, define, field, frozen
 
+from rain.base.wire.demand import Need
 from rain.scaling.memory import Memory
-from rain.scaling.picture import GovernorKind, Hired, Need, Picture, Stage, kind_for
+from rain.scaling.picture import GovernorKind, Hired, Picture, Stage, kind_for
 
 
 @frozen

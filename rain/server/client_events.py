@@ -24,6 +24,7 @@ from rain.server import (
     adopting,
     by_name,
     failing,
+    feasibility,
     following,
     granting,
     handles,
@@ -166,6 +167,9 @@ def _left(state: State, client_id: ClientId, cause: str) -> None:
         else:
             adopting.hold(state, session)
             close_session(state, session, f"the client has gone: {cause}")
+    if client.promise is not None:
+        client.promise = None
+        feasibility.governors_changed(state)
     handles.leave(state, client_id)
     state.asked.left(client_id)
     nesting.client_left(state, client)

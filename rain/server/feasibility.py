@@ -28,7 +28,7 @@ def look_at(state: State, session: Session, kinds: Iterable[TaskKind]) -> None:
     if not governors:
         return
     for kind in kinds:
-        if any(would_suit(kind, governor) for governor in governors):
+        if any(would_suit(kind, governor) for governor in governors) or is_promised(state, kind):
             continue
         key = (session, kind.id)
         if state.infeasible.get(key, inf) == inf:
@@ -44,16 +44,29 @@ def submitted(state: State, session: Session, new: Iterable[TaskKind], tasks: li
 
 
 def governors_changed(state: State) -> None:
-    """A governor has joined or left: checks every kind again; running clocks continue."""
+    """A governor has joined or left, or is promised: every kind is checked; clocks continue."""
     governors = state.graph.governors.values()
     for key in list(state.infeasible):
         session, kind_id = key
         kind = session.task_kinds[kind_id]
-        if not governors or any(would_suit(kind, governor) for governor in governors):
+        suits = any(would_suit(kind, governor) for governor in governors)
+        if not governors or suits or is_promised(state, kind):
             del state.infeasible[key]
     for session in state.graph.sessions.values():
         kinds = session.task_kinds.values()
         look_at(state, session, [k for k in kinds if (session, k.id) not in state.infeasible])
+
+
+def is_promised(state: State, kind: TaskKind) -> bool:
+    """Whether somebody starts governors that could run tasks of this kind."""
+    if kind.constraints is not None and kind.constraints.pin:
+        return False
+    return any(
+        kind.resources.fits(offered)
+        for client in state.graph.clients.values()
+        if client.promise is not None
+        for offered in client.promise.governors
+    )
 
 
 def give_up(state: State) -> None:

@@ -32,6 +32,7 @@ from rain.base.wire.requests import (
     Fetch,
     JoinSession,
     OpenSession,
+    Promise,
     RemoveDurable,
     ReportsOf,
     ServerInfo,
@@ -42,7 +43,7 @@ from rain.base.wire.requests import (
 )
 from rain.graph import DataObject, Session, Task, Wait, WaitMode
 from rain.graph.cancelling import unstarted
-from rain.server import by_name, failing, handles, happenings, logs, nesting, waiting
+from rain.server import by_name, failing, feasibility, handles, happenings, logs, nesting, waiting
 from rain.server.closing import close_session
 from rain.server.messages import Answered, GatherReports, Granted
 from rain.server.sessions import known_object, known_task, session_for
@@ -75,11 +76,21 @@ def grant(state: State, client_id: ClientId, request: RequestId, what: AnyReques
             state.give_all()  # so that nobody sees what is about to go
             state.emit(GatherReports(request))
             return
-        case RemoveDurable(name):
-            by_name.remove(state, name)
+        case RemoveDurable() | Promise():
+            _note(state, client_id, what)
         case Submit() | WaitFor():
             raise InvariantError(f"{type(what).__name__} is not answered here")
     state.emit(Granted(request, answer))
+
+
+def _note(state: State, client_id: ClientId, what: RemoveDurable | Promise) -> None:
+    """What has nothing to do with a session."""
+    match what:
+        case RemoveDurable(name):
+            by_name.remove(state, name)
+        case Promise():
+            state.graph.clients[client_id].promise = what
+            feasibility.governors_changed(state)
 
 
 def _told(

@@ -39,7 +39,7 @@ def of_session(state: State, session: Session, now: float) -> HoldUp | None:
     if not session.unfinished:
         return None
     if not governors:
-        return HoldUp("the cluster has no governor", "tasks wait for the first one that joins")
+        return HoldUp("the cluster has no governor", _promised(state))
     for kind in session.task_kinds.values():
         hold_up = _of_kind(state, session, kind, governors, now)
         if hold_up is not None and _waits(session, kind):
@@ -52,6 +52,12 @@ def _of_kind(
 ) -> HoldUp | None:
     """What would hold up a task of this kind."""
     suiting = [governor for governor in governors if would_suit(kind, governor)]
+    if not suiting and feasibility.is_promised(state, kind):
+        needs = feasibility.spell_amounts(kind.resources.items())
+        return HoldUp(
+            f"no governor has what {feasibility.spelled_kind(kind)} needs yet ({needs})",
+            _promised(state),
+        )
     if not suiting:
         deadline = state.infeasible.get((session, kind.id), inf)
         if deadline == inf:  # they were given up
@@ -67,6 +73,18 @@ def _of_kind(
         f"no governor takes {feasibility.spelled_kind(kind)} now: {reasons}{more}",
         "it waits until one does",
     )
+
+
+def _promised(state: State) -> str:
+    """What becomes of tasks that wait for governors which are not there yet."""
+    says = [
+        client.promise.says or "they are asked for"
+        for client in state.graph.clients.values()
+        if client.promise is not None
+    ]
+    if not says:
+        return "tasks wait for the first one that joins"
+    return f"tasks wait for governors to be started: {'; '.join(says)}"
 
 
 def _why_idle(state: State, governor: Governor) -> str:

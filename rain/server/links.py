@@ -15,6 +15,7 @@ from rain.base.ids import ClientId, GovernorId, RequestId
 from rain.base.wire.printed import PrintedLines
 from rain.base.wire.requests import (
     AnyRequest,
+    DemandOf,
     OpenDashboard,
     OverviewOf,
     ReportsOf,
@@ -31,6 +32,7 @@ from rain.rpc.handlers import ClientLink, GovernorLink, Reply
 from rain.server import hold_ups
 from rain.server.audience import Audience
 from rain.server.dashboard_on_demand import DashboardOnDemand
+from rain.server.demand import gather_demand
 from rain.server.drain import OVER
 from rain.server.inbox import Inbox
 from rain.server.live_logs import LiveLogs, Reports
@@ -260,6 +262,8 @@ class ConnectedClient:
                 links.live.with_live(tasks, reply, partial(self._ask_later, number, request))
             case OverviewOf(session):
                 reply.answer(gather_overview(links.state, session, links.http))
+            case DemandOf(seconds):
+                reply.answer(gather_demand(links.state, seconds, links.state.now))
             case WhatHoldsUp():
                 reply.answer(hold_ups.of_client(links.state, self.id, links.state.now))
             case TakePrinted(wait):

@@ -31,12 +31,14 @@ from rain.base.wire.answers import (
     TasksByName,
     WaitAnswer,
 )
+from rain.base.wire.demand import Demand, Need
 from rain.base.wire.orders import Orders
 from rain.base.wire.printed import PrintedLines, Watch
 from rain.base.wire.requests import (
     Cancel,
     CancelUnstarted,
     CloseSession,
+    DemandOf,
     DurableSessions,
     DurableTasks,
     Fetch,
@@ -45,6 +47,7 @@ from rain.base.wire.requests import (
     OpenDashboard,
     OpenSession,
     OverviewOf,
+    Promise,
     RemoveDurable,
     ReportsOf,
     Request,
@@ -138,6 +141,10 @@ class FakeClient:
                 self._tell("overview", reply, Overview(1, 2, 6, 1, 3, "here:7222"), session)
             case WhatHoldsUp():
                 self._tell("hold_ups", reply, HoldUps(("no governor",), ("wait for one",)))
+            case DemandOf(seconds):
+                self._tell("demand", reply, Demand((Need(waiting=3),)), seconds)
+            case Promise(governors, says):
+                self._tell("promise", reply, None, governors, says)
             case TakePrinted(wait):
                 lines = [PrintedLines(TaskId(5), "talk", True, "hello\n", 7, "there:1")]
                 self._tell("printed", reply, lines, wait)

@@ -18,15 +18,19 @@ from rain.base.errors import (
 )
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import KindId, SessionId, TaskId
+from rain.base.resources import Resources
 from rain.base.states import ObjectState, TaskState
 from rain.base.wire.answers import GovernorReport, HoldUp, Overview
+from rain.base.wire.demand import Demand, Need
 from rain.base.wire.printed import PrintedLines, Watch
 from rain.base.wire.requests import (
     CloseSession,
+    DemandOf,
     Fetch,
     OpenDashboard,
     OpenSession,
     OverviewOf,
+    Promise,
     ReportsOf,
     Request,
     ServerInfo,
@@ -61,6 +65,8 @@ def test_every_call_gets_its_answer() -> None:
         assert client.ask(ServerInfo()) == [GovernorReport("here:1", (), (), (), (("cpus", 2),))]
         assert client.ask(OverviewOf(SESSION)) == Overview(1, 2, 6, 1, 3, "here:7222")
         assert client.ask(WhatHoldsUp()).each == [HoldUp("no governor", "wait for one")]
+        assert client.ask(DemandOf(5.0)) == Demand((Need(waiting=3),))
+        client.ask(Promise((Resources(4),), "job 12 is queued"))
         assert client.ask(OpenDashboard()) == "here:7222"
         watch = Watch(frozenset([SESSION]), frozenset([TaskId(OBJECT)]))
         client.say(WatchPrinted(watch))
@@ -81,6 +87,8 @@ def test_every_call_gets_its_answer() -> None:
         ("server_info",),
         ("overview", SESSION),
         ("hold_ups",),
+        ("demand", 5.0),
+        ("promise", (Resources(4),), "job 12 is queued"),
         ("dashboard",),
         ("watch", Watch(frozenset([SESSION]), frozenset([TaskId(OBJECT)]))),
         ("printed", True),

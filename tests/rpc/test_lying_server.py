@@ -22,6 +22,7 @@ from rain.base.wire.answers import Fetched, JoinedSession, ObjectReport, TaskRep
 from rain.base.wire.orders import Orders
 from rain.base.wire.requests import (
     CancelUnstarted,
+    DemandOf,
     Fetch,
     JoinSession,
     OpenSession,
@@ -72,6 +73,7 @@ def asked_for_everything(client: ClientConnection) -> None:
         CancelUnstarted(session, (made,)),
         OverviewOf(SessionId(0)),
         WhatHoldsUp(),
+        DemandOf(),
         TakePrinted(wait=False),
         ServerInfo(),
     )

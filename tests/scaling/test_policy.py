@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rain.base.resources import Resources
+from rain.base.wire.demand import Need
 from rain.scaling.memory import LONGEST_PAUSE, Memory, is_descending
-from rain.scaling.picture import GovernorKind, Hired, Need, Picture, Stage, kind_for
+from rain.scaling.picture import GovernorKind, Hired, Picture, Stage, kind_for
 from rain.scaling.policy import Decisions, Rules, Start, decide
 
 CPU = GovernorKind("cpu", Resources(4), most=10)
@@ -29,7 +30,7 @@ def at_once(
     return decide(Picture(kinds, needs, hired), RULES, memories or {}, now)
 
 
-def ready(name: str, *, idle: float = 0.0, kind: str = "cpu", sole: int = 0) -> Hired:
+def ready(name: str, *, idle: float = 0.0, kind: str = "cpu", sole: bool = False) -> Hired:
     return Hired(name, kind, Stage.READY, idle=idle, sole=sole)
 
 
@@ -105,7 +106,7 @@ def test_a_busy_governor_is_never_let_go() -> None:
 
 
 def test_the_last_governor_keeps_data_that_nobody_else_could_take() -> None:
-    has_data = ready("g0", idle=1000.0, sole=3)
+    has_data = ready("g0", idle=1000.0, sole=True)
     assert at_once([], [has_data]).drain == []
     assert at_once([], [has_data, ready("g1", idle=70.0)]).drain == ["g1"]
     others = [has_data, ready("h", kind="gpu")]
@@ -197,7 +198,7 @@ HIRED = st.builds(
     size=st.integers(1, 3),
     idle=st.floats(0, 200),
     left=st.floats(0, 4000),
-    sole=st.integers(0, 2),
+    sole=st.booleans(),
 )
 KINDS = st.tuples(st.integers(0, 3), st.integers(3, 12), st.integers(1, 4)).map(
     lambda drawn: (

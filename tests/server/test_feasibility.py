@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from attrs import evolve
 
+from rain.base.constraints import Constraints
 from rain.base.failures import OnFailure, SessionFailure
+from rain.base.resources import Resources
 from rain.base.states import TaskRow
 from rain.server.messages import Answered, Refuse
 from tests.support.world import World, new_world
@@ -201,3 +203,52 @@ def test_a_task_of_a_kind_that_was_given_up_before_gets_a_grace_time_too() -> No
     assert len(world.notices) == 2
     give_grace(world, world.state.settings.infeasible_grace)
     assert world.task(again).is_done
+
+
+def test_a_task_whose_governor_is_promised_waits_until_the_promise_is_gone() -> None:
+    # given
+    world = new_world()
+    world.governor(2)
+    starter, client = world.client(), world.client()
+    draft = client.session()
+    draft.task(cpus=1, gpus=1)
+    client.submit(draft)
+    # when
+    starter.promise(Resources.of({"cpus": 4, "gpus": 2}))
+    give_grace(world, 10 * world.state.settings.infeasible_grace)
+    # then
+    assert not world.state.infeasible
+    assert world.state.graph.sessions[draft.session].failure is None
+    # when
+    starter.promise(Resources(4))
+    give_grace(world, world.state.settings.infeasible_grace)
+    # then
+    assert world.state.graph.sessions[draft.session].failure is not None
+
+
+def test_a_promise_ends_with_its_client() -> None:
+    # given
+    world = new_world()
+    world.governor(2)
+    starter, client = world.client(), world.client()
+    starter.promise(Resources(8))
+    draft = client.session()
+    draft.task(cpus=4)
+    client.submit(draft)
+    assert not world.state.infeasible
+    # when
+    starter.leave()
+    # then
+    assert world.state.infeasible
+
+
+def test_nobody_can_promise_a_governor_with_the_address_that_a_task_is_pinned_to() -> None:
+    world = new_world()
+    world.governor(2)
+    starter, client = world.client(), world.client()
+    starter.promise(Resources(8))
+    draft = client.session()
+    draft.task(constraints=Constraints(pin=("elsewhere",)))
+    client.submit(draft)
+
+    assert world.state.infeasible

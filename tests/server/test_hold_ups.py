@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rain.base.resources import Resources
 from rain.base.wire.answers import HoldUp, HoldUps
 from rain.server import hold_ups
 from tests.server.test_handing_back import WHY, hand_back
@@ -101,3 +102,23 @@ def test_a_client_is_told_each_reason_once_and_none_of_other_clients() -> None:
         "py/ 'work' needs cpus=4, which the only governor does not have (cpus=2)"
     ]
     assert hold_ups.of_client(world.state, world.client().id, world.now) == HoldUps()
+
+
+def test_where_governors_are_started_it_is_told_how_far_they_are() -> None:
+    s = scene()
+    s.draft.task(gpus=1)
+    s.submit()
+    starter = s.world.client()
+    starter.promise(Resources.of({"cpus": 4, "gpus": 1}), says="job 12 is queued: Priority")
+
+    assert told(s) == HoldUp(
+        "the cluster has no governor",
+        "tasks wait for governors to be started: job 12 is queued: Priority",
+    )
+
+    s.world.governor(2)
+
+    assert told(s) == HoldUp(
+        "no governor has what py/ 'work' needs yet (cpus=1, gpus=1)",
+        "tasks wait for governors to be started: job 12 is queued: Priority",
+    )

@@ -8,6 +8,7 @@ from attrs import define
 
 from rain.base.failures import OnFailure
 from rain.base.ids import ClientId, ObjectId, RequestId, SessionId, TaskId
+from rain.base.resources import Resources
 from rain.base.wire.answers import (
     DurableReport,
     DurableReports,
@@ -29,6 +30,7 @@ from rain.base.wire.requests import (
     HandlesGone,
     JoinSession,
     OpenSession,
+    Promise,
     RemoveDurable,
     ReportsOf,
     Submit,
@@ -162,6 +164,10 @@ class FakeClient:
     def cancel_unstarted(self, session: SessionId, *objects: ObjectId) -> AnyAnswer:
         """Cancels those of these that do not run yet."""
         return self._ask(CancelUnstarted(session, objects))
+
+    def promise(self, *governors: Resources, says: str = "") -> AnyAnswer:
+        """Says that it starts governors with these amounts."""
+        return self._ask(Promise(governors, says))
 
     def by_name(self, name: str) -> list[DurableTask]:
         """The tasks of a durable session."""

@@ -15,6 +15,7 @@ Nobody changes a value after it was handed over.
 | `update` | what a governor tells the server |
 | `printed` | lines that tasks print, and whose lines are watched |
 | `answers` | what the server answers its clients |
+| `demand` | what tasks need that could run, for those who start governors |
 | `columns`, `grace` | checks of columns, and of seconds to clean up |
 """
 

@@ -14,6 +14,7 @@ from attrs import frozen
 
 from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId, SessionId, TaskId, session_of
+from rain.base.resources import Resources
 from rain.base.wire.answers import (
     DurableReports,
     Fetched,
@@ -26,6 +27,7 @@ from rain.base.wire.answers import (
     TasksByName,
     WaitAnswer,
 )
+from rain.base.wire.demand import Demand
 from rain.base.wire.grace import OWN_GRACE
 from rain.base.wire.printed import PrintedLines, Watch
 from rain.base.wire.submission import Submission
@@ -206,6 +208,24 @@ class WhatHoldsUp(Request[HoldUps]):
 
 
 @frozen
+class DemandOf(Request[Demand]):
+    """What tasks of all sessions need that could run, and how busy governors are."""
+
+    seconds: float = 60.0  # after which it does not matter for how long a task still runs
+
+
+@frozen
+class Promise(Request[None]):
+    """The client starts governors like these when tasks need them, in place of an earlier promise.
+
+    It is kept until the client leaves.
+    """
+
+    governors: tuple[Resources, ...] = ()
+    says: str = ""  # to those who wait: how far the next ones are
+
+
+@frozen
 class TakePrinted(Request[Sequence[PrintedLines]]):
     """What was gathered for `WatchPrinted` and not told yet."""
 
@@ -269,6 +289,7 @@ AnyRequest: TypeAlias = (
     | DurableSessions
     | DurableTasks
     | RemoveDurable
+    | Promise
 )
 """What the reactor of the server grants or refuses; other parts of the server answer the rest."""
 

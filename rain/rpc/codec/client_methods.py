@@ -17,6 +17,7 @@ from rain.base.wire.requests import (
     Cancel,
     CancelUnstarted,
     CloseSession,
+    DemandOf,
     DurableSessions,
     DurableTasks,
     Fetch,
@@ -25,6 +26,7 @@ from rain.base.wire.requests import (
     OpenDashboard,
     OpenSession,
     OverviewOf,
+    Promise,
     RemoveDurable,
     ReportsOf,
     Request,
@@ -52,6 +54,7 @@ from rain.rpc.codec.answers import (
     write_taken,
 )
 from rain.rpc.codec.border import Fields
+from rain.rpc.codec.demand import read_demand, read_promise, write_demand, write_promise
 from rain.rpc.codec.durable import (
     read_sessions,
     read_tasks,
@@ -184,6 +187,8 @@ _ANSWERED: Mapping[type, ClientMethod[Any, Any]] = {
     ),
     OverviewOf: ClientMethod("overview", record(OverviewOf), record(Overview)),
     WhatHoldsUp: ClientMethod("holdUps", record(WhatHoldsUp), record(HoldUps)),
+    DemandOf: ClientMethod("demand", record(DemandOf), Codec(write_demand, read_demand)),
+    Promise: ClientMethod("promise", Codec(write_promise, read_promise), _NOTHING),
     TakePrinted: ClientMethod("printed", record(TakePrinted), Codec(write_lines, read_lines)),
     OpenDashboard: ClientMethod(
         "dashboard", record(OpenDashboard), Codec(_write_address, _read_address)

@@ -11,7 +11,17 @@ from hypothesis import strategies as st
 
 from rain.base.errors import ProtocolError
 from rain.base.failures import OnFailure, SessionFailure
-from rain.base.ids import FIRST_SHARED, LAST_SHARED, KindId, ObjectId, SessionId, TaskId
+from rain.base.governors import GovernorRow
+from rain.base.ids import (
+    FIRST_SHARED,
+    LAST_SHARED,
+    GovernorId,
+    KindId,
+    ObjectId,
+    SessionId,
+    TaskId,
+)
+from rain.base.resources import Resources
 from rain.base.runs import RunCause, RunReport, RunState
 from rain.base.states import ObjectState, TaskState
 from rain.base.wire.answers import (
@@ -25,11 +35,13 @@ from rain.base.wire.answers import (
     TaskReport,
     TasksByName,
 )
+from rain.base.wire.demand import Demand, Load, Need
 from rain.base.wire.printed import Watch
 from rain.base.wire.requests import (
     Cancel,
     CancelUnstarted,
     CloseSession,
+    DemandOf,
     DurableSessions,
     DurableTasks,
     Fetch,
@@ -38,6 +50,7 @@ from rain.base.wire.requests import (
     OpenDashboard,
     OpenSession,
     OverviewOf,
+    Promise,
     RemoveDurable,
     ReportsOf,
     ServerInfo,
@@ -82,6 +95,10 @@ flags = st.booleans()
 
 watches = st.builds(Watch, st.frozensets(sessions, max_size=2), st.frozensets(task_ids, max_size=2))
 
+offers = st.builds(
+    Resources, st.integers(0, 64), st.integers(1, 8).map(lambda amount: (("gpus", amount),))
+)
+
 REQUESTS: list[tuple[Any, st.SearchStrategy[Any]]] = [
     (
         OpenSession,
@@ -101,6 +118,8 @@ REQUESTS: list[tuple[Any, st.SearchStrategy[Any]]] = [
     (CancelUnstarted, st.builds(CancelUnstarted, sessions, some_objects)),
     (OverviewOf, st.builds(OverviewOf, sessions)),
     (WhatHoldsUp, st.builds(WhatHoldsUp)),
+    (DemandOf, st.builds(DemandOf, st.floats(0, 1e6))),
+    (Promise, st.builds(Promise, st.lists(offers, max_size=2).map(tuple), texts)),
     (TakePrinted, st.builds(TakePrinted, flags)),
     (OpenDashboard, st.builds(OpenDashboard)),
     (Terminate, st.builds(Terminate)),
@@ -159,6 +178,14 @@ durable_reports = st.builds(
 )
 durable_tasks = st.builds(DurableTask, task_ids, texts, st.lists(object_ids, max_size=2).map(tuple))
 
+needs = st.builds(Need, offers, counted, st.floats(0, 1e9), counted, counted, st.floats(0, 1e9))
+loads = st.builds(
+    Load, counted.map(GovernorId), offers, counted, st.sampled_from(GovernorRow), flags
+)
+demands = st.builds(
+    Demand, st.lists(needs, max_size=2).map(tuple), st.lists(loads, max_size=2).map(tuple)
+)
+
 RESULTS: list[tuple[Any, st.SearchStrategy[Any]]] = [
     (OpenSession, sessions),
     (JoinSession, joined),
@@ -169,6 +196,7 @@ RESULTS: list[tuple[Any, st.SearchStrategy[Any]]] = [
     (TakeHandles, st.lists(object_reports, max_size=2)),
     (OverviewOf, overviews),
     (WhatHoldsUp, st.builds(HoldUps, some_texts, some_texts)),
+    (DemandOf, demands),
     (OpenDashboard, texts),
     (ServerInfo, st.lists(governor_reports, max_size=2)),
     (DurableSessions, st.builds(DurableReports, st.lists(durable_reports, max_size=2).map(tuple))),
