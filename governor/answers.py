@@ -20,16 +20,8 @@ from rain.base.runs import RunCause
 from rain.base.wire.update import TaskNote
 from rain.common.notes import NOTES_LIMIT
 from rain.common.printed import HEAD, TAIL, Streams, logs_of
-from rain.governor.messages import (
-    NOT_RUN,
-    CallsDone,
-    Failed,
-    Made,
-    NotRun,
-    Outputs,
-    PassedOn,
-    Stored,
-)
+from rain.governor.events import CallsDone
+from rain.governor.results import NOT_RUN, Failed, Made, NotRun, Outputs, PassedOn, Stored
 from rain.governor.store import StoreError
 
 LARGEST_ANSWER = 1 << 30

@@ -12,9 +12,9 @@ from rain.governor.calling import propose_follower
 from rain.governor.claims import Claims
 from rain.governor.dispatch import Dispatch
 from rain.governor.endings import Endings
-from rain.governor.messages import Failed
 from rain.governor.nodes import DataObject, KnownKind, Meter, Session, Task
 from rain.governor.objects import Objects
+from rain.governor.results import Failed
 from rain.governor.tables import ObjectRow, TaskMove
 
 BUILTIN = "buildin"

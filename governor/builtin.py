@@ -15,17 +15,10 @@ from typing import TYPE_CHECKING
 import trio
 
 from rain.base.kinds import DataType
+from rain.governor.effects import BuiltinInput, RunBuiltin
+from rain.governor.events import BuiltinDone, Event
 from rain.governor.memory_files import KernelKills
-from rain.governor.messages import (
-    BuiltinDone,
-    BuiltinInput,
-    Event,
-    Failed,
-    Made,
-    Outputs,
-    PassedOn,
-    RunBuiltin,
-)
+from rain.governor.results import Failed, Made, Outputs, PassedOn
 from rain.governor.store import MEMORY_LIMIT, Store
 from rain.governor.warden import Warden
 from rain.rpc.background import Background

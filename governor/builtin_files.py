@@ -16,7 +16,8 @@ from attrs import frozen
 from rain.base.kinds import DataType
 from rain.files.errors import FileExistsAlready, FilesError
 from rain.files.local import created, created_folder
-from rain.governor.messages import BuiltinInput, Made, Outputs, RunBuiltin, Stored
+from rain.governor.effects import BuiltinInput, RunBuiltin
+from rain.governor.results import Made, Outputs, Stored
 from rain.governor.sandbox import BuiltinError, collect, copy_to, copy_tree, inside, plain
 from rain.governor.store import MEMORY_LIMIT, Store
 from rain.stream.copying import copy_bytes

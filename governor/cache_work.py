@@ -23,17 +23,9 @@ from rain.cache.errors import CacheError
 from rain.cache.folder import CacheFolder, Found
 from rain.cache.places import open_place
 from rain.cache.plan import read_plan
-from rain.governor.messages import (
-    BuiltinInput,
-    Content,
-    Event,
-    KeepOutputs,
-    LookedUp,
-    LookUp,
-    Made,
-    Outputs,
-    OutputsKept,
-)
+from rain.governor.effects import BuiltinInput, KeepOutputs, LookUp
+from rain.governor.events import Event, LookedUp, OutputsKept
+from rain.governor.results import Content, Made, Outputs
 from rain.governor.store import Store, StoreError
 from rain.rpc.background import Background
 

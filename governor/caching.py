@@ -15,19 +15,12 @@ from rain.base.caching import Key
 from rain.base.errors import InvariantError
 from rain.base.wire.update import TaskNote
 from rain.governor.calling import builtin_input
-from rain.governor.messages import (
-    KeepOutputs,
-    LookedUp,
-    LookUp,
-    Made,
-    OutputRow,
-    Outputs,
-    PassedOn,
-    Stored,
-)
+from rain.governor.effects import KeepOutputs, LookUp, OutputRow
+from rain.governor.events import LookedUp
 from rain.governor.nodes import Task
 from rain.governor.outbox import Outbox
 from rain.governor.passing import passed_on
+from rain.governor.results import Made, Outputs, PassedOn, Stored
 from rain.governor.tables import TaskMove, TaskRow
 
 

@@ -8,7 +8,7 @@ import msgpack
 
 from rain.base import executor_protocol as protocol
 from rain.base.kinds import ObjectKind, TaskKind
-from rain.governor.messages import CallExecutor, DropCached
+from rain.governor.effects import CallExecutor, DropCached
 
 _NONE: Final = ()
 _pack = msgpack.Packer(autoreset=True).pack

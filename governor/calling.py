@@ -29,8 +29,8 @@ from __future__ import annotations
 
 from rain.base.errors import InvariantError
 from rain.base.kinds import ObjectKind
+from rain.governor.effects import BuiltinInput, CallExecutor, CallRow, FullInputRow, InputRow
 from rain.governor.gpus import Gpus
-from rain.governor.messages import BuiltinInput, CallExecutor, CallRow, FullInputRow, InputRow
 from rain.governor.nodes import DataObject, Executor, Task
 from rain.governor.outbox import Outbox
 from rain.governor.tables import ObjectRow, TaskMove, TaskRow

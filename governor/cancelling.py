@@ -17,7 +17,7 @@ Executors of other languages know no interrupt: they are killed at once.
 
 from __future__ import annotations
 
-from rain.governor.messages import InterruptExecutor, RefuseWait
+from rain.governor.effects import InterruptExecutor, RefuseWait
 from rain.governor.nodes import Executor
 
 GRACE = 5.0

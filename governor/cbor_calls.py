@@ -20,7 +20,8 @@ from rain.base.ids import KindId, ObjectId, SessionId, session_of, spell, unpack
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.common.attributes import ObjectInfo, ObjectSpec, TaskSpec, TaskSpecInput
 from rain.governor.arrivals import PYTHON
-from rain.governor.messages import CallExecutor, CallRow, Content, FullInputRow
+from rain.governor.effects import CallExecutor, CallRow, FullInputRow
+from rain.governor.results import Content
 
 PROTOCOL = "cbor-1"
 LARGEST_FRAME = 128 * 1024 * 1024

@@ -30,6 +30,15 @@ from rain.governor.cbor_calls import (
 )
 from rain.governor.cbor_outputs import Exchange
 from rain.governor.cbor_replies import AtPath, Registered, Result, decode_reply
+from rain.governor.effects import CallExecutor, DropCached
+from rain.governor.events import (
+    CallsDone,
+    CallsTakenBack,
+    Event,
+    ExecutorDied,
+    ExecutorReady,
+    ObjectsCached,
+)
 from rain.governor.executor_process import (
     TAIL_OF_A_START,
     TAIL_OF_A_TASK,
@@ -42,18 +51,7 @@ from rain.governor.executor_process import (
 )
 from rain.governor.file_work import InOrder
 from rain.governor.memory_files import KernelKills, take_peak
-from rain.governor.messages import (
-    CallExecutor,
-    CallsDone,
-    CallsTakenBack,
-    DropCached,
-    Event,
-    ExecutorDied,
-    ExecutorReady,
-    Failed,
-    ObjectsCached,
-    Outputs,
-)
+from rain.governor.results import Failed, Outputs
 from rain.governor.store import Store
 from rain.rpc.background import Background, Timer, Watch
 from rain.rpc.frames import CLOSED, SocketLink

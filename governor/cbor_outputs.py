@@ -17,7 +17,7 @@ from rain.common.fs import unpack
 from rain.governor.answers import not_stored
 from rain.governor.cbor_calls import Call, UncallableError
 from rain.governor.cbor_replies import AtPath, Inline, OtherObject, Result, SaidOutput
-from rain.governor.messages import Content, Failed, Made, Outputs, PassedOn, Stored
+from rain.governor.results import Content, Failed, Made, Outputs, PassedOn, Stored
 from rain.governor.sandbox import BuiltinError, collect
 from rain.governor.store import Store, StoreError
 from rain.stream.removing import remove

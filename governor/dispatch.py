@@ -20,8 +20,8 @@ from rain.base.errors import InvariantError
 from rain.base.ids import SessionId
 from rain.base.resources import Resources
 from rain.governor.calling import Calls, accepts, builtin_input, can_follow
+from rain.governor.effects import RunBuiltin, StopBuiltin
 from rain.governor.gpus import Lent
-from rain.governor.messages import RunBuiltin, StopBuiltin
 from rain.governor.nodes import LAST_RANK, Executor, Group, Rank, Session, Task
 from rain.governor.outbox import Outbox
 from rain.governor.pool import Pool

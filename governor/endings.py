@@ -11,11 +11,11 @@ from rain.base.sizes import spell_size
 from rain.base.units import UNIT, InnerCall, failure_inside
 from rain.base.wire import INLINE_LIMIT
 from rain.base.wire.update import ObjectNote, TaskFailure
-from rain.governor.messages import Content, Failed, Made, Outputs, PassedOn, Stored
 from rain.governor.nodes import DataObject, Task
 from rain.governor.objects import Objects
 from rain.governor.outbox import Outbox
 from rain.governor.passing import input_of, passed_on
+from rain.governor.results import Content, Failed, Made, Outputs, PassedOn, Stored
 from rain.governor.tables import ObjectRow, TaskMove, TaskRow
 
 KILLED_BY_KERNEL = (

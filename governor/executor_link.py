@@ -17,6 +17,16 @@ from rain.base.errors import ProtocolError
 from rain.base.memory import MEASURED_FROM
 from rain.governor.answers import AnswerReader, adopt_all
 from rain.governor.call_frames import calls_frame, drop_frame
+from rain.governor.effects import CallExecutor, DropCached
+from rain.governor.events import (
+    CallsDone,
+    CallsTakenBack,
+    CallWaits,
+    Event,
+    ExecutorDied,
+    ExecutorReady,
+    ProcessesLeft,
+)
 from rain.governor.executor_process import (
     TAIL_OF_A_START,
     TAIL_OF_A_TASK,
@@ -29,17 +39,6 @@ from rain.governor.executor_process import (
 )
 from rain.governor.file_work import InOrder
 from rain.governor.memory_files import KernelKills, take_peak
-from rain.governor.messages import (
-    CallExecutor,
-    CallsDone,
-    CallsTakenBack,
-    CallWaits,
-    DropCached,
-    Event,
-    ExecutorDied,
-    ExecutorReady,
-    ProcessesLeft,
-)
 from rain.governor.store import Store
 from rain.governor.strays import has_left
 from rain.rpc.background import Background

@@ -14,7 +14,9 @@ from structlog.typing import FilteringBoundLogger
 from rain.base.errors import RefusedError
 from rain.base.ids import spell
 from rain.base.kinds import DataType
-from rain.governor.messages import Event, Fetch, FetchFailed, ObjectFetched, Stored
+from rain.governor.effects import Fetch
+from rain.governor.events import Event, FetchFailed, ObjectFetched
+from rain.governor.results import Stored
 from rain.governor.store import MEMORY_LIMIT, NoRoomError, Store, StoreError
 from rain.rpc.background import Background
 from rain.stream.errors import NotHereError, StoppedError, UnreachableError

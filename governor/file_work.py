@@ -15,7 +15,7 @@ import outcome
 import trio
 from attrs import define
 
-from rain.governor.messages import Event
+from rain.governor.events import Event
 from rain.governor.store import Store
 from rain.rpc.background import Background
 

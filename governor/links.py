@@ -20,6 +20,17 @@ from structlog.typing import FilteringBoundLogger
 from rain.base.ids import SessionId
 from rain.base.shortage import is_shortage
 from rain.common.printed import logs_of
+from rain.governor.effects import (
+    CallExecutor,
+    DropCached,
+    ExecutorEffect,
+    InterruptExecutor,
+    KillExecutor,
+    RefuseWait,
+    StartExecutor,
+    TakeBackCalls,
+)
+from rain.governor.events import Event, ExecutorDied
 from rain.governor.executor_config import Commands
 from rain.governor.executor_link import ExecutorLink
 from rain.governor.executor_process import (
@@ -29,18 +40,6 @@ from rain.governor.executor_process import (
     start_program,
 )
 from rain.governor.memory_files import OF_EXECUTORS, KernelKills, prefer_to_kill
-from rain.governor.messages import (
-    CallExecutor,
-    DropCached,
-    Event,
-    ExecutorDied,
-    ExecutorEffect,
-    InterruptExecutor,
-    KillExecutor,
-    RefuseWait,
-    StartExecutor,
-    TakeBackCalls,
-)
 from rain.governor.store import Store
 from rain.governor.warden import Warden
 from rain.rpc.background import Background, in_a_thread

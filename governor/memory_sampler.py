@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 import trio
 
 from rain.base.memory import LIMIT_PERCENT, RESERVE_PERCENT
+from rain.governor.events import Event, MemorySampled
 from rain.governor.memory_files import KernelKills, below, left_on_machine, own
-from rain.governor.messages import Event, MemorySampled
 
 SELDOM = 1.0
 OFTEN = 0.05

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import outcome
 
-from rain.governor.messages import CopyMade, CopyToDisk, DropCopy, Event, LeaveMemory, TierEffect
+from rain.governor.effects import CopyToDisk, DropCopy, LeaveMemory, TierEffect
+from rain.governor.events import CopyMade, Event
 from rain.governor.store import Store, StoreError
 from rain.rpc.background import Background
 from rain.stream.removing import remove

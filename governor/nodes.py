@@ -17,7 +17,7 @@ from rain.base.errors import InvariantError
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId, spell
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.resources import GPUS, MEMORY, Resources
-from rain.governor.messages import Content, Failed
+from rain.governor.results import Content, Failed
 from rain.governor.tables import (
     OBJECT_MOVES,
     TASK_MOVES,

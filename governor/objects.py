@@ -16,10 +16,11 @@ from rain.base.errors import ProtocolError
 from rain.base.ids import ObjectId, spell
 from rain.base.kinds import ObjectKind
 from rain.governor.caching import Caching
+from rain.governor.effects import Fetch, StopFetch
 from rain.governor.lingering import Lingering
-from rain.governor.messages import Content, Fetch, StopFetch, Stored
 from rain.governor.nodes import DataObject, Session, Task
 from rain.governor.outbox import Outbox
+from rain.governor.results import Content, Stored
 from rain.governor.shared_files import SharedFiles
 from rain.governor.tables import ObjectMove, ObjectRow, TaskMove, TaskRow
 from rain.governor.tiers import Tiers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rain.base.ids import ObjectId, SessionId
 from rain.base.wire.update import ObjectNote, TaskFailure, TaskNote, Update
-from rain.governor.messages import DeleteFiles, DropCached, Effect, SendUpdate
+from rain.governor.effects import DeleteFiles, DropCached, Effect, SendUpdate
 from rain.governor.nodes import Task
 from rain.governor.numbers import Numbers
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rain.base.errors import InvariantError
 from rain.base.ids import ObjectId
-from rain.governor.messages import Content, PassedOn
 from rain.governor.nodes import DataObject, Task
+from rain.governor.results import Content, PassedOn
 
 
 def input_of(task: Task, object_id: ObjectId) -> DataObject | None:

@@ -25,8 +25,8 @@ from rain.base.ids import SessionId, session_of
 from rain.base.resources import Resources
 from rain.governor.calling import Calls, go_on
 from rain.governor.cancelling import interrupt, refuse_wait
+from rain.governor.effects import KillExecutor, StartExecutor, TakeBackCalls
 from rain.governor.gpus import Gpus
-from rain.governor.messages import KillExecutor, StartExecutor, TakeBackCalls
 from rain.governor.nodes import Executor, Group, Task
 from rain.governor.outbox import Outbox
 from rain.governor.pool_settings import PoolSettings

@@ -31,10 +31,12 @@ from rain.base.runs import RunCause
 from rain.base.sizes import spell_size
 from rain.governor.claims import Claims
 from rain.governor.dispatch import Dispatch
-from rain.governor.messages import Failed, MemorySampled, StopBuiltin
+from rain.governor.effects import StopBuiltin
+from rain.governor.events import MemorySampled
 from rain.governor.nodes import Executor, Task
 from rain.governor.outbox import Outbox
 from rain.governor.pool import Pool
+from rain.governor.results import Failed
 from rain.governor.tables import TaskMove, TaskRow
 
 CROWD = (

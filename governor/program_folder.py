@@ -14,9 +14,9 @@ from pathlib import Path
 from rain.base.kinds import DataType
 from rain.common.signals import signal_name
 from rain.governor.builtin_files import Job
-from rain.governor.messages import Made, Outputs
 from rain.governor.printed import Said, tail
 from rain.governor.program import Program
+from rain.governor.results import Made, Outputs
 from rain.governor.sandbox import collect, copy_to, inside, link_to
 from rain.governor.store import MEMORY_LIMIT
 from rain.stream.removing import remove

@@ -26,9 +26,10 @@ from rain.base.ids import session_of
 from rain.base.runs import RunCause
 from rain.base.shortage import is_shortage
 from rain.governor.builtin_files import Job
+from rain.governor.effects import RunBuiltin
 from rain.governor.endings import KILLED_BY_KERNEL
+from rain.governor.events import BuiltinDone, Event
 from rain.governor.memory_files import OF_EXECUTORS, KernelKills, prefer_to_kill
-from rain.governor.messages import BuiltinDone, Event, Failed, Outputs, RunBuiltin
 from rain.governor.printed import Said, logs_of, look_at_descriptors
 from rain.governor.program import Program
 from rain.governor.program_folder import (
@@ -41,6 +42,7 @@ from rain.governor.program_folder import (
     outputs,
     why_failed,
 )
+from rain.governor.results import Failed, Outputs
 from rain.governor.sandbox import BuiltinError, attempt, attempt_in_a_thread
 from rain.governor.store import Store
 from rain.governor.strays import kill_tree, marked

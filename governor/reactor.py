@@ -18,7 +18,8 @@ from rain.base.resources import Resources
 from rain.base.wire.answers import GovernorReport
 from rain.governor.account import account_of, by_name
 from rain.governor.check import check
-from rain.governor.messages import (
+from rain.governor.effects import Effect
+from rain.governor.events import (
     BuiltinDone,
     CacheEvent,
     CallsDone,
@@ -26,7 +27,6 @@ from rain.governor.messages import (
     CallWaits,
     CopyMade,
     Drain,
-    Effect,
     Event,
     ExecutorDied,
     ExecutorEvent,

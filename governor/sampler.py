@@ -8,7 +8,7 @@ from pathlib import Path
 import trio
 from structlog.typing import FilteringBoundLogger
 
-from rain.governor.messages import Event, Sampled
+from rain.governor.events import Event, Sampled
 from rain.governor.monitoring import Reading, read_cores, read_memory, read_network, sample
 
 SECONDS = 5.0

@@ -17,7 +17,8 @@ from rain.base.shortage import is_shortage
 from rain.common.errors import RainException
 from rain.common.fs import copy_writable, unpack
 from rain.governor.answers import not_stored
-from rain.governor.messages import BuiltinInput, Failed, RunBuiltin, Stored
+from rain.governor.effects import BuiltinInput, RunBuiltin
+from rain.governor.results import Failed, Stored
 from rain.governor.store import MEMORY_LIMIT, Store, StoreError
 
 Ts = TypeVarTuple("Ts")

@@ -20,29 +20,26 @@ from rain.base.wire.printed import PrintedLines, Watch
 from rain.base.wire.update import Update
 from rain.daemon.turns import Turns
 from rain.governor.builtin import Builtins
-from rain.governor.fetch import Fetcher
-from rain.governor.file_work import Deleter
-from rain.governor.links import Executors
-from rain.governor.messages import (
+from rain.governor.effects import (
     CallExecutor,
     CopyToDisk,
     DeleteFiles,
-    Drain,
     DropCopy,
     EndStrays,
-    Event,
     Fetch,
     KeepOutputs,
     LeaveMemory,
     LookUp,
-    OrdersReceived,
     RareEffect,
     RunBuiltin,
     SendUpdate,
     StopBuiltin,
     StopFetch,
-    Tick,
 )
+from rain.governor.events import Drain, Event, OrdersReceived, Tick
+from rain.governor.fetch import Fetcher
+from rain.governor.file_work import Deleter
+from rain.governor.links import Executors
 from rain.governor.parting import Parting
 from rain.governor.reactor import Reactor
 from rain.governor.store import Store

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rain.base.executor_protocol import SHARED
-from rain.governor.messages import Content, Stored
 from rain.governor.nodes import DataObject
 from rain.governor.outbox import Outbox
+from rain.governor.results import Content, Stored
 from rain.governor.tiers import Tiers
 
 

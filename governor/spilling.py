@@ -5,19 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rain.governor.dispatch import Dispatch
-from rain.governor.messages import (
-    CopyMade,
-    CopyToDisk,
-    DropCopy,
-    LeaveMemory,
-    Made,
-    Outputs,
-    Stored,
-)
+from rain.governor.effects import CopyToDisk, DropCopy, LeaveMemory
+from rain.governor.events import CopyMade
 from rain.governor.nodes import DataObject
 from rain.governor.objects import Objects
 from rain.governor.outbox import Outbox
 from rain.governor.pool import Pool
+from rain.governor.results import Made, Outputs, Stored
 from rain.governor.tiers import is_shared
 
 

@@ -24,19 +24,10 @@ from rain.governor.arrivals import Arrivals
 from rain.governor.calling import Calls, mapped_size
 from rain.governor.claims import Claims
 from rain.governor.dispatch import Dispatch
+from rain.governor.effects import EndStrays, StopBuiltin
 from rain.governor.endings import Endings, ended_by_kernel, failure_at
+from rain.governor.events import BuiltinDone, CallsDone, ExecutorDied, LookedUp, ObjectsCached
 from rain.governor.gpus import Gpus
-from rain.governor.messages import (
-    BuiltinDone,
-    CallsDone,
-    EndStrays,
-    ExecutorDied,
-    Failed,
-    LookedUp,
-    NotRun,
-    ObjectsCached,
-    StopBuiltin,
-)
 from rain.governor.nodes import DataObject, Session, Task
 from rain.governor.objects import Objects
 from rain.governor.outbox import HEAVY, Outbox
@@ -44,6 +35,7 @@ from rain.governor.pool import Pool
 from rain.governor.pool_settings import PoolSettings
 from rain.governor.pressure import Pressure
 from rain.governor.progress import settled
+from rain.governor.results import Failed, NotRun
 from rain.governor.spilling import Spilling
 from rain.governor.tables import TaskMove, TaskRow
 from rain.governor.tiers import Tiers

@@ -19,7 +19,7 @@ from pathlib import Path
 from rain.base.errors import RainError
 from rain.base.executor_protocol import SHARED
 from rain.base.shortage import is_shortage
-from rain.governor.messages import Stored
+from rain.governor.results import Stored
 from rain.stream.archive import Archive, ChangedError, receive_folder
 from rain.stream.copying import copy_bytes
 from rain.stream.protocol import SharedPlace

@@ -9,8 +9,8 @@ import trio
 
 from rain.base.wire.printed import PrintedLines, Watch
 from rain.governor.builtin import Builtins
+from rain.governor.events import BuiltinDone, CallsDone, Event, ExecutorDied
 from rain.governor.links import Executors
-from rain.governor.messages import BuiltinDone, CallsDone, Event, ExecutorDied
 from rain.governor.nodes import Task
 from rain.governor.reactor import Reactor
 from rain.governor.watching import LOOK, Look, Running, Watching, look_at

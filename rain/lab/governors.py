@@ -8,18 +8,9 @@ from rain.base.errors import InvariantError
 from rain.base.ids import GovernorId, TaskId
 from rain.base.wire.orders import Orders
 from rain.base.wire.update import Update
-from rain.governor.messages import (
-    BuiltinDone,
-    DeleteFiles,
-    Failed,
-    Fetch,
-    OrdersReceived,
-    RunBuiltin,
-    SendUpdate,
-    StopBuiltin,
-    StopFetch,
-    Tick,
-)
+from rain.governor.effects import DeleteFiles, Fetch, RunBuiltin, SendUpdate, StopBuiltin, StopFetch
+from rain.governor.events import BuiltinDone, OrdersReceived, Tick
+from rain.governor.results import Failed
 from rain.lab import ledger as kinds
 from rain.lab.ledger import Ledger
 from rain.lab.machine import Governor, Run

@@ -12,8 +12,10 @@ from attrs import define, field
 from rain.base.ids import GovernorId, TaskId
 from rain.base.resources import Resources
 from rain.base.wire import INLINE_LIMIT
-from rain.governor.messages import Event, Fetch, Made, Outputs, Stored
+from rain.governor.effects import Fetch
+from rain.governor.events import Event
 from rain.governor.reactor import Reactor
+from rain.governor.results import Made, Outputs, Stored
 
 LINGER_SECONDS = 5.0
 

@@ -18,17 +18,11 @@ from rain.base.ids import SessionId
 from rain.governor.builtin import in_a_folder, method_of, rest_of, same
 from rain.governor.builtin_files import IN_A_THREAD, Job
 from rain.governor.cancelling import GRACE
+from rain.governor.effects import RunBuiltin
+from rain.governor.events import BuiltinDone, Event
 from rain.governor.memory_files import KernelKills
-from rain.governor.messages import (
-    BuiltinDone,
-    Event,
-    Failed,
-    Made,
-    Outputs,
-    PassedOn,
-    RunBuiltin,
-)
 from rain.governor.programs import Programs
+from rain.governor.results import Failed, Made, Outputs, PassedOn
 from rain.governor.sandbox import attempt
 from rain.governor.store import Store
 from rain.governor.warden import Warden

@@ -30,7 +30,8 @@ from rain.executor.memory import Memory
 from rain.executor.printed import with_printed
 from rain.governor.answers import AnswerReader, adopt_all
 from rain.governor.call_frames import calls_frame, drop_frame
-from rain.governor.messages import CallExecutor, CallsDone, CallWaits, DropCached, Event
+from rain.governor.effects import CallExecutor, DropCached
+from rain.governor.events import CallsDone, CallWaits, Event
 from rain.governor.store import Store
 from rain.local.clock import DURATION, Steps
 from rain.local.errors import keeping_frames

@@ -23,42 +23,44 @@ from rain.base.wire.update import Update
 from rain.client.nested import TaskClient
 from rain.governor.arrivals import PYTHON
 from rain.governor.cache_work import CacheWork
-from rain.governor.messages import (
-    BuiltinDone,
+from rain.governor.effects import (
     CallExecutor,
-    CallsTakenBack,
     CopyToDisk,
     DeleteFiles,
     DropCached,
     DropCopy,
     Effect,
     EndStrays,
-    Event,
-    ExecutorDied,
     ExecutorEffect,
-    ExecutorReady,
     Fetch,
-    FetchFailed,
     InterruptExecutor,
     KeepOutputs,
     KillExecutor,
     LeaveMemory,
     LookUp,
-    ObjectFetched,
-    OrdersReceived,
     RefuseWait,
     RunBuiltin,
     SendUpdate,
     StartExecutor,
     StopBuiltin,
     StopFetch,
-    Stored,
     TakeBackCalls,
+)
+from rain.governor.events import (
+    BuiltinDone,
+    CallsTakenBack,
+    Event,
+    ExecutorDied,
+    ExecutorReady,
+    FetchFailed,
+    ObjectFetched,
+    OrdersReceived,
     Tick,
 )
 from rain.governor.nodes import Rank
 from rain.governor.offer import Offer
 from rain.governor.reactor import Reactor
+from rain.governor.results import Stored
 from rain.governor.store import Store, StoreError
 from rain.local.at_once import AtOnce
 from rain.local.builtins import STOPPED, Builtins

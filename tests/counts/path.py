@@ -36,19 +36,10 @@ from rain.base.wire.requests import (
 from rain.base.wire.submission import Submission
 from rain.client import Client
 from rain.governor.call_frames import calls_frame
-from rain.governor.messages import (
-    CallExecutor,
-    CallsDone,
-    DropCached,
-    EndStrays,
-    ExecutorReady,
-    OrdersReceived,
-    SendUpdate,
-    StartExecutor,
-    Tick,
-)
-from rain.governor.messages import Effect as GovernorEffect
-from rain.governor.messages import Event as GovernorEvent
+from rain.governor.effects import CallExecutor, DropCached, EndStrays, SendUpdate, StartExecutor
+from rain.governor.effects import Effect as GovernorEffect
+from rain.governor.events import CallsDone, ExecutorReady, OrdersReceived, Tick
+from rain.governor.events import Event as GovernorEvent
 from rain.governor.reactor import Reactor as GovernorReactor
 from rain.rpc import schema
 from rain.rpc.capnproto.layout import Layout

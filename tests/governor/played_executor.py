@@ -5,14 +5,9 @@ from collections import deque
 from attrs import Factory, define
 
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId, session_of
-from rain.governor.messages import (
-    NOT_RUN,
-    CallExecutor,
-    CallRow,
-    CallsDone,
-    Failed,
-    Outputs,
-)
+from rain.governor.effects import CallExecutor, CallRow
+from rain.governor.events import CallsDone
+from rain.governor.results import NOT_RUN, Failed, Outputs
 
 
 @define

@@ -16,18 +16,9 @@ from rain.base.caching import TAKEN, Key
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.cache.folder import CacheFolder
 from rain.governor.cache_work import CacheWork
-from rain.governor.messages import (
-    BuiltinInput,
-    Content,
-    Event,
-    KeepOutputs,
-    LookedUp,
-    LookUp,
-    Made,
-    OutputRow,
-    OutputsKept,
-    Stored,
-)
+from rain.governor.effects import BuiltinInput, KeepOutputs, LookUp, OutputRow
+from rain.governor.events import Event, LookedUp, OutputsKept
+from rain.governor.results import Content, Made, Stored
 from rain.governor.store import Store
 from rain.rpc.background import Background
 from tests.governor.words import kind_id, object_id

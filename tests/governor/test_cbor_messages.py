@@ -24,7 +24,8 @@ from rain.governor.cbor_replies import (
     SaidOutput,
     decode_reply,
 )
-from rain.governor.messages import CallExecutor, Content
+from rain.governor.effects import CallExecutor
+from rain.governor.results import Content
 
 NOTHING: dict[str, Any] = {}
 BLOB = ObjectKind(KindId(pack(1, 2)), "text", "text")

@@ -8,7 +8,7 @@ from rain.base.errors import InvariantError
 from rain.base.ids import SessionId
 from rain.base.resources import Resources
 from rain.governor.check import check
-from rain.governor.messages import TakeBackCalls
+from rain.governor.effects import TakeBackCalls
 from rain.governor.nodes import DataObject, Executor, Session, Task
 from rain.governor.state import State
 from rain.governor.tables import ObjectRow, TaskRow

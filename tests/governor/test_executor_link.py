@@ -20,12 +20,8 @@ from trio.testing import wait_all_tasks_blocked
 from rain.base import executor_protocol as protocol
 from rain.base.ids import KindId, TaskId
 from rain.daemon import program
-from rain.governor.executor_link import ExecutorLink
-from rain.governor.executor_process import Places, Started
-from rain.governor.memory_files import KernelKills
-from rain.governor.messages import (
-    CallExecutor,
-    CallRow,
+from rain.governor.effects import CallExecutor, CallRow
+from rain.governor.events import (
     CallsDone,
     CallsTakenBack,
     CallWaits,
@@ -33,6 +29,9 @@ from rain.governor.messages import (
     ExecutorDied,
     ExecutorReady,
 )
+from rain.governor.executor_link import ExecutorLink
+from rain.governor.executor_process import Places, Started
+from rain.governor.memory_files import KernelKills
 from rain.governor.store import Store
 from rain.rpc.background import Background
 

@@ -14,7 +14,7 @@ from rain.base.ids import SessionId
 from rain.base.wire.orders import Orders
 from rain.daemon import program
 from rain.governor.file_work import Deleter
-from rain.governor.messages import Stored
+from rain.governor.results import Stored
 from rain.governor.store import Store
 from rain.rpc.background import Background
 from tests.governor.running import FOLDER, Running, governed, is_alive

@@ -3,7 +3,8 @@
 from rain.base.ids import TaskId
 from rain.base.resources import Resources
 from rain.base.wire.orders import Orders
-from rain.governor.messages import CallExecutor, Failed
+from rain.governor.effects import CallExecutor
+from rain.governor.results import Failed
 from rain.governor.tables import TaskRow
 from tests.governor.words import python_kind, task_id
 from tests.governor.world import World

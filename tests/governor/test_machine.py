@@ -14,7 +14,8 @@ from rain.base.kinds import TaskKind
 from rain.base.resources import Resources
 from rain.base.wire.grace import OWN_GRACE
 from rain.base.wire.orders import CancelledRuns, Orders
-from rain.governor.messages import Failed, Made, Outputs, PassedOn, ProcessesLeft
+from rain.governor.events import ProcessesLeft
+from rain.governor.results import Failed, Made, Outputs, PassedOn
 from tests.governor.played_executor import PlayedExecutor
 from tests.governor.words import add_task, builtin_kind, object_id, python_kind, task_id
 from tests.governor.world import World, stored

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from rain.governor.events import MemorySampled
 from rain.governor.memory_files import KernelKills, below, left_on_machine, own, take_peak
 from rain.governor.memory_sampler import CHANGE, OFTEN, SELDOM, has_changed, look, next_look
-from rain.governor.messages import MemorySampled
 
 MIB = 1024**2
 GIB = 1024**3

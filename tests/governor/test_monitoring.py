@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rain.base.resources import Resources
 from rain.base.wire.update import Monitoring
 from rain.governor import sampler
-from rain.governor.messages import Sampled
+from rain.governor.events import Sampled
 from rain.governor.monitoring import Reading, read_cores, read_memory, read_network, sample
 from tests.governor.world import World
 

@@ -8,17 +8,11 @@ from rain.base.resources import Resources
 from rain.base.runs import RunCause
 from rain.base.wire import INLINE_LIMIT
 from rain.base.wire.orders import Orders
+from rain.governor.effects import DeleteFiles, Fetch, StopFetch
+from rain.governor.events import FetchFailed
 from rain.governor.lingering import LINGERING_AT_MOST, LINGERING_BYTES
-from rain.governor.messages import (
-    DeleteFiles,
-    Fetch,
-    FetchFailed,
-    Made,
-    PassedOn,
-    StopFetch,
-    Stored,
-)
 from rain.governor.objects import FETCHES_AT_ONCE
+from rain.governor.results import Made, PassedOn, Stored
 from rain.governor.tables import ObjectRow
 from tests.governor.words import builtin_kind, object_id, task_id
 from tests.governor.world import World, stored

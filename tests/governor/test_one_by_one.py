@@ -2,7 +2,8 @@
 
 from rain.base.resources import Resources
 from rain.base.wire.orders import Orders
-from rain.governor.messages import CallExecutor, DropCached, ObjectsCached
+from rain.governor.effects import CallExecutor, DropCached
+from rain.governor.events import ObjectsCached
 from tests.governor.words import object_id, python_kind
 from tests.governor.world import World
 

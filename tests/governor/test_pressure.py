@@ -7,13 +7,8 @@ from rain.base.kinds import TaskKind
 from rain.base.resources import Resources
 from rain.base.runs import RunCause
 from rain.base.wire.update import TaskFailure
-from rain.governor.messages import (
-    Effect,
-    ExecutorDied,
-    KillExecutor,
-    MemorySampled,
-    StopBuiltin,
-)
+from rain.governor.effects import Effect, KillExecutor, StopBuiltin
+from rain.governor.events import ExecutorDied, MemorySampled
 from tests.governor.words import builtin_kind, python_kind, task_id
 from tests.governor.world import World
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from rain.base.resources import Resources
 from rain.base.wire.orders import Orders
-from rain.governor.messages import Effect, KillExecutor
+from rain.governor.effects import Effect, KillExecutor
 from rain.governor.nodes import Executor
 from rain.governor.pool import surplus
 from rain.governor.pool_settings import IDLE_SECONDS

@@ -8,17 +8,11 @@ from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.resources import Resources
 from rain.base.wire.orders import Orders
 from rain.base.wire.update import TaskNote
-from rain.governor.messages import (
-    BuiltinDone,
-    CallsDone,
-    Failed,
-    Made,
-    PassedOn,
-    SendUpdate,
-    StopBuiltin,
-)
+from rain.governor.effects import SendUpdate, StopBuiltin
+from rain.governor.events import BuiltinDone, CallsDone
 from rain.governor.outbox import HEAVY
 from rain.governor.reactor import HEARTBEAT
+from rain.governor.results import Failed, Made, PassedOn
 from tests.governor.words import (
     PLAIN,
     add_task,

@@ -3,17 +3,15 @@
 from rain.base.resources import Resources
 from rain.base.wire.orders import Orders
 from rain.governor.cancelling import GRACE
-from rain.governor.messages import (
+from rain.governor.effects import (
     CallExecutor,
-    Failed,
     InterruptExecutor,
     KillExecutor,
-    OrdersReceived,
-    ProcessesLeft,
     StopBuiltin,
     TakeBackCalls,
-    Tick,
 )
+from rain.governor.events import OrdersReceived, ProcessesLeft, Tick
+from rain.governor.results import Failed
 from tests.governor.busy import FUNCTION, a_busy_world, a_world, assign_calls, in_hand
 from tests.governor.words import builtin_kind, python_kind, task_id
 from tests.governor.world import World, stored

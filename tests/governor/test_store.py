@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rain.common.fs import pack_directory
-from rain.governor.messages import Stored
+from rain.governor.results import Stored
 from rain.governor.store import MEMORY_LIMIT, Store, StoreError
 from rain.stream.protocol import SharedPlace
 from tests.support.filesystems import another_filesystem

@@ -9,7 +9,8 @@ from rain.base.runs import RunCause
 from rain.base.wire.orders import Orders
 from rain.base.wire.update import TaskFailure
 from rain.governor.cancelling import GRACE
-from rain.governor.messages import Failed, KillExecutor, StopBuiltin
+from rain.governor.effects import KillExecutor, StopBuiltin
+from rain.governor.results import Failed
 from rain.governor.tables import TaskRow
 from tests.governor.busy import FUNCTION, a_world
 from tests.governor.words import builtin_kind, python_kind, task_id

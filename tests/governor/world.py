@@ -16,48 +16,47 @@ from rain.base.resources import ONE_CPU, Resources
 from rain.base.wire.grace import OWN_GRACE
 from rain.base.wire.orders import CancelledRuns, Orders
 from rain.governor.cancelling import GRACE
-from rain.governor.messages import (
-    BuiltinDone,
+from rain.governor.effects import (
     CallExecutor,
-    CallsTakenBack,
-    CallWaits,
-    CopyMade,
     CopyToDisk,
     DeleteFiles,
     DropCached,
     DropCopy,
     Effect,
     EndStrays,
-    Event,
-    ExecutorDied,
-    ExecutorReady,
-    Failed,
     Fetch,
-    FetchFailed,
     InterruptExecutor,
     KeepOutputs,
     KillExecutor,
     LeaveMemory,
-    LookedUp,
     LookUp,
-    Made,
-    MemorySampled,
-    ObjectFetched,
-    OrdersReceived,
-    Outputs,
-    OutputsKept,
     RefuseWait,
     RunBuiltin,
     SendUpdate,
     StartExecutor,
     StopBuiltin,
     StopFetch,
-    Stored,
     TakeBackCalls,
+)
+from rain.governor.events import (
+    BuiltinDone,
+    CallsTakenBack,
+    CallWaits,
+    CopyMade,
+    Event,
+    ExecutorDied,
+    ExecutorReady,
+    FetchFailed,
+    LookedUp,
+    MemorySampled,
+    ObjectFetched,
+    OrdersReceived,
+    OutputsKept,
     Tick,
 )
 from rain.governor.pool_settings import PoolSettings
 from rain.governor.reactor import Reactor
+from rain.governor.results import Failed, Made, Outputs, Stored
 from rain.governor.tiers import Tiers
 from rain.rpc.codec import through_the_wire
 from tests.governor.played_executor import PlayedExecutor

@@ -16,39 +16,37 @@ from rain.base.wire import GOVERNOR_VERSION
 from rain.base.wire.orders import SERVER, Orders
 from rain.base.wire.update import Update
 from rain.governor.builtin import same
-from rain.governor.messages import (
-    BuiltinDone,
+from rain.governor.effects import (
     CallExecutor,
     CallRow,
-    CallsTakenBack,
-    Content,
     DeleteFiles,
-    Drain,
     DropCached,
     Effect,
     EndStrays,
-    Event,
-    ExecutorDied,
-    ExecutorReady,
-    Failed,
     Fetch,
-    FetchFailed,
     InterruptExecutor,
     KillExecutor,
-    Made,
-    ObjectFetched,
-    OrdersReceived,
-    Outputs,
     RunBuiltin,
     SendUpdate,
     StartExecutor,
     StopBuiltin,
     StopFetch,
-    Stored,
     TakeBackCalls,
+)
+from rain.governor.events import (
+    BuiltinDone,
+    CallsTakenBack,
+    Drain,
+    Event,
+    ExecutorDied,
+    ExecutorReady,
+    FetchFailed,
+    ObjectFetched,
+    OrdersReceived,
     Tick,
 )
 from rain.governor.reactor import Reactor
+from rain.governor.results import Content, Failed, Made, Outputs, Stored
 from rain.rpc.codec import through_the_wire
 from rain.rpc.handlers import GovernorHello, Resumes
 from rain.stream.holder import InMemory

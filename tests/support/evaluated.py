@@ -16,7 +16,7 @@ from rain.executor.executor import Executor
 from rain.executor.interrupts import Interrupts
 from rain.executor.memory import Memory
 from rain.governor.call_frames import calls_frame
-from rain.governor.messages import CallExecutor
+from rain.governor.effects import CallExecutor
 
 
 class NoDesk(Desk):
