@@ -54,6 +54,11 @@ struct TaskKind {
   root @21 :Int64;          # the session of the outermost task it is inside of, as the depth; or 0
   memoryTries @22 :UInt32;  # how often it may end for want of memory; 0 for a usual number
   idempotent @23 :Bool;     # two runs of a task at a time do no harm
+  environment @24 :Text;
+  # The software that its tasks need of the machine, or empty for none: JSON with the keys "packages"
+  # (lines of a requirements file), "variables", "files" and "wheels" (digests of folders, or empty),
+  # and "seconds" (as long as it may take to make it). Of these folders there are those that have a
+  # digest, as directories, at the end of the inputs of each task, in this order.
 }
 
 # What many data objects have in common.

@@ -15,6 +15,7 @@ from rain.client.by_name import FutureSession
 from rain.client.client import Client
 from rain.client.constants import blob, directory, pickled
 from rain.client.data import DataObject
+from rain.client.environments import Env
 from rain.client.errors import CancelledError
 from rain.client.for_joblib.registering import register_joblib, register_with_joblib
 from rain.client.future import Future
@@ -47,6 +48,7 @@ __all__ = [
     "Client",
     "ConnectionException",
     "DataObject",
+    "Env",
     "File",
     "Future",
     "FutureSession",

@@ -10,6 +10,7 @@ from rain.base.errors import RainError
 from rain.base.failures import OnFailure
 from rain.base.ids import SessionId
 from rain.base.wire.requests import CloseSession, DurableTasks
+from rain.client.environments import Env
 from rain.client.future import Future
 from rain.client.futures.futures import Futures
 from rain.client.futures.methods import FutureMethods
@@ -32,7 +33,13 @@ class FutureSession(FutureMethods):
     """
 
     def __init__(
-        self, client: Client, name: str, *, durable: bool, idempotent: bool = False
+        self,
+        client: Client,
+        name: str,
+        *,
+        durable: bool,
+        idempotent: bool = False,
+        env: Env | None = None,
     ) -> None:
         super().__init__()
         self.name = name
@@ -40,7 +47,7 @@ class FutureSession(FutureMethods):
         self._client = client
         choice = OnFailure.CONTINUE.value
         session = client.new_session(
-            name, on_failure=choice, durable=durable, idempotent=idempotent
+            name, on_failure=choice, durable=durable, idempotent=idempotent, env=env
         )
         self._session = session
         self._futures = Futures(session, client.housekeeper)

@@ -27,6 +27,7 @@ from rain.base.wire.requests import (
 from rain.client.by_name import FutureSession, check_durable
 from rain.client.connection import Asking, Connection
 from rain.client.data import DataObject
+from rain.client.environments import Env, checked_env
 from rain.client.failure import noting_failure
 from rain.client.futures.futures import Futures
 from rain.client.futures.methods import FutureMethods
@@ -106,8 +107,10 @@ class Client(FutureMethods):
         wait_for_server: seconds to wait here for a server that is not there yet. By default one
             that cannot be reached is told at once.
         insecure: connect to a server that was started with `--insecure`.
+        env: the environment of all tasks: packages, variables, files (see `Env`).
     """
 
+    env: Env | None = None  # that of its tasks, unless they say another one
     housekeeper: Housekeeper
     connection: Connection
     kept_results: KeptResults | None  # of all calls, in a folder
@@ -133,7 +136,9 @@ class Client(FutureMethods):
         wait_for_server: float = 0.0,
         insecure: bool = False,
         local: bool = False,
+        env: Env | None = None,
     ) -> None:
+        self.env = checked_env("Client", env)
         if local:
             refuse_in_local_mode(
                 address=bool(address),
@@ -148,6 +153,7 @@ class Client(FutureMethods):
                 server_away=server_away != AWAY_LIMIT,
                 wait_for_server=wait_for_server != 0.0,
                 insecure=insecure,
+                env=env is not None,
             )
             self._take_over(start_here(cpus))
             return
@@ -248,6 +254,7 @@ class Client(FutureMethods):
         fuse: bool = False,
         durable: bool = False,
         idempotent: bool = False,
+        env: Env | None = None,
     ) -> Session:
         """Opens a session.
 
@@ -267,8 +274,10 @@ class Client(FutureMethods):
                 `Client.session`). Such a session goes on after failures.
             idempotent: its tasks may run twice at a time, unless they say `idempotent=False`: one
                 that is much slower than the others of its name is run once more elsewhere.
+            env: the environment of its tasks, on top of that of the client (see `Env`).
         """
         checked_idempotent("new_session", idempotent)
+        checked_env("new_session", env)
         if durable:
             check_durable(self, name, on_failure)
             choice = OnFailure.CONTINUE
@@ -290,10 +299,16 @@ class Client(FutureMethods):
             fuse=fuse,
             is_durable=durable,
             idempotent=idempotent,
+            env=self.env if env is None else env.over(self.env),
         )
 
     def session(
-        self, name: str, *, durable: bool = False, idempotent: bool = False
+        self,
+        name: str,
+        *,
+        durable: bool = False,
+        idempotent: bool = False,
+        env: Env | None = None,
     ) -> FutureSession:
         """Opens a session for calls of plain functions. It has `submit`, `map` and all that.
 
@@ -313,8 +328,9 @@ class Client(FutureMethods):
             durable: keep what it makes until `remove_session`. The server should have a journal.
             idempotent: its calls may run twice at a time, unless they say `idempotent=False`: one
                 that is much slower than the others of its name is run once more elsewhere.
+            env: the environment of its calls, on top of that of the client (see `Env`).
         """
-        return FutureSession(self, name, durable=durable, idempotent=idempotent)
+        return FutureSession(self, name, durable=durable, idempotent=idempotent, env=env)
 
     def sessions(self) -> list[DurableReport]:
         """The durable sessions of the cluster.
@@ -481,7 +497,16 @@ class Client(FutureMethods):
         session_id = joined.session
         self._note_open(session_id)
         numbers = self._numbers_of(session_id)
-        return Session(self, session_id, False, joined.name, joined.on_failure, numbers, fuse=fuse)
+        return Session(
+            self,
+            session_id,
+            False,
+            joined.name,
+            joined.on_failure,
+            numbers,
+            fuse=fuse,
+            env=self.env,
+        )
 
     def _numbers_of(self, session_id: SessionId) -> SharedNumbers:
         """The same ones each time that this client joins the session."""

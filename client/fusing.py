@@ -98,7 +98,8 @@ def _links(batch: Batch) -> Links:
                 shape.idempotent,
             )
             last = shape
-        if _calls_function(task) and not shape.cache:
+        # The process of a unit has no environment, and what it reads last belongs to one.
+        if _calls_function(task) and not (shape.cache or shape.environment):
             # A timeout is for one call: what a unit of them may take is known to nobody.
             alike.append(None if shape.attempts.timeout else key)
             inputs = inputs[1:]

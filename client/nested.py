@@ -8,6 +8,7 @@ from typing import Any, ParamSpec, TypeVar, overload
 from rain.base.admission import TLS_FILE
 from rain.base.ids import TaskId
 from rain.client.client import Client
+from rain.client.environments import inherited
 from rain.client.future import Future
 from rain.client.futures.futures import Futures
 from rain.client.references import note_tasks
@@ -37,7 +38,7 @@ class TaskClient(Client):
     _is_patient = True
 
     def __init__(self, address: str = "", **settings: Any) -> None:
-        super().__init__(address, **settings)
+        super().__init__(address, env=inherited(), **settings)
 
     def open_futures(self) -> Futures:
         """Those of the running task."""

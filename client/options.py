@@ -11,6 +11,7 @@ from rain.base.attempts import ONE_TRY, Attempts
 from rain.base.constraints import Constraints
 from rain.base.resources import CPUS
 from rain.client.cached.plans import Cache, checked_cache, checked_cache_key
+from rain.client.environments import Env, checked_env
 from rain.client.misspelled import expect_known
 from rain.client.retrying import RetryOn, attempts_of_function
 from rain.client.shapes import (
@@ -54,6 +55,7 @@ class OptionWords(TypedDict, total=False):
     cache: Cache
     cache_key: object
     idempotent: bool | None
+    env: Env | None
 
 
 OPTIONS = tuple(OptionWords.__annotations__)
@@ -74,6 +76,7 @@ class Options:
     cache: str = ""  # the folder that keeps results, "" for none
     cache_key: str = ""  # the digest of what else they depend on
     idempotent: bool | None = None  # whether a call may run twice at a time
+    env: Env | None = None  # None: that of its session
 
     def shape(
         self, name: str, labels: tuple[str | None, ...], outputs: tuple[ObjectShape, ...]
@@ -92,6 +95,7 @@ class Options:
             self.priority,
             self.cache,
             self.idempotent,
+            "" if self.env is None else self.env.environment.text,
         )
 
     @staticmethod
@@ -126,6 +130,7 @@ def checked(what: str, words: OptionWords) -> Options:
         folder,
         checked_cache_key(what, words.get("cache_key"), folder),
         checked_idempotent(what, words.get("idempotent")),
+        checked_env(what, words.get("env")),
     )
 
 

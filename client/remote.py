@@ -5,6 +5,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, Never
 
 import msgpack
+from attrs import evolve
 
 from rain.base.caching import CONFIG_KEY
 from rain.client.active import get_active_session
@@ -35,6 +36,7 @@ from rain.client.declared import (
     chosen_outputs,
     how_loaded,
 )
+from rain.client.environments import Env, said_of, text_of
 from rain.client.handles import quick_task
 from rain.client.input import InputBase
 from rain.client.large_arguments import is_surely_large
@@ -54,7 +56,7 @@ from rain.common.errors import RainException, RainWarning
 if TYPE_CHECKING:
     from rain.client.session import Session
 
-ShapeKey = tuple[str, tuple[str | None, ...], tuple[ObjectShape, ...] | None]
+ShapeKey = tuple[str, tuple[str | None, ...], tuple[ObjectShape, ...] | None, Env | None]
 """Name of a call, labels of its inputs, and its outputs if they are not those of the function."""
 
 _SHAPES_REMEMBERED = 1000
@@ -127,6 +129,7 @@ class Remote(Wrapper):
         if session is None:
             session = get_active_session()
         created_at = here(2)
+        env = session.environments.joined(self._options.env)
         told = session.functions.get(self)
         if told is None or not told.still_holds(session, self.fn):
             told = session.functions[self] = ToldFunction(session, self.fn, self.__name__)
@@ -156,19 +159,20 @@ class Remote(Wrapper):
             "encode_outputs": made.encodings,
         }
         if self._options.cache:
-            table[CONFIG_KEY] = self._plan(session, told, made, values, words, collector)
+            table[CONFIG_KEY] = self._plan(session, told, made, values, words, collector, env)
         config = _pack(table)
         inputs: tuple[DataObject, ...] = function
         labels: tuple[str | None, ...] = ()
         if collector is not None and len(collector.objects) > 1:
             inputs, labels = tuple(collector.objects), tuple(collector.labels)
-        key = (name or self.name, labels, None if made is self._outputs else made.shapes)
+        inputs, labels = session.environments.inputs_with(env, inputs, labels)
+        key = (name or self.name, labels, None if made is self._outputs else made.shapes, env)
         shape = self._shapes.get(key) or self._new_shape(key, made)
         task = quick_task(session, shape, config, inputs, created_at)
         if collector is not None and collector.references:
             session.note_contents(task.packed_id, collector.references)
         if session.is_durable:
-            outputs = [made.encodings, made.shapes, sorted(self._hows.items())]
+            outputs = [made.encodings, made.shapes, sorted(self._hows.items()), *said_of(env)]
             arguments = named_arguments(self._binding.signature, (None, *values), words)
             same = key_of_call(told.same(self.fn), outputs, self._options.cache_key, arguments)
             session.note_key(task.packed_id, same)
@@ -182,6 +186,7 @@ class Remote(Wrapper):
         values: Sequence[Any],
         words: Mapping[str, Any],
         collector: InputCollector | None,
+        env: Env | None,
     ) -> dict[str, Any]:
         """The parts of the key of the results of a call."""
         function = value_digest([told.digest(self.fn), sorted(self._hows.items())])
@@ -190,7 +195,9 @@ class Remote(Wrapper):
         arguments = named_arguments(self._binding.signature, (None, *values), words)
         inputs = () if collector is None else collector.objects
         key = self._options.cache_key
-        return plan_of_call(session, self.fn, function, outputs, key, arguments, inputs)
+        return plan_of_call(
+            session, self.fn, function, outputs, key, arguments, inputs, text_of(env)
+        )
 
     def _position(self, i: int) -> Position:
         """Name of a positional argument, and how it gets data objects."""
@@ -216,8 +223,9 @@ class Remote(Wrapper):
         """The shape of the first call of its kind."""
         if len(self._shapes) >= _SHAPES_REMEMBERED:
             self._shapes.clear()
-        name, labels, _ = key
-        shape = self._shapes[key] = self._options.shape(name, labels, made.shapes)
+        name, labels, _, env = key
+        options = self._options if env is self._options.env else evolve(self._options, env=env)
+        shape = self._shapes[key] = options.shape(name, labels, made.shapes)
         return shape
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -250,6 +258,7 @@ def remote(
     cache: Cache = None,
     cache_key: object = None,
     idempotent: bool | None = None,
+    env: Env | None = None,
     **misspelled: Never,
 ) -> Callable[[Function], Remote]:
     """A decorator: calls of the function become tasks. Write `@remote()` before the definition.
@@ -284,6 +293,7 @@ def remote(
         cache_key: what else the results depend on; with another one the function runs again.
         idempotent: calls may run twice at a time: one that is much slower than the others is run
             once more elsewhere, and the first run that ends wins.
+        env: the packages, variables and files that calls need (see `Env`).
     """
     if misplaced:
         raise RainException("remote needs parentheses: write @remote() before the function")
@@ -307,6 +317,7 @@ def remote(
         "cache": cache,
         "cache_key": cache_key,
         "idempotent": idempotent,
+        "env": env,
     }
 
     def decorate(fn: Function) -> Remote:

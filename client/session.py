@@ -19,6 +19,7 @@ from rain.client.active import get_active_session
 from rain.client.building import Building
 from rain.client.connection import Connection
 from rain.client.data import DataObject, to_dataobj
+from rain.client.environments import Env, SessionEnvironments
 from rain.client.failure import noting_failure
 from rain.client.fetching import Fetching
 from rain.client.grace import check_grace
@@ -78,14 +79,21 @@ class Session(Building):
         fuse: bool = False,
         is_durable: bool = False,
         idempotent: bool = False,
+        env: Env | None = None,
     ) -> None:
         super().__init__(
-            client, session_id, numbers, fuse=fuse, is_durable=is_durable, idempotent=idempotent
+            client,
+            session_id,
+            numbers,
+            fuse=fuse,
+            is_durable=is_durable,
+            idempotent=idempotent,
         )
         self.spec = SessionSpec(name)
         self.on_failure = on_failure
         # Read and changed by tasks and data objects.
         self.finished_submissions = 0  # all of these submits are known to be finished
+        self.environments = SessionEnvironments(self, env)
         self.large_arguments = LargeArguments(self, "pickled(value)")  # of remote functions
         self._results = ResultStore()
         self._waiting = Waiting(session_id, self._outgoing, self._results, self._asking)

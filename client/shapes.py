@@ -46,6 +46,7 @@ class TaskShape(NamedTuple):
     priority: int = 0
     cache: str = ""  # the folder that keeps its results, "" for none
     idempotent: bool | None = None  # whether it may run twice at a time; None: as its session says
+    environment: str = ""  # the text of its environment, "" for none
 
 
 PLAIN_BLOB = ObjectShape()

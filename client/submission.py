@@ -62,6 +62,7 @@ class KindTable:
             shape.priority,
             cache=shape.cache,
             idempotent=self._idempotent if shape.idempotent is None else shape.idempotent,
+            environment=shape.environment,
         )
         self._tasks[shape] = kind.id
         self._new_tasks.append((shape, kind))

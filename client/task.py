@@ -433,6 +433,7 @@ class Task(metaclass=TaskMeta):
                 checked_priority(repr(self), spec.priority),
                 shape.cache,
                 shape.idempotent,
+                shape.environment,
             )
         self.wire_shape = shape
         return shape

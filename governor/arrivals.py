@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rain.base.environment import Environment, read_environment
 from rain.base.errors import ProtocolError
 from rain.base.ids import NUMBER_BITS, KindId, ObjectId, SessionId, session_of, spell
 from rain.base.kinds import ObjectKind, TaskKind
@@ -25,6 +26,13 @@ PYTHON = "py"
 
 _HELD = ObjectRow.HELD
 _MAKING = ObjectRow.MAKING
+
+
+def _runner_of(runner: str, environment: Environment | None) -> str:
+    """The name of the executors that run tasks of a kind."""
+    if runner == BUILTIN:
+        return ""
+    return runner if environment is None else f"{runner} in {environment.name}"
 
 
 class Arrivals:
@@ -80,7 +88,10 @@ class Arrivals:
         elif not kind.resources.fits(self._capacity):
             needs = ", ".join(f"{amount} {name}" for name, amount in kind.resources.items())
             refusal = f"the task needs more than this governor has: {needs}"
-        group = self._dispatch.group("" if runner == BUILTIN else runner, kind.resources)
+        environment: Environment | None = None
+        if kind.environment and not refusal:
+            environment, refusal = self._environment(runner, kind)
+        group = self._dispatch.group(_runner_of(runner, environment), kind.resources, environment)
         outputs = tuple(self._object_kind(session, output) for output in kind.outputs)
         # Only our own Python executors are sent functions separately from calls.
         is_python = runner == PYTHON and runner not in self._one_by_one
@@ -95,6 +106,15 @@ class Arrivals:
             refusal,
             kind.cache,
         )
+
+    def _environment(self, runner: str, kind: TaskKind) -> tuple[Environment | None, str]:
+        """The environment of a kind, or why its tasks cannot have it here."""
+        if runner != PYTHON or runner in self._one_by_one:
+            return None, (
+                f"the task type {kind.task_type!r} has no environments on this governor: only calls"
+                " of Python functions in Rain's own executors do"
+            )
+        return read_environment(kind.environment), ""
 
     def _object_kind(self, session: Session, kind_id: KindId) -> ObjectKind:
         kind = session.object_kinds.get(kind_id)

@@ -34,7 +34,9 @@ class Claims:
         memory = self._claim(need)
         if memory <= kind.group.memory:
             return kind.group
-        return self._dispatch.group(kind.group.runner, _with_memory(kind, memory))
+        group = kind.group
+        needs = _with_memory(kind, memory)
+        return self._dispatch.group(group.runner, needs, group.environment)
 
     def learn(self, task: Task) -> None:
         """The task has had so much memory (`peak`): those of its kind that wait need it, too."""
@@ -57,7 +59,7 @@ class Claims:
 def _move(dispatch: Dispatch, session: Session, kind: KnownKind, memory: int) -> None:
     """The kind and those of its tasks that wait belong to another group from now on."""
     old = kind.group
-    kind.group = new = dispatch.group(old.runner, _with_memory(kind, memory))
+    kind.group = new = dispatch.group(old.runner, _with_memory(kind, memory), old.environment)
     if new is old:
         old.kinds -= 1
         return

@@ -16,6 +16,7 @@ would fit: a large one must not wait for ever while small ones come and go. What
 
 from __future__ import annotations
 
+from rain.base.environment import Environment
 from rain.base.errors import InvariantError
 from rain.base.ids import SessionId
 from rain.base.resources import Resources
@@ -46,12 +47,17 @@ class Dispatch:
         self._run_count = 0
         self.with_priorities: dict[SessionId, Session] = {}  # those whose tasks have priorities
 
-    def group(self, runner: str, resources: Resources) -> Group:
-        """Returns the group of tasks with these needs, for one more kind, or a task of its own."""
+    def group(
+        self, runner: str, resources: Resources, environment: Environment | None = None
+    ) -> Group:
+        """Returns the group of tasks with these needs, for one more kind, or a task of its own.
+
+        The name of the runner says which environment it is.
+        """
         key = (runner, resources)
         group = self.groups.get(key)
         if group is None:
-            group = self.groups[key] = Group(runner, resources)
+            group = self.groups[key] = Group(runner, resources, environment)
         group.kinds += 1
         return group
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from attrs import Factory, define, frozen
 
 from rain.base.caching import Key
+from rain.base.environment import Environment
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.wire.update import Update
@@ -31,6 +32,8 @@ class StartExecutor:
 
     executor: int
     runner: str
+    environment: Environment | None = None  # it is made first, if that was not done yet
+    folders: tuple[Content, ...] = ()  # its content, in order; may be missing when it was made
 
 
 @define

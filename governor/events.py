@@ -93,6 +93,7 @@ class ExecutorDied:
     short: bool = False  # the machine lacks something to start it, or for its part of the work
     status: int | None = None  # its exit code; of a signal the negative number
     by_kernel: bool = False  # it was killed because the machine had no memory left
+    without_environment: bool = False  # it was not started, because its environment is not made
 
 
 @frozen

@@ -25,6 +25,7 @@ from rain.base.admission import TLS_FILE
 from rain.common.printed import Kept, Streams, empty, keep, keep_of
 from rain.common.secret_file import VARIABLE as SECRET_FILE
 from rain.common.signals import signal_name
+from rain.governor.environment_folder import MadeEnvironment
 from rain.governor.strays import Origin, kill_tree, marked
 
 TAIL_OF_A_START = 600
@@ -101,7 +102,7 @@ class Started:
     answers: int
 
 
-def start_executor(number: int, places: Places) -> Started:
+def start_executor(number: int, places: Places, made: MadeEnvironment | None = None) -> Started:
     """Starts the process; raises OSError if the system refuses."""
     folder = places.folder(number)
     folder.mkdir()
@@ -114,13 +115,13 @@ def start_executor(number: int, places: Places) -> Started:
         answers, their_answers = _pipe(ours, theirs)
         out = theirs.enter_context(_log_to_read(places.log(number, "out")))
         err = theirs.enter_context(_log_to_read(places.log(number, "err")))
-        environment = _environment(number, places)
+        environment = _environment(number, places, made)
         environment[protocol.SOCKET_FD] = str(their_socket.fileno())
         environment[protocol.TOKENS_FD] = str(taken_tokens)
         environment[protocol.STOPS_FD] = str(their_stops)
         environment[protocol.ANSWERS_FD] = str(their_answers)
         process = subprocess.Popen(
-            [sys.executable, "-u", "-m", "rain.executor"],
+            [sys.executable if made is None else made.python, "-u", "-m", "rain.executor"],
             cwd=folder,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -180,11 +181,14 @@ def _pipe(reading: ExitStack, writing: ExitStack) -> tuple[int, int]:
     return reader, writer
 
 
-def _environment(number: int, places: Places) -> dict[str, str]:
+def _environment(number: int, places: Places, made: MadeEnvironment | None) -> dict[str, str]:
     environment = places.environment(number)
     # The executor starts in another folder, but must find the same packages as the governor.
-    path = environment.get("PYTHONPATH")
-    environment["PYTHONPATH"] = f"{_PACKAGES}{os.pathsep}{path}" if path else _PACKAGES
+    if made is not None:
+        environment = made.added_to(environment)
+    else:
+        path = environment.get("PYTHONPATH")
+        environment["PYTHONPATH"] = f"{_PACKAGES}{os.pathsep}{path}" if path else _PACKAGES
     environment[protocol.EXECUTOR_ID] = str(number)
     environment[protocol.GOVERNOR_PID] = str(os.getpid())
     environment[protocol.DATA_FOLDER] = str(places.data)

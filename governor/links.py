@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, assert_never
 
 import trio
+from attrs import evolve
 from structlog.typing import FilteringBoundLogger
 
+from rain.base.environment import Environment
 from rain.base.ids import SessionId
 from rain.base.shortage import is_shortage
 from rain.common.printed import logs_of
@@ -29,6 +31,12 @@ from rain.governor.effects import (
     RefuseWait,
     StartExecutor,
     TakeBackCalls,
+)
+from rain.governor.environment_folder import (
+    LIMIT,
+    MadeEnvironment,
+    NotMadeError,
+    own_environments,
 )
 from rain.governor.events import Event, ExecutorDied
 from rain.governor.executor_config import Commands
@@ -46,6 +54,7 @@ from rain.rpc.background import Background, in_a_thread
 from rain.stream.removing import remove
 
 if TYPE_CHECKING:
+    from rain.governor.environments import Environments
     from rain.governor.watching import Look
 
 
@@ -93,6 +102,7 @@ class Executors:
         log: FilteringBoundLogger,
         commands: Commands,
         kills: KernelKills,
+        environment_limit: int | None = None,
     ) -> None:
         self._kills = kills
         self._places = places
@@ -103,6 +113,8 @@ class Executors:
         self._tell = tell
         self._log = log
         self._links: dict[int, Link] = {}
+        self._environment_limit = environment_limit
+        self._environments: Environments | None = None  # until a task has one
         self._ended: deque[int] = deque()  # executors that have ended, and whose logs stay
 
     def call(self, effect: CallExecutor) -> None:
@@ -114,7 +126,10 @@ class Executors:
     def carry(self, effect: ExecutorEffect) -> None:
         """Carries out an effect."""
         if isinstance(effect, StartExecutor):
-            self._start(effect.executor, effect.runner)
+            if effect.environment is None:
+                self._start(effect.executor, effect.runner)
+            else:
+                self._background.start(self._start_in, effect, effect.environment)
             return
         link = self._links.get(effect.executor)
         if link is None:
@@ -133,10 +148,23 @@ class Executors:
             case _:
                 assert_never(effect)
 
-    def _start(self, number: int, runner: str) -> None:
+    async def _start_in(self, effect: StartExecutor, environment: Environment) -> None:
+        """Starts an executor as soon as its environment is there."""
+        folders = [
+            one if isinstance(one, bytes) else self._store.path(one) for one in effect.folders
+        ]
+        try:
+            made = await self._get_environments().made(environment, folders)
+        except NotMadeError as error:
+            died = ExecutorDied(effect.executor, str(error), short=error.short)
+            self._tell(evolve(died, without_environment=True))
+            return
+        self._start(effect.executor, effect.runner, made)
+
+    def _start(self, number: int, runner: str, made: MadeEnvironment | None = None) -> None:
         """Starts an executor process; if that fails, reports it as dead at once."""
         try:
-            link = self._link(number, runner)
+            link = self._link(number, runner, made)
         except OSError as error:
             program = f" ({self._commands[runner][0]})" if runner in self._commands else ""
             cause = f"executor {number}{program} cannot be started: {error.strerror}"
@@ -151,7 +179,7 @@ class Executors:
         self._log.debug("executor started", executor=number, pid=link.process.pid)
         self._background.start(self._watch, link)
 
-    def _link(self, number: int, runner: str) -> Link:
+    def _link(self, number: int, runner: str, made: MadeEnvironment | None) -> Link:
         places = self._places
         if runner in self._commands:
             from rain.governor.cbor_link import CborLink  # noqa: PLC0415 # few governors need it
@@ -167,10 +195,18 @@ class Executors:
                 self._tell,
                 self._blame,
             )
-        started = start_executor(number, places)
+        started = start_executor(number, places, made)
         return ExecutorLink(
             number, started, places, self._store, self._background, self._tell, self._blame
         )
+
+    def _get_environments(self) -> Environments:
+        if self._environments is None:
+            from rain.governor.environments import Environments  # noqa: PLC0415 # few tasks have one
+
+            limit = LIMIT if self._environment_limit is None else self._environment_limit
+            self._environments = Environments(own_environments(), limit, self._warden, self._log)
+        return self._environments
 
     def look(self) -> None:
         """Reads answers for which executors have sent no wake-up."""
@@ -213,6 +249,8 @@ class Executors:
         """Kills all executors at the end of the governor."""
         for link in self._links.values():
             link.kill()
+        if self._environments is not None:
+            self._environments.close()
 
     async def _watch(self, link: Link) -> None:
         """Waits for the end of one process."""

@@ -158,7 +158,15 @@ async def _govern(
             of_processes = Background(processes)
             kills = KernelKills()
             executors = Executors(
-                places, store, warden, of_processes, service.tell, log, commands, kills
+                places,
+                store,
+                warden,
+                of_processes,
+                service.tell,
+                log,
+                commands,
+                kills,
+                settings.environment_limit,
             )
             builtins = Builtins(
                 store, folder.runs, warden, of_processes, service.tell, settings.cancel_grace, kills

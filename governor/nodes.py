@@ -13,6 +13,7 @@ from math import inf
 from attrs import Factory, define, field
 
 from rain.base.caching import Key
+from rain.base.environment import Environment
 from rain.base.errors import InvariantError
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId, spell
 from rain.base.kinds import ObjectKind, TaskKind
@@ -64,6 +65,7 @@ class Group:
 
     runner: str  # "" for tasks that run inside the governor
     resources: Resources
+    environment: Environment | None = None  # of its executors
     kinds: int = 0  # how many kinds belong to it, and tasks that do not belong to the one of theirs
     count: int = 0  # ready tasks in line and heap, which may also hold stopped ones
     line: deque[Task] = Factory(deque)  # in the order of rank: most tasks arrive in this order
@@ -245,6 +247,7 @@ class Executor:
 
     id: int
     runner: str
+    environment: Environment | None = None
     one_by_one: bool = False  # it gets its next call when it has answered the last one
     ready: bool = False
     idle_since: float = 0.0  # while it is idle

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import inf
 
+from rain.base.environment import Environment
 from rain.base.ids import SessionId, session_of
 from rain.base.resources import Resources
 from rain.governor.calling import Calls, go_on
@@ -31,6 +32,7 @@ from rain.governor.nodes import Executor, Group, Task
 from rain.governor.outbox import Outbox
 from rain.governor.pool_settings import PoolSettings
 from rain.governor.resources import FreeResources, Lending, most_blocked
+from rain.governor.results import Content
 from rain.governor.tables import TaskMove, TaskRow
 
 
@@ -39,6 +41,14 @@ def surplus(idle: Iterable[Executor], count: int, long_ago: float) -> list[Execu
     rested = [executor for executor in idle if executor.idle_since <= long_ago]
     rested.sort(key=lambda executor: (executor.idle_since, executor.id))
     return rested[: max(count, 0)]
+
+
+def _folders(group: Group) -> tuple[Content, ...]:
+    """The content of the environment of a group, which its ready tasks read."""
+    if group.environment is None or not group.environment.folders:
+        return ()
+    read = group.first().inputs[-group.environment.folders :]
+    return tuple(target.content for target in read if target.content is not None)
 
 
 _BEING_ENDED = (TaskRow.CANCELLING, TaskRow.TIMED_OUT, TaskRow.EVICTED)
@@ -72,12 +82,18 @@ class Pool:
 
     # Handing out work.
 
-    def start(self, runner: str) -> None:
+    def start(
+        self,
+        runner: str,
+        environment: Environment | None = None,
+        folders: tuple[Content, ...] = (),
+    ) -> None:
         """Starts an executor; it stays warm until it was idle for long (see `reap`)."""
         self._executor_count += 1
-        executor = Executor(self._executor_count, runner, runner in self._settings.one_by_one)
+        one_by_one = runner in self._settings.one_by_one
+        executor = Executor(self._executor_count, runner, environment, one_by_one)
         self.executors[executor.id] = executor
-        self._outbox.effects.append(StartExecutor(executor.id, runner))
+        self._outbox.effects.append(StartExecutor(executor.id, runner, environment, folders))
 
     def take_idle(self, group: Group) -> Executor | None:
         """Takes an idle executor that can work for the group, if there is one.
@@ -108,7 +124,7 @@ class Pool:
             executor = idle.pop(0)
             executor.progress = -1.0  # so that it is not replaced again when it has ended
             self.kill(executor)
-        self.start(group.runner)
+        self.start(group.runner, group.environment, _folders(group))
 
     def lease(self, executor: Executor, group: Group) -> None:
         """Leases an idle executor to the group and gives it its first call."""
@@ -253,7 +269,7 @@ class Pool:
             self.idle[executor.runner].remove(executor)
         executor.forget_all()
         if executor.progress >= 0:
-            self.start(executor.runner)
+            self.start(executor.runner, executor.environment)
         return executor, started
 
     def forget_session(self, session: SessionId) -> None:

@@ -254,10 +254,15 @@ class State:
     def _blame_failed_start(self, runner: str, event: ExecutorDied) -> None:
         """An executor could not start. One task fails for it; else the tasks would wait forever.
 
-        If the machine lacked resources for it, the task is handed back instead.
+        If the machine lacked resources for it, the task is handed back instead. If it was the
+        environment that could not be made, none of the tasks can run.
         """
         groups = [g for g in self.dispatch.groups.values() if g.runner == runner and g.count]
-        if groups:
+        if event.without_environment and not event.short:
+            for group in groups:
+                while group.count:
+                    self._endings.fail(group.first(), Failed(event.cause))
+        elif groups:
             task = min(groups, key=lambda group: group.rank()).first()
             if event.short:
                 failed = Failed(event.cause, cause=RunCause.NOT_STARTED)

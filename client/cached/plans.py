@@ -114,6 +114,7 @@ def plan_of_call(
     cache_key: str,
     arguments: Iterable[tuple[str, object]],
     inputs: Sequence[DataObject],
+    environment: str = "",
 ) -> dict[str, Any]:
     """The plan of a call of a function; `arguments` are named."""
     module = getattr(fn, "__module__", None) or ""
@@ -122,6 +123,8 @@ def plan_of_call(
     plan.add(FUNCTION, function)
     plan.add(OUTPUTS, value_digest(outputs))
     plan.add(PYTHON, _PYTHON)
+    if environment:
+        plan.add(ENVIRONMENT, value_digest(environment))
     for name, value in arguments:
         plan.add_value(f"argument {name}", value, inputs)
     return plan.as_table()

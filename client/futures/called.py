@@ -16,6 +16,7 @@ from weakref import ref
 from rain.client.cached.plans import named_arguments, plan_of_call
 from rain.client.cached.sameness import key_of_call
 from rain.client.data import DataObject
+from rain.client.environments import said_of, text_of
 from rain.client.misspelled import unknown_argument
 from rain.client.options import NO_OPTIONS, OPTIONS, Options, Surrounding
 from rain.client.shapes import ObjectShape, TaskShape
@@ -151,7 +152,8 @@ class CalledFunction:
         function = self._told.digest(fn if around is None else around(fn))
         arguments = named_arguments(self._signature, args, keywords)
         key = options.cache_key
-        return plan_of_call(session, fn, function, ENCODING, key, arguments, inputs)
+        environment = text_of(options.env)
+        return plan_of_call(session, fn, function, ENCODING, key, arguments, inputs, environment)
 
     def same(
         self, fn: Function, args: Sequence[Any], keywords: Mapping[str, Any], options: Options
@@ -161,7 +163,8 @@ class CalledFunction:
         around = None if self._surrounding is None else self._surrounding.around
         function = self._told.same(fn if around is None else around(fn))
         arguments = named_arguments(self._signature, args, keywords)
-        return key_of_call(function, ENCODING, options.cache_key, arguments)
+        outputs = [*ENCODING, *said_of(options.env)]
+        return key_of_call(function, outputs, options.cache_key, arguments)
 
     def shape(self, options: Options, labels: tuple[str | None, ...]) -> TaskShape:
         """The shape of a call with these options, whose inputs have these labels."""

@@ -51,6 +51,7 @@ class PlainCalls:
         self._kept = None if session.client is None else session.client.kept_results
         self._take_over = take_over  # gives a future of this client for one of another client
         self._functions = CalledFunctions()
+        self._with_defaults: dict[Options, Options] = {}  # by those that calls were given
         self._large = LargeArguments(session, "client.put(value)")
 
     def new_task(
@@ -67,9 +68,9 @@ class PlainCalls:
         if isinstance(fn, TaskFunction):
             options = _own_options(fn.options, options)
             fn = fn.fn
-        kept = self._kept
-        if kept is not None:
-            options = kept.keeping(options)
+        environments, kept = self._session.environments, self._kept
+        if kept is not None or environments.default is not None:
+            options = self._completed(options)
         function = self._functions.find(fn, options.surrounding)
         function.check(args, keywords)
         told = function.inputs(self._session, fn)
@@ -100,6 +101,7 @@ class PlainCalls:
             for one in inputs:
                 if one.session is not self._session:
                     return self._with_others(fn, args, keywords, options, one)
+        inputs, labels = environments.inputs_with(options.env, inputs, labels)
         shape = function.shape(options, labels)
         task = quick_task(self._session, shape, config, inputs, here(1))
         if collector is not None and collector.references:
@@ -107,6 +109,15 @@ class PlainCalls:
         if self._session.is_durable:
             self._session.note_key(task.packed_id, function.same(fn, args, keywords, options))
         return task
+
+    def _completed(self, options: Options) -> Options:
+        """The options, with what the client and the session say for all calls."""
+        known = self._with_defaults.get(options)
+        if known is None:
+            env = self._session.environments.joined(options.env)
+            kept = options if self._kept is None else self._kept.keeping(options)
+            known = self._with_defaults[options] = evolve(kept, env=env)
+        return known
 
     def _with_others(
         self,

@@ -65,3 +65,4 @@ class TaskKind:
     root: SessionId = NO_SESSION  # and the session of the outermost of these, set by the server
     cache: str = ""  # the folder that keeps the results of its tasks (rain.base.caching)
     idempotent: bool = False  # two runs of a task at a time do no harm: a late one gets a shadow
+    environment: str = ""  # the software that its tasks need (rain.base.environment), "" for none

@@ -123,6 +123,12 @@ def _cpus(text: str) -> int:
     metavar="SIZE",
     help="The most bytes in a cache of results, as 50GiB; by default a tenth of its disk.",
 )
+@click.option(
+    "--environment-limit",
+    envvar="RAIN_ENVIRONMENT_LIMIT",
+    metavar="SIZE",
+    help="The most bytes of software environments that are kept; by default 10GiB.",
+)
 @silence(
     "--server-timeout",
     30.0,
@@ -166,6 +172,7 @@ def governor(
     most_blocked: int | None,
     task_processes: int,
     cache_limit: str | None,
+    environment_limit: str | None,
     server_timeout: float | None,
     wait_for_server: float,
     server_away: float,
@@ -220,6 +227,9 @@ def governor(
         most_blocked=most_blocked,
         task_processes=task_processes,
         cache_limit=None if cache_limit is None else size("--cache-limit", cache_limit),
+        environment_limit=None
+        if environment_limit is None
+        else size("--environment-limit", environment_limit),
         config=config,
         work_folder=workdir,
         share_store=share_store,

@@ -47,12 +47,19 @@ def _archive(fill: Callable[[tarfile.TarFile], None]) -> bytes:
     return target.getvalue()
 
 
-def pack_directory(path: Path) -> bytes:
-    """Packs a local directory."""
+def pack_directory(path: Path, leaves_out: Callable[[str], bool] | None = None) -> bytes:
+    """Packs a local directory, without what has a name that is left out."""
     if not path.is_dir():
         raise RainException(f"There is no directory {str(path)!r}")
+
+    def entry(info: tarfile.TarInfo) -> tarfile.TarInfo | None:
+        name = PurePosixPath(info.name).name  # "" for the root
+        if leaves_out is not None and name and leaves_out(name):
+            return None
+        return _plain(info)
+
     # tarfile walks a folder sorted by name.
-    return _archive(lambda archive: archive.add(path, arcname=".", filter=_plain))
+    return _archive(lambda archive: archive.add(path, arcname=".", filter=entry))
 
 
 def pack_tree(tree: Tree) -> bytes:

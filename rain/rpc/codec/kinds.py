@@ -10,6 +10,7 @@ from typing import Final
 
 from rain.base.attempts import Attempts
 from rain.base.constraints import Constraints
+from rain.base.environment import read_environment
 from rain.base.errors import RefusedError
 from rain.base.kinds import MOST_PRIORITY, DataType, ObjectKind, TaskKind
 from rain.base.resources import LARGEST, Resources
@@ -74,6 +75,7 @@ def write_task_kind(kind: TaskKind) -> Fields:
         "priority": kind.priority,
         "cache": kind.cache,
         "idempotent": kind.idempotent,
+        "environment": kind.environment,
     }
 
 
@@ -106,6 +108,7 @@ def read_task_kind(place: int, fields: Fields) -> TaskKind:
             fields["root"],
             fields["cache"],
             fields["idempotent"],
+            fields["environment"],
         )
         _check_task_numbers(kind)
     except ValueError as error:
@@ -175,6 +178,7 @@ def weight(kind: TaskKind | ObjectKind) -> int:
         + _WORD * len(kind.attempts.retry_codes)
         + sum(map(len, (kind.task_type, kind.name, kind.user, wishes.spread, wishes.apart)))
         + len(kind.cache)
+        + len(kind.environment)
     )
 
 
@@ -192,6 +196,8 @@ def _check_task_numbers(kind: TaskKind) -> None:
     _check_number("priority", kind.priority, MOST_PRIORITY, -MOST_PRIORITY)
     for output in kind.outputs:
         _check_number("outputs", output)
+    if kind.environment:
+        read_environment(kind.environment)
 
 
 def _check_object_numbers(kind: ObjectKind) -> None:
@@ -207,6 +213,7 @@ def _check_task_texts(kind: TaskKind) -> None:
     _check_texts("input labels", *kind.input_labels)
     _check_texts("user", kind.user)
     _check_texts("cache", kind.cache)
+    _check_texts("environment", kind.environment)
     _check_texts("constraints", *wishes.pin, wishes.spread, wishes.apart)
     for amount in kind.resources.as_dict().values():
         _check_number("resources", amount)

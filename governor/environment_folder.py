@@ -1,0 +1,262 @@
+"""Folders of software environments, below one folder of the user on this machine.
+
+Each environment has a folder of its own, which is made once and shared by all governors of the
+user. A lock beside it is held alone by who makes or removes it, and together by who uses it. The
+folder is whole when it has its mark, which is written last; what a killed governor has left is
+removed before it is made again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import sys
+import sysconfig
+import time
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import frozen
+
+import rain
+from rain.base.environment import FILES, VARIABLE, WHEELS, Environment
+from rain.common.fs import copy_writable, unpack
+from rain.stream.removing import remove
+
+LIMIT: Final = 10 << 30
+"""Bytes of all environments of a user on a machine; what nobody uses goes, the oldest first."""
+
+MARK: Final = "made.json"
+
+_PACKAGES = str(Path(rain.__file__).resolve().parent.parent)
+
+
+def own_environments() -> Path:
+    """The folder of this user: below XDG_CACHE_HOME, or in ~/.cache."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    root = Path(base) if base.startswith("/") else Path.home() / ".cache"
+    return root / "rain" / "environments"
+
+
+class NotMadeError(Exception):
+    """An environment cannot be made; says why. `short` if it could be made elsewhere or later."""
+
+    def __init__(self, reason: str, *, short: bool = False) -> None:
+        super().__init__(reason)
+        self.short = short
+
+
+Folder = bytes | Path
+"""A folder as the store has it: a small one is an archive."""
+
+
+@frozen
+class MadeEnvironment:
+    """An environment that is there, for the executors that belong to it."""
+
+    environment: Environment
+    folder: Path | None  # None when it has nothing but variables
+
+    @property
+    def python(self) -> str:
+        """The interpreter of its executors."""
+        if self.folder is None or not self.environment.packages:
+            return sys.executable
+        return str(self.folder / "venv" / "bin" / "python")
+
+    def added_to(self, variables: dict[str, str]) -> dict[str, str]:
+        """The variables of an executor: those of a governor with those of the environment."""
+        made = {**variables, **dict(self.environment.variables), VARIABLE: self.environment.text}
+        before: list[str] = []
+        if self.folder is not None and self.environment.files:
+            made[FILES] = str(self.folder / "files")
+            before.append(made[FILES])
+        if self.folder is not None and self.environment.wheels:
+            made[WHEELS] = str(self.folder / "wheels")
+        if self.folder is not None and self.environment.packages:
+            venv = self.folder / "venv"
+            made["VIRTUAL_ENV"] = str(venv)
+            made["PATH"] = os.pathsep.join([str(venv / "bin"), made.get("PATH", os.defpath)])
+        else:  # else the packages of the governor come behind those of the environment
+            before.append(_PACKAGES)
+        if theirs := made.get("PYTHONPATH"):
+            before.append(theirs)
+        if before:
+            made["PYTHONPATH"] = os.pathsep.join(before)
+        return made
+
+
+class EnvironmentFolder:
+    """The place of one environment on the disk. All methods may wait for the disk."""
+
+    def __init__(self, root: Path, environment: Environment) -> None:
+        self._root = root
+        self._environment = environment
+        name = f"{environment.key}-{_python()}"
+        self.path = root / name
+        self.log = root / f"{name}.log"
+        self.requirements = self.path / "requirements.txt"
+        self.venv = self.path / "venv"
+        self._lock_path = root / f"{name}.lock"
+        self._lock = -1
+
+    def open(self) -> None:
+        """Opens its lock; until `give_up`."""
+        self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._lock = os.open(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    def is_there(self) -> bool | None:
+        """Whether it is there, and held from now on. None while somebody else makes it.
+
+        If it is not there, the caller is the only one who makes it, until `finish` or `give_up`.
+        """
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            if self._is_whole():
+                os.utime(self.path / MARK)
+                return True
+            # A lock is not upgraded in one step: somebody else may make it in between.
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return None
+        if self._is_whole():
+            return None  # to be held together with others, after all
+        remove(self.path)
+        return False
+
+    def begin(self, files: Folder | None, wheels: Folder | None) -> None:
+        """Makes the folder with what has come along."""
+        self.path.mkdir(mode=0o700)
+        for source, name in ((files, "files"), (wheels, "wheels")):
+            if isinstance(source, bytes):
+                unpack(source, self.path / name)
+            elif source is not None:
+                copy_writable(source, self.path / name)
+        self.requirements.write_text("".join(f"{one}\n" for one in self._environment.packages))
+
+    def steps(self) -> list[list[str]]:
+        """The commands that install the packages, one after the other."""
+        if not self._environment.packages:
+            return []
+        install = [
+            *(str(self.venv / "bin" / "python"), "-m", "pip", "install"),
+            *("--disable-pip-version-check", "--no-input", "-r", str(self.requirements)),
+        ]
+        if self._environment.wheels:
+            install += ["--no-index", "--find-links", str(self.path / "wheels")]
+        return [[sys.executable, "-m", "venv", "--without-pip", str(self.venv)], install]
+
+    def see_packages_of_governor(self) -> None:
+        """Lets the packages of the governor be found behind those of the environment."""
+        (site,) = self.venv.glob("lib/python*/site-packages")
+        added = "; ".join(f"site.addsitedir({folder!r})" for folder in _folders_of_packages())
+        (site / "rain.pth").write_text(f"import site; {added}\n")
+
+    def finish(self, limit: int) -> None:
+        """The environment is whole: holds it, and makes room for it among the others."""
+        size = sum(file.lstat().st_size for file in self.path.rglob("*") if not file.is_dir())
+        new = self.path / f"{MARK}.new"
+        said = {
+            "packages": self._environment.packages,
+            "files": self._environment.files,
+            "bytes": size,
+            "made": time.time(),
+        }
+        new.write_text(json.dumps(said))
+        new.rename(self.path / MARK)
+        fcntl.flock(self._lock, fcntl.LOCK_SH)
+        self.log.unlink(missing_ok=True)
+        shrink(self._root, limit)
+
+    def give_up(self) -> None:
+        """It cannot be made, or is not used any more here."""
+        if self._lock < 0:
+            return
+        lock, self._lock = self._lock, -1
+        try:
+            if not self._is_whole():
+                remove(self.path)
+        finally:
+            os.close(lock)
+
+    def _is_whole(self) -> bool:
+        return (self.path / MARK).exists()
+
+
+@frozen
+class KeptEnvironment:
+    """What is known of an environment on the disk."""
+
+    name: str
+    packages: tuple[str, ...]
+    has_files: bool
+    size: int
+    used: float  # when an executor of it was started last
+
+    @staticmethod
+    def read(folder: Path) -> KeptEnvironment | None:
+        """None for one that is not whole, or has gone meanwhile."""
+        try:
+            mark = folder / MARK
+            used = mark.stat().st_mtime
+            said: Any = json.loads(mark.read_text())
+        except FileNotFoundError:
+            return None
+        return KeptEnvironment(
+            folder.name, tuple(said["packages"]), bool(said["files"]), said["bytes"], used
+        )
+
+
+def kept_environments(root: Path) -> list[KeptEnvironment]:
+    """All whole environments below a folder, those first that were not used for the longest."""
+    found = [KeptEnvironment.read(folder) for folder in root.glob("*/")]
+    return sorted((one for one in found if one is not None), key=lambda one: one.used)
+
+
+def shrink(root: Path, limit: int) -> list[str]:
+    """Removes environments that nobody uses until the others fit; gives the names of these."""
+    kept = kept_environments(root)
+    total = sum(one.size for one in kept)
+    removed: list[str] = []
+    for one in kept:
+        if total <= limit:
+            break
+        if _removed(root, one.name):
+            removed.append(one.name)
+            total -= one.size
+    return removed
+
+
+def _removed(root: Path, name: str) -> bool:
+    """Removes an environment, unless somebody uses it."""
+    lock = os.open(root / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        (root / name / MARK).unlink(missing_ok=True)  # from now on it is not whole
+        remove(root / name)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(lock)
+    return True
+
+
+def _python() -> str:
+    """Tells governors apart whose environments differ: another Python, or other packages below."""
+    return blake2b(f"{sys.version}\0{sys.prefix}\0{_PACKAGES}".encode(), digest_size=4).hexdigest()
+
+
+def _folders_of_packages() -> list[str]:
+    library = {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
+    inside = tuple(f"{folder}/lib-dynload" for folder in library)
+    found = [
+        folder
+        for folder in sys.path
+        if folder
+        and folder not in library
+        and not folder.startswith(inside)
+        and Path(folder).is_dir()
+    ]
+    return list(dict.fromkeys([*found, _PACKAGES]))

@@ -1,0 +1,99 @@
+"""The software environment that a kind of tasks needs: packages, variables and files.
+
+The client writes it as a text into the kind, and the governor reads it. Equal texts are one
+environment. What has content is named by its digest there, and comes as an input of each task: the
+last inputs are the files and the wheels, in this order, as far as there are any.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any, Final, TypeGuard
+
+from attrs import frozen
+
+SECONDS: Final = 600.0
+"""How long it may take to make an environment, unless its user says otherwise."""
+
+VARIABLE: Final = "RAIN_ENVIRONMENT"
+"""The variable with the text of the environment, for tasks that submit tasks."""
+
+FILES: Final = "RAIN_ENVIRONMENT_FILES"
+"""The variable with the folder of its files, for tasks that read these."""
+
+WHEELS: Final = "RAIN_ENVIRONMENT_WHEELS"
+"""The variable with the folder of its wheels."""
+
+
+@frozen
+class Environment:
+    """What tasks need of the machine that they run on."""
+
+    packages: tuple[str, ...] = ()  # the lines of a requirements file
+    variables: tuple[tuple[str, str], ...] = ()  # sorted by name
+    files: str = ""  # the digest of a folder, "" for none
+    wheels: str = ""  # the digest of a folder with packages to install from, "" for none
+    seconds: float = SECONDS  # as long as it may take to make it
+
+    @property
+    def text(self) -> str:
+        """The form in which it travels."""
+        return json.dumps(
+            {
+                "packages": self.packages,
+                "variables": dict(self.variables),
+                "files": self.files,
+                "wheels": self.wheels,
+                "seconds": self.seconds,
+            },
+            separators=(",", ":"),
+        )
+
+    @property
+    def key(self) -> str:
+        """Names what is made for it on a disk, for which variables and seconds do not matter."""
+        content = json.dumps([self.packages, self.files, self.wheels]).encode()
+        return blake2b(content, digest_size=12).hexdigest()
+
+    @property
+    def name(self) -> str:
+        """Tells it from all others in one governor."""
+        return blake2b(self.text.encode(), digest_size=12).hexdigest()
+
+    @property
+    def folders(self) -> int:
+        """How many of the last inputs of its tasks belong to it."""
+        return bool(self.files) + bool(self.wheels)
+
+    @property
+    def is_on_disk(self) -> bool:
+        """Whether anything must be made for it."""
+        return bool(self.packages or self.files)
+
+
+def read_environment(text: str) -> Environment:
+    """The environment of a kind; ValueError, in one line, when the text is none."""
+    try:
+        told: Any = json.loads(text)
+        if not _is_table(told):
+            raise TypeError("not a table")
+        packages, variables = told["packages"], told["variables"]
+        files, wheels, seconds = told["files"], told["wheels"], told["seconds"]
+        if not isinstance(packages, list) or not _is_table(variables):
+            raise TypeError("not a list of packages and a table of variables")
+        texts: list[Any] = [*packages, *variables, *variables.values(), files, wheels]
+        if not all(isinstance(one, str) and "\0" not in one for one in texts):
+            raise TypeError("texts are expected, without zero bytes")
+        if not isinstance(seconds, int | float) or not 0 < seconds < float("inf"):
+            raise TypeError("the seconds are no number above 0")
+    except (LookupError, TypeError, ValueError) as error:
+        raise ValueError(f"its environment cannot be read: {error}") from None
+    return Environment(
+        tuple(packages), tuple(sorted(variables.items())), files, wheels, float(seconds)
+    )
+
+
+def _is_table(value: object) -> TypeGuard[Mapping[str, Any]]:
+    return isinstance(value, dict)
