@@ -36,6 +36,7 @@ class WatchedScheduler:
             + len(news.unplanned)
             + len(news.ready)
             + len(news.finished)
+            + len(news.ended)
             + len(news.located)
         )
         started = self.stopwatch()

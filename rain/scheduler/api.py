@@ -62,6 +62,9 @@ class News:
     unplanned: dict[Task, None] = Factory(dict)  # tasks that have lost their plan or must run again
     ready: list[Task] = Factory(list)  # tasks that became ready, planned or not
     finished: list[Task] = Factory(list)  # tasks, and with them their outputs
+    ended: list[Task] = Factory(
+        list
+    )  # tasks that were done in another way: failed, cancelled, skipped
     located: list[tuple[DataObject, Governor]] = Factory(list)  # copies that have arrived
     joined: list[Governor] = Factory(list)
     left: list[Governor] = Factory(list)
@@ -80,6 +83,7 @@ class News:
         return bool(
             self.ready
             or self.finished
+            or self.ended
             or self.located
             or self.joined
             or self.left

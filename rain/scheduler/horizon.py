@@ -70,7 +70,8 @@ class HorizonScheduler:
         changed = bool(news.joined or news.left) or len(graph.governors) != len(self._sites)
         self._sites.begin_run(graph.governors.values(), changed=changed)
         sights = Sights(plan.estimates)
-        early = bool(news.finished) and self._hear_of_ends(news.finished, plan)
+        ended = [*news.finished, *news.ended] if news.ended else news.finished
+        early = bool(ended) and self._hear_of_ends(ended, plan)
         if news.submitted:
             self._enter(news.submitted, sights, plan)
         if news.unplanned:
@@ -101,14 +102,14 @@ class HorizonScheduler:
 
     # News.
 
-    def _hear_of_ends(self, finished: list[Task], plan: Plan) -> bool:
+    def _hear_of_ends(self, ended: list[Task], plan: Plan) -> bool:
         """Notes ended tasks; returns whether any has ended much earlier than predicted.
 
         A governor may then finish all its planned tasks long before the next run.
         """
         freed: dict[Site, None] = {}
         early = False
-        for task in finished:
+        for task in ended:
             note = kept(task, Note)
             if note is not None and not note.listed:  # there is none in an ended session
                 if note.site is not None:

@@ -246,6 +246,7 @@ def pass_on(state: State, fallout: failing.Fallout, grace: float = OWN_GRACE) ->
 
 def _will_not_run(state: State, task: Task, failure: SessionFailure) -> None:
     state.news.unplanned.pop(task, None)
+    state.news.ended.append(task)
     task.session.first_failed = task.session.first_failed or failure
     if task.kind.idempotent:
         lateness.out_of_count(state.graph, task)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rain.base.failures import OnFailure
 from rain.base.states import ObjectState, TaskRow
 from rain.base.wire.requests import CloseSession
 from rain.scheduler.api import Scheduler
@@ -30,6 +31,15 @@ def step(s: Scene, seconds: float = 1.0) -> None:
         ready = [s.world.task(task) for task in governor.runnable()]
         best = min(ready, key=lambda task: (-task.priority, task.order))
         updates.append(GovernorUpdated(governor.id, governor.finished(best.id)))
+    s.world.turn(*updates, after=seconds)
+
+
+def fail_one_each(s: Scene, seconds: float) -> None:
+    """One task of every governor fails, all at the same time."""
+    updates = [
+        GovernorUpdated(governor.id, governor.failed(governor.runnable()[0]))
+        for governor in s.world.governors
+    ]
     s.world.turn(*updates, after=seconds)
 
 
@@ -72,6 +82,38 @@ def test_no_governor_is_idle_when_tasks_end_much_sooner_than_expected() -> None:
     for _ in range(len(tasks) // 2 - 1):
         step(s, 0.01)
     assert {s.world.task(task).row for task in tasks} == {TaskRow.FINISHED}
+
+
+def test_no_governor_is_idle_when_tasks_fail_much_sooner_than_they_were_expected_to_end() -> None:
+    # given: little is planned ahead, and the scheduler has seen the first failures
+    s = scene_with(HorizonScheduler(), 1, 1, on_failure=OnFailure.CONTINUE)
+    tasks = [timed(s.draft, 1.0)[0] for _ in range(40)]
+    s.submit()
+    assert planned(s) < 10
+    fail_one_each(s, 0.2)
+    # when: each fails at once
+    for _ in range(len(tasks) // 2 - 1):
+        fail_one_each(s, 0.01)
+    # then: each governor always had one to run
+    assert {s.world.task(task).row for task in tasks} == {TaskRow.FAILED}
+
+
+def test_no_governor_is_idle_when_what_it_has_is_cancelled() -> None:
+    # given: little is planned ahead
+    s = scene_with(HorizonScheduler(), 1, 1, on_failure=OnFailure.CONTINUE)
+    tasks = [timed(s.draft, 1.0)[0] for _ in range(40)]
+    s.submit()
+    told = [task for governor in s.world.governors for task in governor.runnable()]
+    # when: nobody wants what was planned
+    s.client.cancel(s.draft.session, *told)
+    for governor in s.world.governors:
+        governor.end(*governor.cancelled)
+    s.world.turn(after=0.2)
+    # then: others are there
+    others = [task for governor in s.world.governors for task in governor.runnable()]
+    assert others
+    assert not set(others) & set(told)
+    assert set(others) < set(tasks)
 
 
 def test_small_tasks_are_planned_by_the_thousand() -> None:
