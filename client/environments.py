@@ -7,7 +7,7 @@ of each once, as constants that the tasks read.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from os import PathLike
 from pathlib import Path
@@ -60,7 +60,7 @@ class Env:
         timeout: the seconds that it may take to make the environment.
     """
 
-    __slots__ = ("_archives", "environment")
+    __slots__ = ("archives", "environment")
 
     def __init__(
         self,
@@ -82,17 +82,9 @@ class Env:
             digests[1],
             SECONDS if timeout is None else checked_seconds("Env", "timeout", timeout),
         )
-        self._archives = {
+        self.archives = {
             digest: data for digest, data in zip(digests, packed, strict=True) if data is not None
         }
-
-    @classmethod
-    def of(cls, environment: Environment, archives: Mapping[str, bytes]) -> Env:
-        """An environment with the archives of its folders, by their digests."""
-        made = cls.__new__(cls)
-        made.environment = environment
-        made._archives = dict(archives)
-        return made
 
     def over(self, base: Env | None) -> Env:
         """This environment on top of another one.
@@ -114,13 +106,7 @@ class Env:
             own.wheels if own_packages else other.wheels,
             own.seconds if own.seconds != SECONDS else other.seconds,
         )
-        return self.of(joined, {**base._archives, **self._archives})
-
-    def folders(self) -> list[tuple[str, bytes]]:
-        """The names and archives of its folders, in the order in which tasks read them."""
-        environment = self.environment
-        named = (("environment files", environment.files), ("wheels", environment.wheels))
-        return [(name, self._archives[digest]) for name, digest in named if digest]
+        return _env_of(joined, {**base.archives, **self.archives})
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Env) and other.environment == self.environment
@@ -137,6 +123,21 @@ class Env:
             " wheels" if environment.wheels else "",
         ]
         return f"<Env{''.join(said)}>"
+
+
+def _env_of(environment: Environment, archives: Mapping[str, bytes]) -> Env:
+    """An environment whose folders were read before; the archives are named by their digests."""
+    made = Env.__new__(Env)
+    made.environment, made.archives = environment, dict(archives)
+    return made
+
+
+def _folders_of(env: Env) -> Iterator[tuple[str, bytes]]:
+    """The names and archives of its folders, in the order in which tasks read them."""
+    environment = env.environment
+    for name, digest in (("files", environment.files), ("wheels", environment.wheels)):
+        if digest:
+            yield f"environment {name}", env.archives[digest]
 
 
 class SessionEnvironments:
@@ -166,7 +167,7 @@ class SessionEnvironments:
                 "In local mode tasks run in this process, so they cannot have an environment of"
                 " their own: leave out env="
             )
-        return tuple(self._input(name, data) for name, data in env.folders())
+        return tuple(self._input(name, data) for name, data in _folders_of(env))
 
     def inputs_with(
         self, env: Env | None, inputs: tuple[DataObject, ...], labels: tuple[str | None, ...]
@@ -196,7 +197,7 @@ def inherited() -> Env | None:
     environment = read_environment(told)
     folders = ((environment.files, FILES), (environment.wheels, WHEELS))
     archives = {digest: _packed(os.environ[name]) for digest, name in folders if digest}
-    return Env.of(environment, archives)
+    return _env_of(environment, archives)
 
 
 def checked_env(what: str, env: object) -> Env | None:

@@ -50,7 +50,8 @@ def own_imports(uploads: Iterable[Upload], names: Iterable[str]) -> Imports:
         seen.update(f"{Path(place).name}\n".encode())
     archives = (*[upload.archive for upload in uploads], *archives)
     key = f"{_PROGRAM}-{seen.hexdigest()}"
-    return Imports(key, folders, archives, log_settings(), began, changed.hexdigest())
+    python = "{}.{}".format(*sys.version_info)
+    return Imports(key, folders, archives, log_settings(), began, changed.hexdigest(), python)
 
 
 def _own_folders() -> Iterator[str]:

@@ -81,7 +81,7 @@ def read_environment(text: str) -> Environment:
             raise TypeError("not a table")
         packages, variables = told["packages"], told["variables"]
         files, wheels, seconds = told["files"], told["wheels"], told["seconds"]
-        if not isinstance(packages, list) or not _is_table(variables):
+        if not _is_list(packages) or not _is_table(variables):
             raise TypeError("not a list of packages and a table of variables")
         texts: list[Any] = [*packages, *variables, *variables.values(), files, wheels]
         if not all(isinstance(one, str) and "\0" not in one for one in texts):
@@ -93,6 +93,10 @@ def read_environment(text: str) -> Environment:
     return Environment(
         tuple(packages), tuple(sorted(variables.items())), files, wheels, float(seconds)
     )
+
+
+def _is_list(value: object) -> TypeGuard[list[Any]]:
+    return isinstance(value, list)
 
 
 def _is_table(value: object) -> TypeGuard[Mapping[str, Any]]:

@@ -4,13 +4,16 @@ sent with each function.
 They are appended after the end of the function's pickle, where no unpickler reads:
 
 
-    pickle | key, folders, uploads, log settings, began, changed | length of the last | "rainpath"
+    pickle | key, folders, uploads, log settings, began, changed, python | length | "rainpath"
+
+The length is that of what is between the pickle and itself.
 
 A task tells functions, too: as a part of its program (`Program`).
 """
 
 from __future__ import annotations
 
+import sys
 from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,6 +35,7 @@ class Imports(NamedTuple):
     logging: tuple[Any, ...] | None = None  # the fields of `LogSettings`
     began: float = 0.0  # when the program has started
     changed: str = ""  # the states of its loaded files that were changed since then
+    python: str = ""  # its version, "3.11"; "" if an earlier release has told it
 
 
 class Program(NamedTuple):
@@ -70,9 +74,21 @@ def imports_of(data: bytes | mmap) -> Imports | None:
     length, magic = _FOOTER.unpack(data[end:])
     if magic != _MAGIC or length > end:
         return None
-    key, folders, uploads, logging, began, changed = msgpack.unpackb(data[end - length : end])
+    key, folders, uploads, logging, *others = msgpack.unpackb(data[end - length : end])
     told = None if logging is None else tuple(logging)
-    return Imports(key, tuple(folders), tuple(uploads), told, began, changed)
+    return Imports(key, tuple(folders), tuple(uploads), told, *others)
+
+
+def other_python(data: bytes | mmap) -> str:
+    """What may be wrong with a pickle that cannot be read: another Python has made it."""
+    imports = imports_of(data)
+    here = "{}.{}".format(*sys.version_info)
+    if imports is None or imports.python in {"", here}:
+        return ""
+    return (
+        f"The program runs Python {imports.python}, and this governor {here}, which cannot read all"
+        " that the other one writes: use the same version ('rain env check' compares them)"
+    )
 
 
 def code_of(data: bytes) -> bytes | None:

@@ -171,7 +171,14 @@ class Memory:
         data = self.bytes_of(row)
         space = self.spaces.space_of(data)
         self.spaces.enter(space)
-        return pickle.loads(data), space
+        try:
+            return pickle.loads(data), space
+        except Exception as error:  # whatever the user's classes raise; it goes on
+            from rain.common.imports import other_python  # noqa: PLC0415 # executors start often
+
+            if advice := other_python(data):
+                error.add_note(advice)
+            raise
 
     def row(self, given: int | protocol.ObjectRow) -> protocol.ObjectRow:
         """Returns the full row of an input, which has come as a list."""

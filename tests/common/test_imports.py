@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import struct
+
+import msgpack
 import pytest
 
 from rain.common.imports import Imports, code_of, imports_of, with_imports
@@ -17,6 +20,12 @@ def test_what_a_program_imports_from_is_read_again() -> None:
     imports = Imports("program-files", ("/here", "/there"), (b"zip",), None, 17.5, "files")
     assert imports_of(with_imports(PICKLED, imports)) == imports
     assert imports_of(PICKLED) is None
+
+
+def test_what_an_earlier_release_has_told_is_read() -> None:
+    told = msgpack.packb(["key", ["/here"], [], None, 17.5, "files"])
+    data = PICKLED + told + struct.pack("<I8s", len(told), b"rainpath")
+    assert imports_of(data) == Imports("key", ("/here",), (), None, 17.5, "files", "")
 
 
 def test_the_same_code_is_told_alike_by_every_process() -> None:

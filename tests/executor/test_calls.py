@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from rain.base import executor_protocol as protocol
+from rain.common.imports import Imports, with_imports
 from tests.executor.child import PLAIN, Child, number
 from tests.support.filesystems import another_filesystem
 from tests.support.pipes import NamedPipe, named_pipe
@@ -101,6 +102,18 @@ def test_a_function_that_cannot_be_unpickled_fails_its_task(executor: Child) -> 
     executor.post(1)
     executor.say(protocol.CALLS, 1, [kind], [], [], [call], None)
     assert "UnpicklingError" in executor.answer()[2]
+
+
+def test_a_function_that_another_python_has_written_says_so_if_it_cannot_be_read(
+    executor: Child,
+) -> None:
+    data = with_imports(b"no pickle", Imports("key", (), python="2.7"))
+    row = [number(10), number(PLAIN), "", "", len(data), data]
+    kind, call = executor.row(number(10))
+    call[3] = [row]
+    executor.post(1)
+    executor.say(protocol.CALLS, 1, [kind], [], [], [call], None)
+    assert "The program runs Python 2.7, and this governor" in executor.answer()[2]
 
 
 def test_calls_are_answered_in_their_order(executor: Child) -> None:

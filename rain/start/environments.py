@@ -1,0 +1,99 @@
+"""Compares the software of this program with that of the governors of a cluster."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from importlib import metadata
+
+from attrs import frozen
+
+from rain.base.address import split_address
+from rain.base.errors import ConnectionLostError, RefusedError, StartError
+from rain.client import Client, RainException
+from rain.rpc.client_endpoint import ClientConnection
+from rain.start.reaching import Reached
+
+
+@frozen
+class Installed:
+    """What a Python has: its version, and the versions of its packages by their names."""
+
+    python: str
+    packages: Mapping[str, str]
+
+
+@frozen
+class Difference:
+    """Something that is not the same here and at a governor; "" stands for what is not there."""
+
+    what: str
+    here: str
+    there: str
+
+
+def installed() -> Installed:
+    """What the Python has that runs this."""
+    packages = {
+        found.metadata["Name"].lower().replace("_", "-"): found.version
+        for found in metadata.distributions()
+        if found.metadata["Name"]
+    }
+    return Installed("{}.{}.{}".format(*sys.version_info), packages)
+
+
+def differences(here: Installed, there: Installed, only: Iterable[str] = ()) -> list[Difference]:
+    """What a governor has in another version than this program, or does not have.
+
+    What only the governor has disturbs nobody. With names, only these packages are compared.
+    """
+    found: list[Difference] = []
+    if here.python != there.python:
+        found.append(Difference("Python", here.python, there.python))
+    for name in sorted([one.lower().replace("_", "-") for one in only] or here.packages):
+        ours, theirs = here.packages.get(name, ""), there.packages.get(name, "")
+        if ours != theirs:
+            found.append(Difference(name, ours, theirs))
+    return found
+
+
+def ask_governors(reached: Reached) -> dict[str, Installed]:
+    """What each governor has in which tasks can run now."""
+    host, port = split_address(reached.address)
+    try:
+        connection = ClientConnection(
+            host, port, secret=reached.secret, away_limit=0, identity=reached.identity
+        )
+        with Client.over(connection) as client:
+            governors = client.get_server_info()["governors"]
+            addresses = [governor["governor_id"] for governor in governors]
+            calls = {
+                address: client.options(constraints={"pin": [address]}, cpus=0).submit(installed)
+                for address in addresses
+            }
+            return {address: call.result() for address, call in calls.items()}
+    except (ConnectionLostError, RefusedError, RainException) as error:
+        raise StartError(f"the server at {reached.address}: {error}") from error
+
+
+def as_text(found: Mapping[str, list[Difference]]) -> str:
+    """The differences of all governors, those with the same ones together."""
+    if not found:
+        return "There is no governor."
+    alike: dict[tuple[Difference, ...], list[str]] = {}
+    for governor, theirs in sorted(found.items()):
+        alike.setdefault(tuple(theirs), []).append(governor)
+    lines: list[str] = []
+    for same, governors in alike.items():
+        lines.append(f"{', '.join(governors)}: {_count(len(same))}")
+        lines += [
+            f"  {one.what}: {one.here or 'missing'} here, {one.there or 'missing'} there"
+            for one in same
+        ]
+    return "\n".join(lines)
+
+
+def _count(differences: int) -> str:
+    if not differences:
+        return "the same as here"
+    return "1 difference" if differences == 1 else f"{differences} differences"
