@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from os import PathLike
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from rain.base.environment import (
@@ -64,7 +64,7 @@ class Env:
 
     def __init__(
         self,
-        pip: Sequence[str] | str | PathLike[str] = (),
+        pip: Sequence[str] | str | PurePath = (),
         vars: Mapping[str, str] | None = None,  # noqa: A002 # as users of Ray know it
         files: str | PathLike[str] | None = None,
         wheels: str | PathLike[str] | None = None,
@@ -218,7 +218,7 @@ def said_of(env: Env | None) -> list[str]:
 
 
 def _packages(pip: Any) -> tuple[str, ...]:
-    if isinstance(pip, str | PathLike):
+    if isinstance(pip, str | PurePath):
         path = Path(pip)
         try:
             lines: Iterable[Any] = path.read_text(encoding="utf-8").splitlines()

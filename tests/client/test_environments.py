@@ -73,8 +73,9 @@ def test_what_makes_no_sense_is_told_at_once(
 
 
 def test_a_dictionary_is_no_environment() -> None:
+    wrong: Any = {"pip": ["six"]}
     with Client(local=True) as client, pytest.raises(RainException, match="write env=Env"):
-        client.options(env={"pip": ["six"]})  # type: ignore[arg-type]
+        client.options(env=wrong)
 
 
 def test_in_local_mode_there_is_none() -> None:
