@@ -8,7 +8,8 @@ from rain.base.environment import Environment
 from rain.base.kinds import TaskKind
 from rain.base.resources import Resources
 from rain.base.runs import RunCause
-from rain.governor.messages import ExecutorDied, StartExecutor
+from rain.governor.effects import StartExecutor
+from rain.governor.events import ExecutorDied
 from tests.governor.words import builtin_kind, python_kind, task_id
 from tests.governor.world import World
 
