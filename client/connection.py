@@ -27,6 +27,7 @@ from rain.base.wire.submission import Submission
 from rain.common.errors import ConnectionException, RainException
 
 if TYPE_CHECKING:
+    from rain.stream.ranges import Piece, Range
     from rain.tls.identity import Identity
 
 A = TypeVar("A")
@@ -119,6 +120,10 @@ class Connection(Protocol):
 
     def complete(self, fetched: Fetched, into: Path | None = None) -> Fetched:
         """What was fetched with all of its bytes; with a path they go there, and `data` is None."""
+        ...
+
+    def piece(self, fetched: Fetched, wanted: Range) -> Piece:
+        """Some bytes of what was fetched, and nothing else of it."""
         ...
 
     def give_up(self) -> None:

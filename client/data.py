@@ -18,6 +18,8 @@ from rain.common.errors import RainException
 from rain.common.ids import ID
 
 if TYPE_CHECKING:
+    from io import BufferedReader
+
     from rain.client.session import Session
     from rain.common.data_instance import DataInstance
 
@@ -236,6 +238,35 @@ class DataObject:
         b'rain'
         """
         return self.session.fetch(self)
+
+    @hides_frames
+    def open(self, path: str = "") -> "BufferedReader":
+        """The data as a file that is open for reading: only what is read is transferred.
+
+        Of a directory `path` names the file. The object must be kept.
+
+        >>> folder = directory({"sub/text": "rain"})
+        >>> folder.keep()
+        >>> session.submit()
+        >>> with folder.open("sub/text") as stream:
+        ...     stream.seek(2), stream.read()
+        (2, b'in')
+        """
+        return self.session.open(self, path)
+
+    @hides_frames
+    def fetch_range(self, start: int = 0, stop: int | None = None, path: str = "") -> bytes:
+        """The bytes from `start` to `stop`, or to the end: nothing else is transferred.
+
+        Of a directory `path` names the file. The object must be kept.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in"))).output
+        >>> text.keep()
+        >>> session.submit()
+        >>> text.fetch_range(1, 3)
+        b'ai'
+        """
+        return self.session.fetch_range(self, start, stop, path)
 
     @hides_frames
     def download(self, path: "Path | str") -> None:

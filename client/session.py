@@ -21,7 +21,7 @@ from rain.client.connection import Connection
 from rain.client.data import DataObject, to_dataobj
 from rain.client.environments import Env, SessionEnvironments
 from rain.client.failure import noting_failure
-from rain.client.fetching import Fetching
+from rain.client.fetching import Fetching, checked_range
 from rain.client.grace import check_grace
 from rain.client.handles import submitted_object
 from rain.client.items import (
@@ -49,6 +49,8 @@ from rain.common.errors import RainException
 from rain.common.running import in_a_task
 
 if TYPE_CHECKING:
+    from io import BufferedReader
+
     from rain.client.client import Client
 
 __all__ = ["Session", "get_active_session"]
@@ -452,6 +454,37 @@ class Session(Building):
             if delivered is not None:
                 return delivered
         return self._bring(connection, wanted)
+
+    @hides_frames
+    def open(self, obj: DataObject, path: str = "") -> "BufferedReader":
+        """Opens the data of a kept object as a file; `DataObject.open` says more.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in"))).output
+        >>> text.keep()
+        >>> session.submit()
+        >>> session.open(text).read(2)
+        b'ra'
+        """
+        connection = self._connection()
+        expect_fetchable(obj)
+        return self._fetching.open(connection, obj, path)
+
+    @hides_frames
+    def fetch_range(
+        self, obj: DataObject, start: int = 0, stop: int | None = None, path: str = ""
+    ) -> bytes:
+        """Some bytes of a kept object; `DataObject.fetch_range` says more.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in"))).output
+        >>> text.keep()
+        >>> session.submit()
+        >>> session.fetch_range(text, 1, 3)
+        b'ai'
+        """
+        connection = self._connection()
+        expect_fetchable(obj)
+        wanted = checked_range(start, stop, path)
+        return self._fetching.piece(connection, obj, wanted)
 
     @hides_frames
     def download(self, obj: DataObject, path: Path | str) -> None:

@@ -38,10 +38,14 @@ def edge(read: ReadRange, place: int, size: int, delimiter: bytes) -> int:
 
 
 def open_part(
-    read: ReadRange, start: int, stop: int, close: Callable[[], object] | None = None
+    read: ReadRange,
+    start: int,
+    stop: int,
+    close: Callable[[], object] | None = None,
+    buffer: int = BUFFER,
 ) -> io.BufferedReader:
     """A file object of these bytes; `close` is called when it is closed."""
-    return io.BufferedReader(_Part(read, start, stop, close), BUFFER)
+    return io.BufferedReader(_Part(read, start, stop, close), buffer)
 
 
 class _Part(io.RawIOBase):

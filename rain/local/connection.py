@@ -45,6 +45,7 @@ from rain.stream.archive import Archive
 from rain.stream.copying import copy_bytes
 from rain.stream.holder import Held, InFile, InFolder, InMemory
 from rain.stream.mapping import map_descriptor
+from rain.stream.ranges import Piece, Range, piece_of
 
 A = TypeVar("A")
 
@@ -152,6 +153,11 @@ class LocalConnection:
         if fetched.data is None:
             return Fetched(fetched.report, self._read(fetched.report.id, into))
         return Fetched(fetched.report, _bytes(bytes(fetched.data), into))
+
+    def piece(self, fetched: Fetched, wanted: Range) -> Piece:
+        data = self.complete(fetched).data
+        assert data is not None  # no path was given
+        return piece_of(data, wanted)
 
     # One request.
 

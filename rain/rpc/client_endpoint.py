@@ -48,6 +48,7 @@ from rain.rpc.client_submit import Sending
 from rain.rpc.codec.client_methods import A, method_of
 
 if TYPE_CHECKING:
+    from rain.stream.ranges import Piece, Range
     from rain.tls.identity import Identity
 
 __all__ = [
@@ -203,6 +204,10 @@ class ClientConnection:
         With a path they are written into a new file there, and `data` is None.
         """
         return self._downloads.complete(fetched, into, lambda one: self.ask(Fetch(one)))
+
+    def piece(self, fetched: Fetched, wanted: Range) -> Piece:
+        """Some bytes of what was fetched, and nothing else of it."""
+        return self._downloads.piece(fetched, wanted, lambda one: self.ask(Fetch(one)))
 
     @property
     def bytes_received(self) -> int:

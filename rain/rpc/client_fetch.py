@@ -10,7 +10,7 @@ import stat
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from rain.base.address import Source
 from rain.base.admission import Secret
@@ -25,12 +25,15 @@ from rain.stream.machine import machine_id
 from rain.stream.mapping import map_descriptor
 from rain.stream.memory import receive_bytes
 from rain.stream.protocol import SharedPlace
+from rain.stream.ranges import Piece, Range, piece_of
 from rain.stream.reading import StreamReader, Taker
 from rain.stream.room import memory_left
 from rain.stream.sockets import Connected, receive_file
 
 if TYPE_CHECKING:
     from rain.tls.identity import Identity
+
+T = TypeVar("T")
 
 FILE_FROM = 64 * 1024 * 1024
 MEMORY_SHARE = 4
@@ -108,19 +111,44 @@ class Downloads:
 
     def read(self, holder: str, object_id: ObjectId, taker: Taker) -> None:
         """Raises `NotHereError`, `UnreachableError`, or what the taker raises."""
+        self._from(holder, lambda source: self.reader.read(source, object_id, taker))
+
+    def _from(self, holder: str, read: Callable[[str], T]) -> T:
+        """What can be read from a governor, or else from it through the server."""
         if holder in {"", SERVER}:
-            self.reader.read(SERVER, object_id, taker)
-            return
+            return read(SERVER)
         address = Source.read(holder).address
         if address not in self._out_of_reach:
             try:
-                self.reader.read(holder, object_id, taker)
+                return read(holder)
             except UnreachableError:
                 pass  # the server may reach it where this program cannot
-            else:
-                return
-        self.reader.read(SERVER, object_id, taker)
+        result = read(SERVER)
         self._out_of_reach.add(address)
+        return result
+
+    def piece(
+        self, fetched: Fetched, wanted: Range, ask_again: Callable[[ObjectId], Fetched]
+    ) -> Piece:
+        """A range of a finished object, from the place that has it by now.
+
+        `RefusedError` if it has no such file.
+        """
+        object_id = fetched.report.id
+        trouble = ""
+        for attempt in range(FETCH_ATTEMPTS):
+            if attempt:
+                fetched = ask_again(object_id)
+            if fetched.data is not None:
+                return piece_of(fetched.data, wanted)
+            try:
+                return self._from(
+                    fetched.holder,
+                    lambda source: self.reader.read_range(source, object_id, wanted),
+                )
+            except (NotHereError, UnreachableError) as error:
+                trouble = str(error)
+        raise RefusedError(f"{spell(object_id)} cannot be fetched: {trouble}")
 
     def complete(
         self, fetched: Fetched, into: Path | None, ask_again: Callable[[ObjectId], Fetched]

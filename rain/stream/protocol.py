@@ -35,6 +35,7 @@ class Ask(IntEnum):
 
     READ = 1  # read an object
     WRITE = 2  # upload an object
+    RANGE = 5  # read some bytes of an object; they are named behind the request (ranges.py)
 
 
 class Say(IntEnum):

@@ -31,6 +31,7 @@ from rain.stream.protocol import (
     Say,
     SharedPlace,
 )
+from rain.stream.ranges import Piece, Range, receive_piece
 from rain.stream.sockets import BrokenError, Connected
 from rain.tls.errors import TlsError
 
@@ -128,11 +129,35 @@ class StreamReader:
                 raise StoppedError("nobody wants it any more") from None
             raise UnreachableError(f"{source}: {error}") from None
 
-    def relay(self, source: str, request: Request, target: Connected) -> None:
+    def read_range(self, source: str, object_id: ObjectId, wanted: Range) -> Piece:
+        """Reads some bytes of an object, and nothing else of it.
+
+        Raises `NotHereError`, `UnreachableError`, or `RefusedError` if it has no such file.
+        """
+        pieces: list[Piece] = []
+
+        def exchange(connected: Connected, holder: int) -> None:
+            answer = self._ask(connected, Request(Ask.RANGE, object_id, holder), wanted)
+            _expect(answer, Say.BYTES)
+            if answer.length > wanted.stop - wanted.start:
+                raise ProtocolError(f"a stream gives {answer.length} bytes for a shorter range")
+            pieces.append(receive_piece(connected, answer))
+            with self._lock:
+                self.received += answer.length
+
+        try:
+            self._with_connection(source, exchange, Transfer())
+        except BrokenError as error:
+            raise UnreachableError(f"{source}: {error}") from None
+        return pieces[0]
+
+    def relay(
+        self, source: str, request: Request, target: Connected, wanted: Range | None = None
+    ) -> None:
         """Relays the answer to another reader's request while it arrives."""
 
         def exchange(connected: Connected, holder: int) -> None:
-            answer = self._ask(connected, Request(Ask.READ, request.object, holder))
+            answer = self._ask(connected, Request(request.ask, request.object, holder), wanted)
             sockets.send(target, answer.encode())
             sockets.pass_on(connected, target, answer.length)
 
@@ -175,8 +200,9 @@ class StreamReader:
         with self._lock:
             self.received += answer.length
 
-    def _ask(self, connected: Connected, request: Request) -> Answer:
-        sockets.send(connected, request.encode())
+    def _ask(self, connected: Connected, request: Request, wanted: Range | None = None) -> Answer:
+        behind = b"" if wanted is None else wanted.encode()
+        sockets.send(connected, request.encode() + behind)
         answer = _receive_answer(connected)
         if answer.say is Say.NOT_HERE:
             raise NotHereError(f"the holder does not have {spell(request.object)}")

@@ -20,6 +20,7 @@ from rain.stream.archive import Archive, ChangedError
 from rain.stream.errors import NotHereError, UnreachableError
 from rain.stream.holder import Elsewhere, Holder, InFile, InFolder, InMemory
 from rain.stream.protocol import HELLO, NOBODY, REQUEST_SIZE, Answer, Ask, Request, Say
+from rain.stream.ranges import Range, give_range
 from rain.stream.reading import StreamReader
 from rain.stream.sockets import BrokenError, Connected
 from rain.tls.encrypted import Encrypted
@@ -140,6 +141,9 @@ class StreamServer:
         if request.ask is Ask.WRITE:
             self._take_upload(connected, request)
             return
+        if request.ask is Ask.RANGE:
+            self._give_range(connected, request, Range.receive(connected))
+            return
         held = self._holder.find(request.object, request.holder)
         match held:
             case None:
@@ -156,6 +160,21 @@ class StreamServer:
                 self._give_folder(connected, request, held)
             case Elsewhere(sources):
                 self._pass_on(connected, request, sources)
+
+    def _give_range(self, connected: Connected, request: Request, wanted: Range) -> None:
+        held = self._holder.find(request.object, request.holder)
+        match held:
+            case None:
+                sockets.send(connected, Answer(Say.NOT_HERE).encode())
+            case Elsewhere(sources):
+                self._pass_on(connected, request, sources, wanted)
+            case InFile():
+                try:
+                    give_range(connected, held, wanted)
+                finally:
+                    held.close()
+            case _:
+                give_range(connected, held, wanted)
 
     def _shares_with(self, request: Request) -> bool:
         return request.key == self._machine != NOBODY
@@ -184,12 +203,18 @@ class StreamServer:
         except ChangedError as error:
             raise BrokenError(str(error)) from None
 
-    def _pass_on(self, connected: Connected, request: Request, sources: tuple[str, ...]) -> None:
+    def _pass_on(
+        self,
+        connected: Connected,
+        request: Request,
+        sources: tuple[str, ...],
+        wanted: Range | None = None,
+    ) -> None:
         for source in sources:
             if self._relay is None:
                 break
             try:
-                self._relay.relay(source, request, connected)
+                self._relay.relay(source, request, connected, wanted)
             except (NotHereError, UnreachableError) as error:
                 log.info("%s is not relayed: %s", spell(request.object), error)
             else:

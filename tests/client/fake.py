@@ -62,6 +62,7 @@ from rain.base.wire.requests import (
 from rain.base.wire.submission import Submission
 from rain.client import Client
 from rain.client.session import Session
+from rain.stream.ranges import Piece, Range, piece_of
 
 Then = Callable[[Any], object]
 
@@ -245,6 +246,10 @@ class FakeConnection:
             return fetched
         into.write_bytes(fetched.data)
         return Fetched(fetched.report)
+
+    def piece(self, fetched: Fetched, wanted: Range) -> Piece:
+        assert fetched.data is not None
+        return piece_of(fetched.data, wanted)
 
     def give_up(self) -> None:
         self._called("give_up")

@@ -62,6 +62,7 @@ from rain.server.messages import (
 from rain.server.messages import Effect as ServerEffect
 from rain.server.reactor import Reactor as ServerReactor
 from rain.server.state import ReactorSettings, State
+from rain.stream.ranges import Piece, Range
 from tests.counts.counting import Counted, nobody_counts
 
 V = TypeVar("V")
@@ -171,6 +172,9 @@ class Path:
     def complete(self, fetched: Fetched, into: pathlib.Path | None = None) -> Fetched:
         assert into is None, "nothing large is counted here"
         return fetched
+
+    def piece(self, fetched: Fetched, wanted: Range) -> Piece:
+        raise AssertionError("nothing large is counted here")
 
     def give_up(self) -> None:
         raise AssertionError("nobody dies here")

@@ -8,11 +8,23 @@ import urllib.request
 from collections.abc import Generator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import fsspec.asyn
 import pytest
 
-from rain.client import Client, File, Input, Program, create_file, directory, open_files, tasks
+from rain.client import (
+    Client,
+    File,
+    Input,
+    OutputDir,
+    Program,
+    RainException,
+    create_file,
+    directory,
+    open_files,
+    tasks,
+)
 from rain.files import AccessError, ChangedFileError, FileExistsAlready, MissingFileError
 from tests.support.leaks import Footprint
 from tests.support.s3 import KEY, S3, SECRET, s3_server
@@ -130,6 +142,35 @@ def test_a_task_that_is_killed_leaves_no_half_of_a_file(client: Client, s3: S3) 
     assert client.options(crash_tries=1).submit(die_in_the_middle, url).exception()
     error = client.submit(open_files, url).exception()
     assert isinstance(error, MissingFileError)
+
+
+def test_a_range_of_a_file_in_a_directory_moves_without_the_rest(client: Client) -> None:
+    with client.new_session("ranges") as session:
+        made = tasks.Execute(
+            "mkdir -p made/sub && yes rain | head -c 5000000 > made/sub/text",
+            shell=True,
+            output_paths=[OutputDir("made")],
+        )
+        text = tasks.SliceDirectory(made, "sub/text")
+        session.keep_all()
+        session.submit()
+        session.wait_all()
+        connection: Any = client.connection
+        before = connection.bytes_received
+        with made.output.open("sub/text") as stream:
+            assert stream.seek(-5, 2) == 4_999_995
+            assert stream.read() == b"rain\n"
+        assert made.output.fetch_range(2, 7, "sub/text") == b"in\nra"
+        assert text.output.fetch_range(4_999_999) == b"\n"
+        assert connection.bytes_received - before == 5 + 5 + 1
+        for ask, message in (
+            (made.output.open, "is a directory: name one of its files"),
+            (lambda: made.output.open("none"), "it has no file 'none'"),
+            (lambda: text.output.open("none"), "is a blob, and has no file 'none'"),
+            (lambda: text.output.fetch_range(2, 1), "there are no bytes from 2 to 1"),
+        ):
+            with pytest.raises(RainException, match=message):
+                ask()
 
 
 def test_what_a_user_gives_for_a_store_is_in_no_log_event_or_command_line(

@@ -1,0 +1,165 @@
+"""Ranges of objects: how they are asked for, and what a holder sends for one.
+
+A range is some bytes of a blob, or of one file of a directory. Nothing else of the object moves.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import tarfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from struct import Struct
+from typing import BinaryIO
+
+from attrs import frozen
+
+from rain.base.errors import ProtocolError, RainError
+from rain.stream import sockets
+from rain.stream.holder import InFile, InFolder, InMemory
+from rain.stream.protocol import TEXT_LIMIT, Answer, Say
+from rain.stream.sockets import BrokenError, Connected
+
+_RANGE = Struct("!QQI")
+
+LARGEST = 1 << 62
+"""No object has so many bytes; as the end of a range it means that of the object."""
+
+
+class NoSuchFileError(RainError):
+    """A directory does not have the file, or the object is no directory, or is one."""
+
+
+@frozen
+class Range:
+    """The bytes from `start` to `stop`, or to the end if that comes first."""
+
+    start: int
+    stop: int
+    path: str = ""  # of a file, if the object is a directory
+
+    def encode(self) -> bytes:
+        """What follows a request that asks for it."""
+        path = self.path.encode(errors="surrogateescape")
+        return _RANGE.pack(self.start, self.stop, len(path)) + path
+
+    @staticmethod
+    def receive(connected: Connected) -> Range:
+        """Reads it; ProtocolError if it cannot be one."""
+        head = sockets.receive(connected, _RANGE.size)
+        if not head:
+            raise BrokenError("the other side closed the connection")
+        start, stop, length = _RANGE.unpack(head)
+        if length > TEXT_LIMIT or not start <= stop <= LARGEST:
+            raise ProtocolError(f"a stream asks for the range {start}-{stop} of {length} letters")
+        path = sockets.receive(connected, length) if length else b""
+        return Range(start, stop, path.decode(errors="surrogateescape"))
+
+
+@frozen
+class Piece:
+    """The bytes of a range, and how many the whole blob or file has."""
+
+    data: bytes
+    size: int
+
+
+@frozen
+class _Place:
+    """Where the bytes of a blob or file begin in what holds them, and how many they are."""
+
+    file: BinaryIO
+    start: int
+    size: int
+
+    def clip(self, wanted: Range) -> tuple[int, int]:
+        """Where the range begins in the file, and its length."""
+        start = min(wanted.start, self.size)
+        return self.start + start, min(wanted.stop, self.size) - start
+
+
+def piece_of(data: bytes | memoryview, wanted: Range) -> Piece:
+    """The range of an object whose bytes are here: those of a blob, or the archive of a directory.
+
+    NoSuchFileError if there is no such file.
+    """
+    with _found(InMemory(bytes(data)), wanted.path) as place:
+        start, length = place.clip(wanted)
+        place.file.seek(start)
+        return Piece(place.file.read(length), place.size)
+
+
+def give_range(connected: Connected, held: InMemory | InFile | InFolder, wanted: Range) -> None:
+    """Answers with the range; the text has the size of the whole."""
+    try:
+        with _found(held, wanted.path) as place:
+            start, length = place.clip(wanted)
+            sockets.send(connected, Answer(Say.BYTES, length, str(place.size)).encode())
+            if isinstance(held, InMemory):
+                sockets.send(connected, held.data[start : start + length])
+            else:
+                sockets.send_file(connected, place.file.fileno(), start, length)
+    except NoSuchFileError as error:
+        sockets.send(connected, Answer(Say.REFUSED, text=str(error)).encode())
+
+
+def receive_piece(connected: Connected, answer: Answer) -> Piece:
+    """Reads what has been answered."""
+    if not answer.text.isdecimal():
+        raise ProtocolError("a stream does not say how large the whole of a range is")
+    data = bytearray(answer.length)
+    if sockets.receive_into(connected, memoryview(data)) < answer.length:
+        raise BrokenError("the stream was cut off")
+    return Piece(bytes(data), int(answer.text))
+
+
+@contextmanager
+def _found(held: InMemory | InFile | InFolder, path: str) -> Generator[_Place, None, None]:
+    if isinstance(held, InFolder):
+        with _opened(held.path, path) as file:
+            yield _Place(file, 0, os.fstat(file.fileno()).st_size)
+        return
+    whole: BinaryIO
+    if isinstance(held, InMemory):
+        whole, size = io.BytesIO(held.data), len(held.data)
+    else:
+        whole = os.fdopen(os.dup(held.descriptor), "rb")
+        size = os.fstat(held.descriptor).st_size
+    with whole:
+        yield _in_archive(whole, path) if path else _Place(whole, 0, size)
+
+
+def _opened(folder: Path, path: str) -> BinaryIO:
+    if not path:
+        raise NoSuchFileError("it is a directory: name one of its files")
+    _expect_inside(path)
+    try:
+        found = (folder / path).resolve(strict=True)
+        if found.is_relative_to(folder.resolve()) and found.is_file():
+            return found.open("rb")
+    except OSError:
+        pass
+    raise NoSuchFileError(f"it has no file {path!r}")
+
+
+def _in_archive(whole: BinaryIO, path: str) -> _Place:
+    """A file in the archive of a directory, as clients upload it and memory holds it."""
+    _expect_inside(path)
+    wanted = PurePosixPath(path)
+    try:
+        whole.seek(0)
+        with tarfile.open(fileobj=whole, mode="r:") as archive:
+            for entry in archive:
+                if entry.isreg() and PurePosixPath(entry.name) == wanted:
+                    return _Place(whole, entry.offset_data, entry.size)
+    except tarfile.TarError:
+        raise NoSuchFileError(f"it is no directory, and has no file {path!r}") from None
+    raise NoSuchFileError(f"it has no file {path!r}")
+
+
+def _expect_inside(path: str) -> None:
+    parts = PurePosixPath(path)
+    if parts.is_absolute() or ".." in parts.parts or "\0" in path:
+        raise NoSuchFileError(f"{path!r} is not a path inside of a directory")
