@@ -2,6 +2,7 @@
 
 * `limit`: what tasks may have together (`budget`), and `set_aside`: what is reserved for those that
   run, because they declare it or were found to need it.
+* `withheld`: what others on the machine, or in its control group, have of the limit now.
 * `tasks`: what executors and programs have of their own, also those that rest.
 * `stored`: objects that are files of the store. Executors map them, and that costs no more.
 * `held`: objects in the memory of the governor itself, which are small.
@@ -25,6 +26,7 @@ Amounts = tuple[tuple[str, int], ...]
 def account_of(state: State) -> Amounts:
     """What there is now, by name."""
     limit = state.capacity.amount(MEMORY)
+    free = state.pool.free
     stored = held = arriving = 0
     for session in state.sessions.values():
         for target in session.objects.values():
@@ -36,7 +38,8 @@ def account_of(state: State) -> Amounts:
                 arriving += target.size
     return (
         ("limit", limit),
-        ("set_aside", limit - state.pool.free.others.get(MEMORY, 0)),
+        ("set_aside", limit - free.others.get(MEMORY, 0) - free.withheld),
+        ("withheld", free.withheld),
         ("tasks", state.pressure.used()),
         ("stored", stored),
         ("held", held),

@@ -334,14 +334,14 @@ def _resources(state: State) -> Iterator[str]:
         if task.row not in _WORKED_ON:
             yield f"{task!r} is said to run inside the governor"
         free.take(task.group.resources)
-    now = state.pool.free
+    now, others = state.pool.free, dict(free.others)
+    free.withhold(now.withheld)
     if (free.slots, free.cpus, free.others) != (now.slots, now.cpus, now.others):
         yield f"free are {free.slots} slots and {free.cpus} cpus, not {now.slots} and {now.cpus}"
     has_lent = any(executor.has_lent for executor in state.pool.executors.values())
     overdrawn = (free.slots < 0 or free.cpus < 0) and not has_lent
-    others = {
-        name: amount for name, amount in free.others.items() if name != MEMORY or not has_lent
-    }
+    if has_lent:
+        others.pop(MEMORY, None)
     if overdrawn or any(amount < 0 for amount in others.values()):
         yield "more resources are taken than there are"
     yield from _gpus(state)

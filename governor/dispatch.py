@@ -142,13 +142,14 @@ class Dispatch:
         return lending.allows(group.resources, -group.rank()[0], self._pool.now)
 
     def _all_wait(self, group: Group) -> bool:
-        """Whether only memory is missing, and all that holds any waits for other tasks.
+        """Whether only memory is missing, and nothing that runs will free any.
 
-        One task may start then, or they would perhaps wait for each other.
+        All that runs waits for other tasks, or nothing runs and others have the memory of the
+        machine. One task may start then, or it would perhaps wait for ever.
         """
         blocked = self._pool.lending.blocked
         return (
-            bool(blocked)
+            (bool(blocked) or bool(self._free.withheld))
             and len(blocked) == len(self._pool.busy)
             and not self.runs
             and self._free.lacks_memory(group.memory)

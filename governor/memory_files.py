@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from rain.stream.room import known_memory_left
+
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _PROC = "/proc"
 
@@ -68,13 +70,10 @@ def take_peak(pid: int) -> int:
     return max(sizes.get(b"VmHWM", 0) - mapped, 0)
 
 
-def left_on_machine(proc: Path = Path(_PROC)) -> int:
-    """Bytes that the machine can still give to anybody; -1 if it does not say so."""
-    with suppress(OSError):
-        for line in (proc / "meminfo").read_bytes().splitlines():
-            if line.startswith(b"MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    return -1
+def left_here(root: Path = Path("/")) -> int:
+    """Bytes that the machine and our control groups can still give; -1 if nobody says so."""
+    left = known_memory_left(root)
+    return -1 if left is None else left
 
 
 class KernelKills:

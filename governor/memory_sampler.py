@@ -13,7 +13,7 @@ import trio
 
 from rain.base.memory import LIMIT_PERCENT, RESERVE_PERCENT
 from rain.governor.events import Event, MemorySampled
-from rain.governor.memory_files import KernelKills, below, left_on_machine, own
+from rain.governor.memory_files import KernelKills, below, left_here, own
 
 SELDOM = 1.0
 OFTEN = 0.05
@@ -57,7 +57,7 @@ async def keep_watching(
         used = sum(now.executors.values()) + sum(now.runs.values())
         room = limit - used if now.left < 0 else min(limit - used, now.left - reserve)
         is_late = (limit and room < 0) or now.crowds or now.crowds_of_runs
-        if is_late or has_changed(told, now):
+        if is_late or has_changed(told, now, limit):
             tell(now)
             told = now
         kills.forget()
@@ -71,7 +71,7 @@ def look(executors: Mapping[int, int], runs: Mapping[int, int], most: int) -> Me
     """What these processes have now, with all that they have started."""
     ours, theirs = _trees(executors), _trees(runs)
     return MemorySampled(
-        _sizes(ours), _sizes(theirs), left_on_machine(), _crowds(ours, most), _crowds(theirs, most)
+        _sizes(ours), _sizes(theirs), left_here(), _crowds(ours, most), _crowds(theirs, most)
     )
 
 
@@ -93,8 +93,13 @@ def next_look(room: int, growth: float) -> float:
     return min(max(room / max(4 * growth, FASTEST), OFTEN), SELDOM)
 
 
-def has_changed(before: MemorySampled, now: MemorySampled) -> bool:
-    """Whether anybody has come or gone, or has much more or less."""
+def has_changed(before: MemorySampled, now: MemorySampled, limit: int) -> bool:
+    """Whether anybody has come or gone, or has much more or less.
+
+    What is left counts only where the tasks cannot have all of their limit.
+    """
+    if abs(min(now.left, limit) - min(before.left, limit)) >= CHANGE:
+        return True
     pairs = ((before.executors, now.executors), (before.runs, now.runs))
     return any(
         old.keys() != new.keys() or any(abs(new[key] - old[key]) >= CHANGE for key in new)

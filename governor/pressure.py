@@ -112,6 +112,8 @@ class Pressure:
             if count:
                 self._evict(holder, Failed(CROWD.format(count)))
         self._relieve(event.left)
+        if self._memory and event.left >= 0:
+            self._withhold(event.left)
 
     def used(self) -> int:
         """Bytes of all that goes on; what is being killed will be free soon."""
@@ -121,6 +123,14 @@ class Pressure:
         return used + sum(
             memory.get(run, 0) for run, task in runs.items() if task.row is not TaskRow.EVICTED
         )
+
+    def _withhold(self, left: int) -> None:
+        """Nothing is given to tasks that others have: the server, other programs, the page cache.
+
+        Without this, tasks that fit together into the budget would be ended for what others took.
+        """
+        most = self.used() + self._being_freed() + left - self._reserve
+        self._pool.free.withhold(min(max(self._memory - most, 0), self._memory))
 
     def _relieve(self, left: int) -> None:
         used = self.used()

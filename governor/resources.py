@@ -38,6 +38,13 @@ class FreeResources:
         self.slots = SLOTS_PER_CPU * max(capacity.cpus, 1)
         self.cpus = capacity.cpus
         self.others = dict(capacity.others)
+        self.withheld = 0  # bytes of memory that others have, though they are ours
+
+    def withhold(self, memory: int) -> None:
+        """So much of the memory cannot be had now; then even less than nothing may be free."""
+        if memory != self.withheld:
+            self.others[MEMORY] -= memory - self.withheld
+            self.withheld = memory
 
     def has(self, needed: Resources) -> bool:
         """Whether one more task with such needs may run now."""

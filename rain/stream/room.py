@@ -23,11 +23,14 @@ class MemoryGroup:
         if used is None:
             return None
         words = (line.split() for line in lines(self.statistics))
-        kept = {name: int(amount) for name, amount in words if name in _RECLAIMABLE}
-        return used - max(kept.values(), default=0)
+        kept = {name: int(amount) for name, amount in words}
+        return used - max(sum(kept.get(name, 0) for name in names) for names in _RECLAIMABLE)
 
 
-_RECLAIMABLE = ("inactive_file", "total_inactive_file")
+_RECLAIMABLE = (
+    ("inactive_file", "active_file"),
+    ("total_inactive_file", "total_active_file"),
+)
 """How versions 2 and 1 call it, with the groups below."""
 
 
@@ -56,13 +59,18 @@ def amount_in(file: Path) -> int | None:
 
 def memory_left(root: Path = Path("/")) -> int:
     """Bytes that are available without taking them from others; 0 if unknown."""
+    return known_memory_left(root) or 0
+
+
+def known_memory_left(root: Path = Path("/")) -> int | None:
+    """The same, but None if unknown."""
     left = [
         int(line.split()[1]) * 1024
         for line in lines(root / "proc/meminfo")
         if line.startswith("MemAvailable:")
     ]
     if not left:
-        return 0
+        return None
     for group in memory_groups(root):
         limit, used = amount_in(group.limit), group.used_for_good()
         if limit is not None and used is not None:

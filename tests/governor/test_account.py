@@ -28,6 +28,7 @@ def test_tasks_data_and_transfers_are_counted_apart() -> None:
     assert dict(report.memory) == {
         "limit": 1000 * MIB,
         "set_aside": 300 * MIB,
+        "withheld": 0,
         "tasks": 257 * MIB,
         "stored": 0,
         "held": 70,

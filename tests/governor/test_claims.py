@@ -232,3 +232,27 @@ def test_groups_of_needs_go_with_their_tasks() -> None:
     world.forget()
     world.tick()
     assert not world.reactor.state.dispatch.groups
+
+
+def test_what_others_have_is_given_to_no_task() -> None:
+    """Of 300 MiB the one that runs has 100, and 100 more can be had, of which 15 are kept free."""
+    world = a_world()
+    assign(world, 1, 100)
+    world.sample(100 * MIB, left=100 * MIB)
+    assign(world, 2, 120)
+    assert running(world) == [1]
+    world.sample(100 * MIB, left=180 * MIB)
+    get_ready(world)
+    assert running(world) == [1, 2]
+
+
+def test_one_task_starts_if_nothing_runs_that_could_give_memory_back() -> None:
+    world = a_world()
+    assign(world, 1, 100)
+    finish(world, 1)
+    world.sample(left=0)
+    assign(world, 2, 200)
+    assign(world, 3, 10)
+    assert running(world) == [2]
+    finish(world, 2)
+    assert running(world) == [3]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rain.governor.events import MemorySampled
-from rain.governor.memory_files import KernelKills, below, left_on_machine, own, take_peak
+from rain.governor.memory_files import KernelKills, below, left_here, own, take_peak
 from rain.governor.memory_sampler import CHANGE, OFTEN, SELDOM, has_changed, look, next_look
 
 MIB = 1024**2
@@ -48,8 +48,8 @@ def test_the_closer_to_the_limit_and_the_faster_it_grows_the_sooner_is_the_next_
 def test_what_has_hardly_changed_is_not_told(
     before: dict[int, int], now: dict[int, int], changed: bool
 ) -> None:
-    assert has_changed(MemorySampled(before, {}), MemorySampled(now, {})) is changed
-    assert has_changed(MemorySampled({}, before), MemorySampled({}, now)) is changed
+    assert has_changed(MemorySampled(before, {}), MemorySampled(now, {}), 0) is changed
+    assert has_changed(MemorySampled({}, before), MemorySampled({}, now), 0) is changed
 
 
 EATS = """
@@ -100,6 +100,12 @@ def test_a_peak_is_told_once() -> None:
     assert second <= first - 70 * MIB
 
 
+def test_what_is_left_is_news_only_where_the_tasks_cannot_have_their_limit() -> None:
+    much, more = MemorySampled({}, {}, 900 * MIB), MemorySampled({}, {}, 700 * MIB)
+    assert not has_changed(much, more, 600 * MIB)
+    assert has_changed(much, more, 800 * MIB)
+
+
 def vmstat(folder: Path, kills: int) -> None:
     (folder / "vmstat").write_text(f"nr_free_pages 7\noom_kill {kills}\nzone 3\n")
 
@@ -120,6 +126,7 @@ def test_a_kernel_that_does_not_count_explains_nothing(tmp_path: Path) -> None:
 
 
 def test_what_the_machine_has_left_is_known_or_not(tmp_path: Path) -> None:
-    assert left_on_machine(tmp_path) == -1
-    (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemFree: 1 kB\nMemAvailable:  5 kB\n")
-    assert left_on_machine(tmp_path) == 5 * 1024
+    assert left_here(tmp_path) == -1
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/meminfo").write_text("MemTotal: 9 kB\nMemFree: 1 kB\nMemAvailable:  5 kB\n")
+    assert left_here(tmp_path) == 5 * 1024
