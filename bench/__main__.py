@@ -21,6 +21,7 @@ MODULES = {
     "soak": "bench.soak.command",
     "standby": "bench.standby",
     "life": "bench.life.command",
+    "memory": "bench.memory.command",
 }
 """The module of each command, which is imported only when the command is used."""
 
