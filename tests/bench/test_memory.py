@@ -6,9 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import dask
 import numpy as np
 import pytest
+from dask import config
 
 from bench.memory import works
 from bench.memory.groups import Group, bounded
@@ -20,7 +20,7 @@ MIB = 1024**2
 
 @pytest.mark.parametrize("name", WORKS)
 def test_each_work_has_its_right_answer(name: str) -> None:
-    with dask.config.set(scheduler="sync"):
+    with config.set(scheduler="sync"):
         answer = WORKS[name](SMALL)
     right = expected(name, SMALL)
     assert answer == pytest.approx(answer if right is None else right, rel=1e-12)
