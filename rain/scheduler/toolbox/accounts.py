@@ -2,14 +2,16 @@
 
 A task without inputs from other tasks is a root. Roots make new data, and others consume data.
 While a session has more work than its longest chain, the order does not affect its end; so
-non-roots go first to keep few objects alive. Towards the end only urgency counts, or the last chain
-would be late.
+non-roots go first, and roots in the order of their first consumers, to keep few objects alive: two
+roots that one task reads are made one after the other. Towards the end only urgency counts, or the
+last chain would be late.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from heapq import heapify, heappop, heappush
+from math import inf
 
 from attrs import Factory, define
 
@@ -19,7 +21,7 @@ from rain.scheduler.toolbox.shares import Share
 
 Entry = tuple[float, int, Task]
 Listed = tuple[int, float, int, Task]
-"""A task by its priority, and then by its urgency."""
+"""A task by its priority, and then by its urgency or by its first consumer."""
 
 
 RELAXED = 1.5
@@ -38,6 +40,7 @@ class Account:
 
     number: int
     roots: list[Listed] = Factory(list)
+    by_consumers: bool = True  # the order of the roots, else by urgency
     others: list[Listed] = Factory(list)
     left: float = 0.0  # of its unfinished tasks
     longest: float = 0.0  # the largest level so far
@@ -48,28 +51,51 @@ class Account:
         """Whether it has tasks to plan."""
         return bool(self.roots or self.others)
 
+    def is_relaxed(self, cpus: int) -> bool:
+        """Whether the order does not affect the end."""
+        return self.longest < SHORT or self.left > RELAXED * self.longest * cpus
+
     def lead(self, cpus: int) -> float:
         """Seconds of urgency by which non-roots go before roots."""
-        relaxed = self.longest < SHORT or self.left > RELAXED * self.longest * cpus
-        return self.longest if relaxed else 0.0
+        return self.longest if self.is_relaxed(cpus) else 0.0
+
+    def list_root(self, task: Task) -> None:
+        """Adds a root."""
+        heappush(self.roots, self._listed_root(task))
+
+    def _listed_root(self, task: Task) -> Listed:
+        key = _first_consumer(task) if self.by_consumers else -mark_of(task).urgency
+        return -task.kind.priority, key, task.order, task
 
     def pop(self, cpus: int) -> Task:
         """Takes the most urgent task; roots come after the others while there is time."""
         roots, others = self.roots, self.others
-        if roots and (not others or self._root_is_first(cpus)):
+        if roots and self.by_consumers != self.is_relaxed(cpus):
+            self.by_consumers = not self.by_consumers
+            roots[:] = [self._listed_root(task) for *_, task in roots]
+            heapify(roots)
+        if roots and (not others or self._root_is_first()):
             return heappop(roots)[3]
         return heappop(others)[3]
 
-    def _root_is_first(self, cpus: int) -> bool:
+    def _root_is_first(self) -> bool:
         root, other = self.roots[0], self.others[0]
         if root[0] != other[0]:
             return root[0] < other[0]
-        return -root[1] > self.lead(cpus) - other[1]
+        return not self.by_consumers and root[1] < other[1]
 
 
 def is_root(task: Task) -> bool:
     """Whether it reads no output of another task."""
     return not task.inputs or all(found.producer is None for found in task.inputs)
+
+
+def _first_consumer(task: Task) -> float:
+    """The order of the first task that reads an output; what nobody reads goes last."""
+    return min(
+        (consumer.order for output in task.outputs for consumer in output.consumers),
+        default=inf,
+    )
 
 
 class Accounts:
@@ -132,10 +158,10 @@ class Accounts:
         if account is not None:
             if not account.listed:  # an idle session collects no credit
                 account.had = max(account.had, self._least)
-            heappush(
-                account.roots if is_root(task) else account.others,
-                (-task.kind.priority, -urgency, task.order, task),
-            )
+            if is_root(task):
+                account.list_root(task)
+            else:
+                heappush(account.others, (-task.kind.priority, -urgency, task.order, task))
 
     def later(self, task: Task, time: float) -> None:
         """Defers a task until that time, unless it is listed again before."""

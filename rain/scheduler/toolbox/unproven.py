@@ -2,8 +2,9 @@
 
 Their durations are unknown, so each counts as a millisecond of its session's share, and a hundred
 of them wait for each cpu. If they take longer, they delay the tasks of other sessions. So when one
-of them has ended, or runs for much longer than it was counted, and another session has work too,
-those that still wait lose their plans. They are planned again with the duration that is known now.
+of them has ended, or runs for much longer than it was counted, those that still wait lose their
+plans, if another session has work too, or if what they make is read by tasks without a plan, which
+would come after all of them. They are planned again with the duration that is known now.
 
 Until a task of a kind has ended, its duration is the time that one has been running.
 """
@@ -82,10 +83,17 @@ class Unproven:
             if sight.seconds <= OFF * watch.seconds:
                 if tasks[0].session.learned[kind].finished:
                     del self._watches[kind]
-            elif contended:
+            elif contended or _hold_up(tasks[-1]):
                 del self._watches[kind]
                 wrong.append((list(tasks), watch.seconds))
         return wrong
+
+
+def _hold_up(task: Task) -> bool:
+    """Whether it makes data for tasks that have no plan yet, and would come after all such."""
+    return any(
+        consumer.scheduled is None for output in task.outputs for consumer in output.consumers
+    )
 
 
 def _is_contended(sessions: Iterable[Session]) -> bool:
