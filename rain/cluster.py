@@ -24,7 +24,7 @@ from rain.start.clusters import read_cluster, user_index
 from rain.start.governors import BatchGovernors, Governors, LocalGovernors, RemoteGovernors
 from rain.start.interrupts import InterruptedStartError
 from rain.start.jobs import JobLine, look_at_jobs
-from rain.start.options import AnyPath, Order, StartOptions
+from rain.start.options import AnyPath, Environment, Order, StartOptions
 from rain.start.stop import stop_cluster
 
 GRACE = 10.0
@@ -44,6 +44,12 @@ class ServerOptions(TypedDict, total=False):
     tls: AnyPath
     insecure: bool
     timeout: float
+    before: str  # shell commands that come before each governor, as "module load python"
+    after: str  # shell commands that come when a governor has ended
+    env: Environment  # variables of each governor and its tasks
+    container: str  # an image of Apptainer with Rain in it
+    container_options: Iterable[str]  # more options of `apptainer exec`, as ["--nv"]
+    scratch: str  # where each governor keeps its data, as "/scratch/$USER"
 
 
 class JobOptions(ServerOptions, total=False):
@@ -54,7 +60,6 @@ class JobOptions(ServerOptions, total=False):
     gpus: int
     time: int | str  # how long each may run: seconds, or as "1:00:00", "90m", "2h"
     options: Iterable[str]  # more options of the batch system, as ["--partition=long"]
-    before: str  # shell commands that come first in each job, as "module load python"
     wait: int  # how many governors are to be ready at once; the others may wait in the queue
 
 
@@ -79,9 +84,9 @@ class Cluster:
         return cls._start(LocalGovernors(counts), options)
 
     @classmethod
-    def ssh(cls, hosts: Iterable[str], before: str = "", **options: Unpack[ServerOptions]) -> Self:
-        """Starts a governor on each of these hosts, after the shell commands `before`."""
-        return cls._start(RemoteGovernors(tuple(hosts)), options, before)
+    def ssh(cls, hosts: Iterable[str], **options: Unpack[ServerOptions]) -> Self:
+        """Starts a governor on each of these hosts."""
+        return cls._start(RemoteGovernors(tuple(hosts)), options)
 
     @classmethod
     def slurm(cls, governors: int, **options: Unpack[JobOptions]) -> Self:
@@ -106,7 +111,6 @@ class Cluster:
             options.pop("gpus", None),
             parse_duration(time) if isinstance(time, str) else time,
             tuple(options.pop("options", ())),
-            options.pop("before", ""),
             options.pop("wait", 0),
         )
         return cls._start(asked, options)
@@ -191,8 +195,8 @@ class Cluster:
         self.stop()
 
     @classmethod
-    def _start(cls, governors: Governors, options: ServerOptions, before: str = "") -> Self:
-        return cls._start_order(Order(StartOptions(**options), governors, remote_init=before))
+    def _start(cls, governors: Governors, options: ServerOptions) -> Self:
+        return cls._start_order(Order(StartOptions(**options), governors))
 
     @classmethod
     def _start_order(cls, order: Order) -> Self:

@@ -146,10 +146,14 @@ def _read(parameter: click.Parameter, value: object) -> object:
         if not isinstance(value, bool):
             raise ValueError(f"it is true or false, and not {value!r}")
         return value
-    if parameter.multiple or parameter.nargs != 1:
-        several = cast("list[object]", value) if isinstance(value, list | tuple) else [value]
-        return [_word(one) for one in several]
-    return _word(value)
+    if not parameter.multiple and parameter.nargs == 1:
+        return _word(value)
+    if isinstance(value, Mapping):  # a table of names and values
+        table = cast("Mapping[str, object]", value)
+        return [f"{name}={_word(one)}" for name, one in table.items()]
+    if isinstance(value, list | tuple):
+        return [_word(one) for one in cast("list[object]", value)]
+    return [_word(value)]
 
 
 def _word(value: object) -> str:
@@ -178,6 +182,8 @@ def _check(command: click.Command, parameter: click.Parameter, said: object) -> 
         parameter.process_value(click.Context(command), said)
     except click.BadParameter as error:
         raise ValueError(error.message) from None
+    except StartError as error:
+        raise ValueError(str(error).removeprefix(f"{parameter.opts[-1]} ")) from None
 
 
 def _hint(name: str, known: Iterable[str]) -> str:

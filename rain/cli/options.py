@@ -16,6 +16,7 @@ import click
 from attrs import frozen
 
 from rain.base.admission import TLS_FILE, Member, Secret
+from rain.base.errors import StartError
 from rain.base.silence import check_limit
 from rain.base.sizes import parse_size
 from rain.daemon.readiness import Readiness
@@ -30,13 +31,18 @@ LEVELS = click.Choice(["debug", "info", "warning", "error"])
 
 
 def parsed(parse: Callable[[str], object]) -> Callable[..., Any]:
-    """A callback of an option whose text is read by a function; its ValueError is told as it is."""
+    """A callback of an option whose texts are read by a function; its ValueError is told as it is.
 
-    def read(_: click.Context, __: click.Parameter, text: str | None) -> object:
+    An option that may be repeated gets a tuple.
+    """
+
+    def read(_: click.Context, option: click.Parameter, said: Any) -> object:
         try:
-            return None if text is None else parse(text)
+            if option.multiple:
+                return tuple(parse(text) for text in said)
+            return None if said is None else parse(said)
         except ValueError as error:
-            raise click.BadParameter(str(error)) from None
+            raise StartError(f"{option.opts[-1]} {error}") from None
 
     return read
 

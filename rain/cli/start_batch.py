@@ -33,7 +33,7 @@ reserve_cpu_option = click.option(
 def _way(text: str) -> tuple[str, ...]:
     way = words(text)
     if not way:
-        raise ValueError("it is empty: name a command")
+        raise ValueError("'' is empty: name a command")
     if "/" in way[0]:
         return (str(Path(way[0]).absolute()), *way[1:])  # 'rain stop' may run in another folder
     return way
@@ -75,19 +75,12 @@ def start_local(
 
 @click.command("ssh")
 @click.argument("hosts", nargs=-1, required=True, metavar="FILE|HOST...")
-@click.option(
-    "--before",
-    default="",
-    metavar="COMMANDS",
-    help="Shell commands to run on each host before its governor.",
-)
 @ssh_option
 @reserve_cpu_option
 @start_options
 def start_ssh(
     options: StartOptions,
     hosts: tuple[str, ...],
-    before: str,
     ssh: tuple[str, ...],
     reserve_cpu: bool,
 ) -> Order:
@@ -99,7 +92,7 @@ def start_ssh(
     from rain.start.options import Order
 
     governors = hosts_of(hosts, options.listen_host)
-    return Order(options, governors, reserve_cpu, before, ssh)
+    return Order(options, governors, reserve_cpu, ssh=ssh)
 
 
 def batch_command(name: str) -> click.Command:
@@ -128,12 +121,6 @@ def batch_command(name: str) -> click.Command:
         help="How long each may run: 1:00:00, 90m or 2h.",
     )
     @click.option(
-        "--before",
-        default="",
-        metavar="COMMANDS",
-        help="Shell commands to run first in each job, as 'module load python'.",
-    )
-    @click.option(
         "--wait",
         type=click.IntRange(min=0),
         default=0,
@@ -150,16 +137,13 @@ def batch_command(name: str) -> click.Command:
         memory: int | None,
         gpus: int | None,
         time: int | None,
-        before: str,
         wait: int,
         further: tuple[str, ...],
     ) -> Order:
         from rain.start.governors import BatchGovernors
         from rain.start.options import Order
 
-        jobs = BatchGovernors(
-            name, governors, cpus, memory, gpus, time, tuple(further), before, wait
-        )
+        jobs = BatchGovernors(name, governors, cpus, memory, gpus, time, tuple(further), wait)
         return Order(options, jobs)
 
     command.help = (

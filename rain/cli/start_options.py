@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rain.cli.options import PATH, parsed, words
+from rain.launchers.surroundings import read_scratch, read_variable
 
 if TYPE_CHECKING:
     from rain.start.options import Order
@@ -124,6 +125,46 @@ _OF_GOVERNORS = (
         default="",
         metavar="COMMAND",
         help="Put this before the command of each daemon.",
+    ),
+    click.option(
+        "--before",
+        default="",
+        metavar="COMMANDS",
+        help="Shell commands to run before each governor, as 'module load python'.",
+    ),
+    click.option(
+        "--after",
+        default="",
+        metavar="COMMANDS",
+        help="Shell commands to run on its machine when a governor has ended.",
+    ),
+    click.option(
+        "--env",
+        multiple=True,
+        metavar="NAME=VALUE",
+        callback=parsed(read_variable),
+        help="A variable in the environment of each governor and its tasks; may be repeated.",
+    ),
+    click.option(
+        "--container",
+        default="",
+        metavar="IMAGE",
+        help="Run each governor in this image of Apptainer, which has Rain in it.",
+    ),
+    click.option(
+        "--container-options",
+        callback=parsed(words),
+        default="",
+        metavar="OPTIONS",
+        help="More options of 'apptainer exec', as '--nv'.",
+    ),
+    click.option(
+        "--scratch",
+        default="",
+        metavar="FOLDER",
+        callback=parsed(read_scratch),
+        help="Where each governor keeps its data; variables are replaced on its machine, as in"
+        " '/scratch/$USER'.",
     ),
 )
 """What governors that are added to a cluster may be told, too."""

@@ -21,12 +21,12 @@ def governor_script(
     """A script that runs a governor in a folder, after commands of the user.
 
     The file `ready` gets the name of the machine, and the address of the governor when it is ready.
-    When its command names no number of cpus, it offers those that the batch system has given to the
-    job. If the job ends after some `seconds`, the governor knows how many are left when it starts.
+    It offers the cpus that the batch system has given to the job, in `cpus_variable`, unless that
+    is "". If the job ends after some `seconds`, the governor knows how many are left at its start.
     The script becomes the governor (`exec`), so that the signals of the batch system reach it.
     """
     limit = "" if seconds is None else f' --time-limit "$((began + {seconds} - $(date +%s)))s"'
-    cpus = "" if _names_cpus(command) else f' --cpus "${{{cpus_variable}:-detect}}"'
+    cpus = "" if not cpus_variable else f' --cpus "${{{cpus_variable}:-detect}}"'
     first = f"{before}\n" if before else ""
     return f"""#!/bin/sh
 began=$(date +%s)
@@ -35,7 +35,3 @@ exec {READY_FD}>{shlex.quote(str(ready))} || exit 1
 uname -n >&{READY_FD}
 {first}exec {shlex.join(command)}{cpus}{limit} --ready-fd {READY_FD}
 """
-
-
-def _names_cpus(command: Sequence[str]) -> bool:
-    return any(word == "--cpus" or word.startswith("--cpus=") for word in command)

@@ -42,7 +42,6 @@ class BatchGovernors:
     gpus: int | None = None
     seconds: int | None = None  # how long each may run
     options: tuple[str, ...] = ()  # for the batch system, as the user has written them
-    before: str = ""  # shell commands that come first in each job
     wait: int = 0  # how many are to be ready when the start is over
 
 

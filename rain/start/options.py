@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import socket
 import sys
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from attrs import field, frozen
 
@@ -16,6 +17,7 @@ from rain.base.errors import StartError
 from rain.base.sizes import parse_size
 from rain.daemon.addresses import parse_address
 from rain.daemon.folders import default_log_folder
+from rain.launchers.surroundings import Surroundings, read_scratch
 from rain.start.add import Added, add_governors
 from rain.start.clusters import Cluster, has_ended, user_index
 from rain.start.governors import SSH, BatchGovernors, Governors
@@ -24,11 +26,22 @@ from rain.start.remote import RemoteAccess
 from rain.start.start import StartedCluster, start_cluster
 
 AnyPath: TypeAlias = str | PathLike[str]
+Environment: TypeAlias = Mapping[str, str] | Iterable[tuple[str, str]]
 USUAL_SSH = tuple(SSH.split())
 
 
 def _path(given: AnyPath | None) -> Path | None:
     return None if given is None else Path(given)
+
+
+def _pairs(given: Environment) -> tuple[tuple[str, str], ...]:
+    if isinstance(given, Mapping):
+        return tuple(cast("Mapping[str, str]", given).items())
+    return tuple(given)
+
+
+def _tuple(given: Iterable[str]) -> tuple[str, ...]:
+    return tuple(given)
 
 
 @frozen
@@ -49,11 +62,29 @@ class StartOptions:
     journal: Path | None = field(default=None, converter=_path)
     timeout: float = 60.0
     runprefix: tuple[str, ...] = ()
+    before: str = ""
+    after: str = ""
+    env: tuple[tuple[str, str], ...] = field(default=(), converter=_pairs)
+    container: str = ""
+    container_options: tuple[str, ...] = field(default=(), converter=_tuple)
+    scratch: str = field(default="", converter=read_scratch)
 
     @property
     def listen_host(self) -> str:
         """The host of the server's address, if the user has named one."""
         return parse_address(self.listen, "", DEFAULT_PORT)[0]
+
+    @property
+    def around(self) -> Surroundings:
+        """What is around each governor."""
+        return Surroundings(
+            self.before,
+            self.after,
+            self.env,
+            self.container,
+            self.container_options,
+            self.scratch,
+        )
 
     def check(self) -> None:
         """StartError for what cannot be right, before anything is started."""
@@ -64,6 +95,15 @@ class StartOptions:
                 parse_size(self.cache_limit)
             except ValueError as error:
                 raise StartError(f"--cache-limit: {error}") from None
+
+        if self.scratch and self.workdir is not None:
+            raise StartError(
+                "--scratch and --workdir cannot be combined: both say where governors keep data"
+            )
+        if self.container and self.workdir is not None:
+            raise StartError("--container and --workdir cannot be combined: say --scratch")
+        if self.container_options and not self.container:
+            raise StartError("--container-options need a --container")
 
     def log_folder(self, governors: Governors) -> Path:
         """The folder of all logs."""
@@ -127,11 +167,14 @@ class Order:
             else options.tls.absolute(),
             insecure=options.insecure,
             advertise=options.advertise,
+            around=options.around,
+            folder=Path.cwd(),
         )
 
     @property
     def _access(self) -> RemoteAccess:
-        return RemoteAccess(self.ssh, Path.cwd(), self.remote_init, _program())
+        first = "\n".join(part for part in (self.options.around.first, self.remote_init) if part)
+        return RemoteAccess(self.ssh, Path.cwd(), first, _program())
 
 
 def shared_log_folder() -> Path:

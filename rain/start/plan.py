@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from rain.base.address import is_unspecified, spell_address, split_address
 from rain.base.errors import StartError
 from rain.daemon.addresses import parse_address
 from rain.daemon.exposure import is_loopback
+from rain.launchers.surroundings import IN_CONTAINER, NOTHING, Surroundings, wrapped
 from rain.start.governors import BatchGovernors, Governors, LocalGovernors, RemoteGovernors
 
 DEFAULT_PORT = 7210
@@ -41,6 +42,8 @@ class Settings:
     tls: Path | None = None  # the folder of `rain keys`, or "none"
     insecure: bool = False
     advertise: str = ""  # the name or address of this machine for governors; "" finds it out
+    around: Surroundings = NOTHING
+    folder: Path = Path()  # where governors run
     first: int = 0  # the number of the first governor, if the cluster has some already
     neighbours: int = 0  # how many governors of the cluster this machine has already
 
@@ -56,10 +59,20 @@ class Daemon:
     work_folder: Path | None = None
     beside_server: tuple[str, ...] = ()  # further arguments if its host is the server's host
     arguments: tuple[str, ...] = ()
+    around: Surroundings = NOTHING
+    first: str = ""  # shell commands before it, if nobody else runs them
+    folder: Path = Path()  # where it runs
 
     @property
     def command(self) -> tuple[str, ...]:
-        return (*self.program, *self.arguments)
+        return wrapped(
+            (*self.program, *self.arguments),
+            self.around,
+            self.name,
+            first=self.first,
+            folder=self.folder,
+            log_folder=self.log_folder,
+        )
 
     @property
     def output(self) -> Path:
@@ -117,9 +130,11 @@ def _journal(settings: Settings) -> Path | None:
 def plan_template(settings: Settings) -> Daemon | None:
     """Plans the template of the governors of this machine; None if it is not used.
 
-    A run prefix applies to each governor, so each is then a separate program.
+    A run prefix applies to each governor, and so does what is around it: each is then a program of
+    its own.
     """
-    if settings.run_prefix or not isinstance(settings.governors, LocalGovernors):
+    is_plain = not settings.run_prefix and settings.around == NOTHING
+    if not is_plain or not isinstance(settings.governors, LocalGovernors):
         return None
     return Daemon(TEMPLATE, settings.rain, settings.log_folder)
 
@@ -160,7 +175,8 @@ def _local_governor(
     if several > 1:  # they share the memory and the gpus of the machine
         amount.append(f"--share={place}/{several}")
     number = settings.first + place - settings.neighbours
-    return _governor(settings, number, ["governor", server, *amount])
+    planned = _governor(settings, number, ["governor", server, *amount])
+    return evolve(planned, first=settings.around.first)
 
 
 def _remote_governor(settings: Settings, server: str, number: int, host: str) -> Daemon:
@@ -198,9 +214,13 @@ def _governor(
         arguments += ["--config", str(settings.governor_config)]
     if settings.cache_limit is not None:
         arguments += ["--cache-limit", settings.cache_limit]
-    if settings.work_folder is not None:
-        arguments += ["--workdir", str(settings.work_folder / name)]
-    return _daemon(settings, name, arguments, host, settings.work_folder, beside_server)
+    work_folder = None if settings.around.scratch else settings.work_folder
+    if work_folder is not None:
+        arguments += ["--workdir", str(work_folder / name)]
+    planned = _daemon(settings, name, arguments, host, work_folder, beside_server)
+    rain = IN_CONTAINER if settings.around.container else settings.rain
+    program = (*settings.run_prefix, *rain)
+    return evolve(planned, program=program, around=settings.around, folder=settings.folder)
 
 
 def _daemon(

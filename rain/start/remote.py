@@ -197,7 +197,7 @@ def _arrive(access: RemoteAccess) -> list[str]:
     if access.init:
         # With eval, so that a syntax error in it cannot affect the rest of the script.
         steps.append(f"eval {shlex.quote(access.init)}")
-        steps.append(f"[ $? = 0 ] || {_fail('the commands of --remote-init failed')}")
+        steps.append(f"[ $? = 0 ] || {_fail('the commands before the governor failed')}")
     return steps
 
 

@@ -111,6 +111,7 @@ def test_each_option_of_each_command_has_one_name_in_the_file(name: str) -> None
         given["options" if key == "further" else key] = flag or (3 if number else "pbs")
     for key in given.keys() & {"memory", "time", "cache-limit"}:
         given[key] = "3h" if key == "time" else "3G"
+    given["env"] = {"A": 1, "B": "two words"}
 
     assert read_values(command, given).keys() == {parameter.name for parameter in command.params}
 

@@ -96,6 +96,29 @@ def test_jobs_come_to_a_cluster_of_this_machine_and_end_with_it(place: Path) -> 
     until_now(lambda: not queue())
 
 
+def test_what_is_around_a_governor_is_there_in_its_job(place: Path) -> None:
+    with Cluster.slurm(
+        1,
+        wait=1,
+        before="export FIRST=$MINE-first",
+        after="echo $FIRST $MINE >ended",
+        env={"MINE": "it's mine"},
+        scratch="$PWD/scratch/$SLURM_JOB_ID",
+        listen="0",
+        http_listen="0",
+    ) as cluster:
+        scratch = place / "scratch" / cluster.jobs()[0].number
+        with cluster.client() as client:
+            told = client.submit(lambda: (os.environ["FIRST"], os.environ["MINE"])).result()
+            kept = [folder.name for folder in scratch.iterdir()]
+
+    assert told == ("it's mine-first", "it's mine")
+    assert kept == ["governor-0"]
+    until_now(lambda: not queue())
+    assert (place / "ended").read_text() == "it's mine-first it's mine\n"
+    assert not list(scratch.iterdir())
+
+
 def test_what_slurm_refuses_is_told_in_its_words_and_nothing_is_left() -> None:
     with pytest.raises(StartError, match="invalid partition specified: nowhere"):
         Cluster.slurm(2, options=["--partition=nowhere"], listen="0", http_listen="0")

@@ -36,7 +36,7 @@ def test_the_governor_takes_the_place_of_the_script_and_says_where_it_listens(
 
 def test_cpus_that_the_user_has_named_are_not_named_again(tmp_path: Path) -> None:
     script = governor_script(
-        (*TELLS, "--cpus=4"), folder=tmp_path, ready=tmp_path / "ready", cpus_variable="NSLOTS"
+        (*TELLS, "--cpus=4"), folder=tmp_path, ready=tmp_path / "ready", cpus_variable=""
     )
 
     told, _ = run(script, tmp_path, NSLOTS="12", PATH="/usr/bin:/bin")

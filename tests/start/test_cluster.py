@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,25 @@ def test_governors_are_added_to_a_cluster_that_runs() -> None:
             governors = client.get_server_info()["governors"]
 
     assert sorted(governor["resources"]["cpus"] for governor in governors) == [1, 3, 3]
+
+
+def test_what_is_around_a_governor_is_there_on_this_machine(tmp_path: Path) -> None:
+    (tmp_path / "cluster.toml").write_text("""
+        launcher = "local"
+        cpus = 1
+        listen = 0
+        http-listen = 0
+        before = "export FIRST=$MINE-first"
+        after = "echo $FIRST >ended"
+        scratch = "$PWD/$MINE"
+        [env]
+        MINE = 7
+    """)
+    with Cluster.from_file("cluster.toml") as cluster, cluster.client() as client:
+        assert client.submit(os.getenv, "FIRST").result() == "7-first"
+        assert [folder.name for folder in (tmp_path / "7").iterdir()] == ["governor-0"]
+
+    assert (tmp_path / "ended").read_text() == "7-first\n"
 
 
 def test_a_misspelled_amount_starts_nothing() -> None:

@@ -6,7 +6,8 @@ import pytest
 from attrs import evolve
 
 from rain.base.errors import StartError
-from rain.start.governors import LocalGovernors, RemoteGovernors
+from rain.launchers.surroundings import NOTHING, Surroundings
+from rain.start.governors import BatchGovernors, LocalGovernors, RemoteGovernors
 from rain.start.plan import (
     Settings,
     check_reach,
@@ -14,6 +15,7 @@ from rain.start.plan import (
     needs_secret,
     plan_governors,
     plan_server,
+    plan_template,
     run_rain,
     seen_from_governors,
 )
@@ -202,3 +204,30 @@ def test_a_cluster_that_encrypts_needs_no_secret() -> None:
     assert not needs_secret(evolve(REMOTE, tls=Path("/keys")))
     assert needs_secret(evolve(REMOTE, tls=Path("none")))
     assert not is_encrypted(evolve(REMOTE, tls=Path("/keys"), insecure=True))
+
+
+def test_what_is_around_a_governor_makes_each_a_program_of_its_own() -> None:
+    around = Surroundings(before="module load x", environment=(("A", "1"),))
+    settings = evolve(SIMPLE, around=around, governors=LocalGovernors((1, 1)))
+
+    (governor, _) = plan_governors(settings, SERVER)
+
+    assert plan_template(settings) is None
+    assert plan_template(evolve(settings, around=NOTHING)) is not None
+    assert governor.command[:2] == ("/bin/sh", "-c")
+    assert governor.command[2].startswith("export A=1\nmodule load x\nexec python -m rain governor")
+    (remote, _) = plan_governors(evolve(REMOTE, around=around), SERVER)
+    assert remote.command[0] == "python"  # the shell of the session has run them
+
+
+def test_data_is_kept_in_the_scratch_folder_and_a_container_has_its_own_rain() -> None:
+    around = Surroundings(container="rain.sif", scratch="/scratch")
+    governors = BatchGovernors("slurm", 1)
+    settings = evolve(SIMPLE, around=around, governors=governors, secret_file=Path("/s/secret"))
+
+    (governor,) = plan_governors(settings, SERVER)
+
+    text = governor.command[2]
+    assert "--bind /s/secret" in text
+    assert "rain.sif python3 -m rain governor" in text
+    assert '--workdir "$scratch"/governor-0' in text

@@ -126,7 +126,7 @@ def test_commands_before_the_governor_may_not_fail(tmp_path: Path) -> None:
 
     reports = run(start_script(daemon, RemoteAccess(("ssh",), tmp_path, "false"), "", 0.0))
 
-    assert reports == [Arrived(), Failed("the commands of --remote-init failed")]
+    assert reports == [Arrived(), Failed("the commands before the governor failed")]
 
 
 @pytest.mark.parametrize(("boot", "cpus"), [(processes.boot(), "--cpus=-1"), ("another", "")])

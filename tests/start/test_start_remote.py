@@ -101,7 +101,7 @@ def test_a_host_that_never_gets_to_the_governor_is_told_as_such(world: World) ->
 
 
 def test_commands_that_fail_before_a_governor_are_told(world: World) -> None:
-    with pytest.raises(StartError, match="on alpha: the commands of --remote-init failed"):
+    with pytest.raises(StartError, match="on alpha: the commands before the governor failed"):
         world.start_remote("alpha", init="cd /no/such/folder")
 
 
