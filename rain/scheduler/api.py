@@ -62,9 +62,8 @@ class News:
     unplanned: dict[Task, None] = Factory(dict)  # tasks that have lost their plan or must run again
     ready: list[Task] = Factory(list)  # tasks that became ready, planned or not
     finished: list[Task] = Factory(list)  # tasks, and with them their outputs
-    ended: list[Task] = Factory(
-        list
-    )  # tasks that were done in another way: failed, cancelled, skipped
+    # Tasks whose last run has failed, to be planned again or not; and those cancelled or skipped.
+    ended: list[Task] = Factory(list)
     located: list[tuple[DataObject, Governor]] = Factory(list)  # copies that have arrived
     joined: list[Governor] = Factory(list)
     left: list[Governor] = Factory(list)

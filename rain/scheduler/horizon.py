@@ -70,12 +70,11 @@ class HorizonScheduler:
         changed = bool(news.joined or news.left) or len(graph.governors) != len(self._sites)
         self._sites.begin_run(graph.governors.values(), changed=changed)
         sights = Sights(plan.estimates)
-        ended = [*news.finished, *news.ended] if news.ended else news.finished
-        early = bool(ended) and self._hear_of_ends(ended, plan)
+        early = self._hear(news, plan)
         if news.submitted:
             self._enter(news.submitted, sights, plan)
         if news.unplanned:
-            self._enter_again(news.unplanned)
+            self._enter_again(news.unplanned, plan)
         if news.ready:
             self._list(task for task in news.ready if needs_plan(task))
         if self._accounts.sleeping:
@@ -102,6 +101,13 @@ class HorizonScheduler:
 
     # News.
 
+    def _hear(self, news: News, plan: Plan) -> bool:
+        """Notes ended tasks; returns whether any has ended much earlier than predicted."""
+        early = bool(news.finished) and self._hear_of_ends(news.finished, plan)
+        if news.ended:
+            self._hear_of_ends(news.ended, plan)
+        return early or bool(news.ended)  # nobody predicts failures
+
     def _hear_of_ends(self, ended: list[Task], plan: Plan) -> bool:
         """Notes ended tasks; returns whether any has ended much earlier than predicted.
 
@@ -116,14 +122,19 @@ class HorizonScheduler:
                     freed[note.site] = None
                     early = early or note.end - plan.now > note.seconds / 2
                 self._leave_site(task, note)
-                self._accounts.finished(task, note.seconds)
+                if task.is_done:
+                    self._accounts.finished(task, note.seconds)
             for output in task.outputs:
                 if output.size > INLINE_LIMIT and output.is_finished:
                     _bring_to_followers(output, plan)
+        self._look_at(freed, plan)
+        return early
+
+    def _look_at(self, freed: Iterable[Site], plan: Plan) -> None:
+        """Tasks have left these sites, some of which may have gone."""
         for site in freed:
             if self._sites.get(site.governor) is site:
                 self._sites.look(site, plan.now)
-        return early
 
     def _enter(self, tasks: list[Task], sights: Sights, plan: Plan) -> None:
         """Adds new tasks, producers before consumers. Levels are used if any is not tiny."""
@@ -136,14 +147,19 @@ class HorizonScheduler:
             self._accounts.submitted(others)
             self._list(task for task in others if not task.missing)
 
-    def _enter_again(self, tasks: Iterable[Task]) -> None:
+    def _enter_again(self, tasks: Iterable[Task], plan: Plan) -> None:
         """Adds tasks that have lost their plan, in any order."""
         found: list[Task] = []
+        freed: dict[Site, None] = {}
         for task in sorted(tasks, key=lambda task: task.order):
             if task.is_known:
-                self._leave_site(task, note_of(task))
+                note = note_of(task)
+                if note.site is not None:
+                    freed[note.site] = None
+                self._leave_site(task, note)
                 if needs_plan(task):
                     found.append(task)
+        self._look_at(freed, plan)
         express = [task for task in found if note_of(task).listed]
         self._express.add(express)
         self._list(task for task in found if not task.missing)

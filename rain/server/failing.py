@@ -67,6 +67,7 @@ def run_failed(
         state.forget_outputs(governor, task)
     if again:
         run.shorten()
+        state.news.ended.append(task)
         _plan_again(state, task)
         return
     verdict = evolve(_verdict(task, run, run.message), exception=failure.exception)

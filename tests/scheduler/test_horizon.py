@@ -84,15 +84,18 @@ def test_no_governor_is_idle_when_tasks_end_much_sooner_than_expected() -> None:
     assert {s.world.task(task).row for task in tasks} == {TaskRow.FINISHED}
 
 
-def test_no_governor_is_idle_when_tasks_fail_much_sooner_than_they_were_expected_to_end() -> None:
+@pytest.mark.parametrize("tries", [1, 3])
+def test_no_governor_is_idle_when_tasks_fail_much_sooner_than_they_were_expected_to_end(
+    tries: int,
+) -> None:
     # given: little is planned ahead, and the scheduler has seen the first failures
     s = scene_with(HorizonScheduler(), 1, 1, on_failure=OnFailure.CONTINUE)
-    tasks = [timed(s.draft, 1.0)[0] for _ in range(40)]
+    tasks = [timed(s.draft, 1.0, tries=tries)[0] for _ in range(40)]
     s.submit()
     assert planned(s) < 10
     fail_one_each(s, 0.2)
-    # when: each fails at once
-    for _ in range(len(tasks) // 2 - 1):
+    # when: each fails at once, as often as it is tried
+    for _ in range(tries * len(tasks) // 2 - 1):
         fail_one_each(s, 0.01)
     # then: each governor always had one to run
     assert {s.world.task(task).row for task in tasks} == {TaskRow.FAILED}

@@ -153,7 +153,7 @@ class Draft:
 
 
 def timed(
-    draft: Draft, seconds: float, *inputs: ObjectId, priority: int = 0
+    draft: Draft, seconds: float, *inputs: ObjectId, priority: int = 0, tries: int = 1
 ) -> tuple[TaskId, ObjectId]:
     """A task whose duration is known."""
     task, (made,) = draft.task(*inputs)
@@ -166,6 +166,7 @@ def timed(
             outputs=(draft.blob_kind(),),
             duration_hint=seconds,
             priority=priority,
+            attempts=Attempts(tries),
         )
     )
     draft.submission.tasks.kinds[-1] = kind
