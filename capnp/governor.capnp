@@ -68,6 +68,16 @@ struct Orders {
   number @11 :Int64;
   # Of the last message of a turn, where the server comes back: its orders are numbered from 1 for each
   # incarnation. What has no number is applied, what has a number that was applied is ignored.
+
+  asked @12 :Runs;
+  # Applied after `cancelled`: the governor gives these back, unless it has begun them. It tells of
+  # those in `Update.returned`. Of the others it tells the start or the end, as of all.
+}
+
+# Columns: tasks, and which run of each is meant.
+struct Runs {
+  tasks @0 :List(Int64);
+  runs @1 :List(UInt32);
 }
 
 # Runs that nobody wants any more.
@@ -154,6 +164,9 @@ struct Update {
   drains @15 :Bool;
   # Said once: the governor starts nothing any more, and wants to leave. It has told of all that it
   # has started. The server stops it when it need not stay.
+
+  returned @16 :Runs;
+  # These were asked back. They have not begun here, and will not.
 }
 
 # Runs that were cancelled, and on which nobody works any more.

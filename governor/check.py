@@ -70,6 +70,7 @@ def _contradictions(state: State) -> Iterator[str]:
     for group in state.dispatch.groups.values():
         yield from _group(state, group)
     yield from _waiting(state)
+    yield from _asked_back(state)
     if state.told_of_drain:
         yield from _drained(state)
     yield from _resources(state)
@@ -260,6 +261,14 @@ def _waiting(state: State) -> Iterator[str]:
             yield f"{executor!r}: the list of those that wait does not fit"
         if executor.blocked_depth >= 0 and not executor.calls:
             yield f"{executor!r} waits, and has no call"
+
+
+def _asked_back(state: State) -> Iterator[str]:
+    """What was asked back and not answered is in the hand of an executor that is being asked."""
+    for task in state.giving_back.asked:
+        executor = task.executor
+        if executor is None or not (executor.recalling or executor.dying):
+            yield f"{task!r} was asked back, and nobody finds out whether it has begun"
 
 
 def _call(executor: Executor, task: Task) -> Iterator[str]:

@@ -39,6 +39,7 @@ class Outbox:
             or self.waits
             or update.failed
             or update.ended_ids
+            or update.returned_ids
             or update.located
             or update.unfetched
             or update.task_notes
@@ -52,6 +53,11 @@ class Outbox:
         if task.cancelled:
             self.update.ended_ids.append(task.id)
             self.update.ended_runs.append(task.number)
+
+    def returned(self, task: Task) -> None:
+        """A run that was asked back has not begun here."""
+        self.update.returned_ids.append(task.id)
+        self.update.returned_runs.append(task.number)
 
     def started(self, task: Task, start: float) -> None:
         """A task runs, since this time."""

@@ -17,7 +17,7 @@ from rain.base.resources import Resources
 from rain.base.runs import RunCause
 from rain.base.wire.answers import GovernorReport
 from rain.base.wire.grace import OWN_GRACE
-from rain.base.wire.orders import CancelledRuns, Orders
+from rain.base.wire.orders import AskedRuns, CancelledRuns, Orders
 from rain.base.wire.update import TaskNote
 from rain.common.printed import logs_of
 from rain.governor.arrivals import Arrivals
@@ -27,6 +27,7 @@ from rain.governor.dispatch import Dispatch
 from rain.governor.effects import EndStrays, StopBuiltin
 from rain.governor.endings import Endings, ended_by_kernel, failure_at
 from rain.governor.events import BuiltinDone, CallsDone, ExecutorDied, LookedUp, ObjectsCached
+from rain.governor.giving_back import GivingBack
 from rain.governor.gpus import Gpus
 from rain.governor.nodes import DataObject, Session, Task
 from rain.governor.objects import Objects
@@ -72,6 +73,7 @@ class State:
         self.dispatch = Dispatch(self.outbox, self.pool, self._calls)
         self.spilling = Spilling(self.outbox, self.objects, self.pool, self.dispatch)
         self._endings = Endings(self.outbox, self.objects)
+        self.giving_back = GivingBack(self.outbox, self.pool, self._endings)
         self._claims = Claims(capacity, self.dispatch)
         self.pressure = Pressure(self.outbox, self.pool, self.dispatch, self._claims)
         self._arrivals = Arrivals(
@@ -99,11 +101,8 @@ class State:
             for session_id in orders.forget_sessions
             for target in self._forget_session(session_id)
         ]
-        if orders.stop_ids:
-            for task_id, number in zip(orders.stop_ids, orders.stop_runs, strict=True):
-                self._stop(task_id, number)
-        if orders.cancelled.ids:
-            self._cancel(orders.cancelled)
+        if orders.stop_ids or orders.cancelled.ids or orders.asked.ids:
+            self._part_with(orders)
         for target in forgotten:
             if target.consumers:
                 raise ProtocolError(
@@ -122,6 +121,13 @@ class State:
             self._arrivals.lend(orders.lent)
         if orders.tasks.ids:
             self._arrivals.assign(orders.tasks)
+
+    def _part_with(self, orders: Orders) -> None:
+        """Runs that the server does not want, or wants elsewhere."""
+        for task_id, number in zip(orders.stop_ids, orders.stop_runs, strict=True):
+            self._stop(task_id, number)
+        self._cancel(orders.cancelled)
+        self._give_back(orders.asked)
 
     def _drop(self, object_ids: list[ObjectId]) -> None:
         session: Session | None = None  # usually the same for all tasks
@@ -307,6 +313,14 @@ class State:
                 self.outbox.ended(task)
             self._endings.abandon(task)
 
+    def _give_back(self, asked: AskedRuns) -> None:
+        """The server wants these runs elsewhere. Of what is over all was told."""
+        for task_id, number in zip(asked.ids, asked.runs, strict=True):
+            session = self.sessions.get(session_of(task_id))
+            task = None if session is None else session.tasks.get(task_id)
+            if task is not None and task.number == number:
+                self.giving_back.ask(task)
+
     def _halt(self, task: Task) -> None:
         """Ends the work on a task; the caller removes it from the tables."""
         row = task.row
@@ -366,7 +380,12 @@ class State:
                 self.pool.recall(executor)
 
     def hand_out(self) -> None:
-        """Starts what can run, or tells the server once, with all that runs, that nothing will."""
+        """Starts what can run, or tells the server once, with all that runs, that nothing will.
+
+        Before that, what was asked back goes.
+        """
+        if self.giving_back.asked:
+            self.giving_back.answer()
         if not self.drains:
             self.dispatch.dispatch()
         elif not self.told_of_drain and self._settled():

@@ -76,7 +76,7 @@ class RunFacts:
 RUN_TABLE: tuple[RunFacts, ...] = (
     RunFacts(
         RunState.TOLD,
-        (TaskRow.AHEAD, TaskRow.ASSIGNED, TaskRow.CANCELLING),
+        (TaskRow.AHEAD, TaskRow.ASSIGNED, TaskRow.ASKED, TaskRow.CANCELLING),
         (),
         "",
         "its governor was told to run the task, and has not said that it has started",

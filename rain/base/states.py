@@ -53,6 +53,7 @@ class TaskRow(Word):
     QUEUED = "queued"
     AHEAD = "ahead"
     ASSIGNED = "assigned"
+    ASKED = "asked back"
     RUNNING = "running"
     BLOCKED = "blocked"
     FINISHED = "finished"
@@ -141,6 +142,16 @@ TASK_TABLE: tuple[TaskFacts, ...] = (
         "its governor was told to run it",
     ),
     TaskFacts(
+        TaskRow.ASKED,
+        TaskState.ASSIGNED,
+        True,
+        True,
+        True,
+        False,
+        "its governor was asked to give it back, unless it has begun; until the answer it is nobody"
+        " else's",
+    ),
+    TaskFacts(
         TaskRow.RUNNING,
         TaskState.RUNNING,
         True,
@@ -210,7 +221,9 @@ class TaskMove(Word):
     """What can happen to a task."""
 
     PLAN = "plan"  # the scheduler chooses a governor
-    TAKE_BACK = "take back"  # the scheduler withdraws its choice
+    TAKE_BACK = "take back"  # its plan is withdrawn; its governor has given it back, or stops it
+    ASK = "ask back"  # its plan is to be withdrawn, and its governor may have begun it
+    STAY = "stay"  # its governor has begun it, or is told to end it
     INPUTS_FINISHED = "inputs finished"
     INPUT_LOST = "input lost"  # a finished input has no copy left and is made anew
     ASSIGN = "assign"  # the reactor sends it to its governor
@@ -272,6 +285,10 @@ TASK_STEPS: tuple[Step[TaskRow, TaskMove], ...] = (
     Step(TaskRow.AHEAD, TaskMove.HAND_BACK, TaskRow.WAITING),
     Step(TaskRow.AHEAD, TaskMove.TAKE_BACK, TaskRow.WAITING),
     Step(TaskRow.AHEAD, TaskMove.GOVERNOR_LOST, TaskRow.WAITING),
+    Step(TaskRow.ASSIGNED, TaskMove.ASK, TaskRow.ASKED),
+    Step(TaskRow.ASKED, TaskMove.STAY, TaskRow.ASSIGNED),
+    Step(TaskRow.ASKED, TaskMove.TAKE_BACK, TaskRow.READY),
+    Step(TaskRow.ASKED, TaskMove.GOVERNOR_LOST, TaskRow.READY),
     Step(TaskRow.ASSIGNED, TaskMove.START, TaskRow.RUNNING),
     Step(TaskRow.ASSIGNED, TaskMove.FINISH, TaskRow.FINISHED),
     Step(TaskRow.ASSIGNED, TaskMove.RUN_FAILED, TaskRow.READY),

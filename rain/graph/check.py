@@ -8,6 +8,7 @@ RAIN_DEBUG_MODE=1.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 from rain.base.copies import STORED, CopyRow
 from rain.base.errors import InvariantError
@@ -16,7 +17,7 @@ from rain.base.ids import spell
 from rain.base.resources import NO_ROOM
 from rain.base.runs import RUN_FACTS, RunState
 from rain.base.states import TASK_FACTS, ObjectState, TaskRow
-from rain.graph import check_claims, check_references, check_shadows, planning
+from rain.graph import check_claims, check_references, check_shadows
 from rain.graph.data_object import DataObject
 from rain.graph.expect import Expect
 from rain.graph.governor import Governor
@@ -24,7 +25,8 @@ from rain.graph.graph import Graph
 from rain.graph.session import Session
 from rain.graph.task import Task
 
-_UNSTARTED = (TaskRow.AHEAD, TaskRow.ASSIGNED)
+_UNSTARTED = (TaskRow.AHEAD, TaskRow.ASSIGNED, TaskRow.ASKED)
+_NOT_ACTIVE = (TaskRow.BLOCKED, TaskRow.ASKED)
 
 
 def check(graph: Graph) -> None:
@@ -101,7 +103,7 @@ def _check_task(graph: Graph, task: Task, found: list[str]) -> None:
         expect(data_object.producer is task, "{} names another producer", data_object)
         expect(data_object.is_known, "its output {} has gone before it", data_object)
     if task.row is TaskRow.AHEAD and governor is not None:
-        expect(planning.can_go_ahead(task, governor), "its inputs are not made on {}", governor)
+        expect(_are_made(task.inputs, governor), "its inputs are not made on {}", governor)
     if task.row is TaskRow.FINISHED:
         expect(
             all(output.state is not ObjectState.UNFINISHED for output in task.outputs),
@@ -125,6 +127,14 @@ def _check_task(graph: Graph, task: Task, found: list[str]) -> None:
             all(data_object.state is not ObjectState.FAILED for data_object in task.inputs),
             "waits for what will never be made",
         )
+
+
+def _are_made(inputs: Iterable[DataObject], governor: Governor) -> bool:
+    """Whether the governor was told to make what is missing of these."""
+    return all(
+        one.is_finished or (one.producer is not None and one.producer.assigned is governor)
+        for one in inputs
+    )
 
 
 def _check_runs(task: Task, expect: Expect) -> None:
@@ -243,8 +253,10 @@ def _check_governor(graph: Graph, governor: Governor, found: list[str]) -> None:
         turns[task.session] = task.kind.priority
         expect(task in governor.scheduled, "{} is queued but not scheduled", task)
         expect(task.row is TaskRow.QUEUED, "{} is in the queue", task)
-    busy = [task for task in governor.scheduled if task.row is not TaskRow.BLOCKED]
+    _check_moves(graph, governor, expect)
+    busy = [task for task in governor.scheduled if task.row not in _NOT_ACTIVE]
     active = sum(task.cpus for task in busy if not task.missing or task.row is TaskRow.CANCELLING)
+    active += sum(task.cpus for task in governor.expected)
     expect(
         active == governor.active_cpus, "{} cpus active, counted {}", governor.active_cpus, active
     )
@@ -252,7 +264,7 @@ def _check_governor(graph: Graph, governor: Governor, found: list[str]) -> None:
     expect(ahead == governor.ahead, "{} tasks ahead, counted {}", governor.ahead, ahead)
     groups = Counter(
         (task.session, *group)
-        for task in governor.scheduled
+        for task in (*governor.scheduled, *governor.expected)
         if task.kind.constraints is not None
         for group in task.kind.constraints.groups()
     )
@@ -265,6 +277,19 @@ def _check_governor(graph: Graph, governor: Governor, found: list[str]) -> None:
     kept = [orders.number for orders in governor.unheard]
     last = [*range(governor.ordered - len(kept) + 1, governor.ordered + 1)]
     expect(kept == last, "of {} orders these are kept: {}", governor.ordered, kept)
+
+
+def _check_moves(graph: Graph, governor: Governor, expect: Expect) -> None:
+    """What it was asked to give back, and what it gets when others give it back."""
+    asked = {task for task in governor.assigned if task.row is TaskRow.ASKED}
+    expect(asked == governor.asked.keys(), "it was asked for {}, lists {}", asked, governor.asked)
+    for task, target in governor.asked.items():
+        if target is not None:
+            expect(graph.governors.get(target.id) is target, "{} goes to {}", task, target)
+            expect(task in target.expected, "{} does not expect {}", target, task)
+    for task in governor.expected:
+        donor = task.assigned
+        expect(donor is not None and donor.asked.get(task) is governor, "it expects {}", task)
 
 
 def _check_session(graph: Graph, session: Session, found: list[str]) -> None:

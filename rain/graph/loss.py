@@ -16,7 +16,7 @@ from rain.base.errors import InvariantError
 from rain.base.failures import SessionFailure
 from rain.base.runs import RunCause
 from rain.base.states import ObjectMove, ObjectState, TaskMove, TaskRow
-from rain.graph import claims, planning, references
+from rain.graph import claims, moving, planning, references
 from rain.graph.copy import forget_copies, move_copy
 from rain.graph.data_object import DataObject
 from rain.graph.failing import failure_of
@@ -47,6 +47,8 @@ def lose_governor(
     losses = Losses(now)
     innocent = Ending(now, RunCause.GOVERNOR_LEFT, why)
     guilty = Ending(now, RunCause.GOVERNOR, why)
+    for task in list(governor.expected):
+        moving.aim_nowhere(task)
     for task in list(governor.scheduled):
         ending = guilty if task in blamed else innocent
         planning.withdraw(task, ending, TaskMove.GOVERNOR_LOST)

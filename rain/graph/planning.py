@@ -1,8 +1,9 @@
 """Plans and assignments of tasks. Tasks and governors always list the same.
 
 A governor's `active_cpus` is the sum over its tasks that are planned and ready (queued, assigned or
-running, but not blocked) and those that it was told to cancel; it changes here and where tasks go
-forward (`progress`).
+running, but neither blocked nor asked back), those that it was told to cancel, and those that it
+gets when others give them back. It changes here, where tasks go forward (`progress`), and where
+they move (`moving`).
 
 **Ahead.** A task whose missing inputs are all being made on its governor can be sent there before
 they are finished: the governor starts it without asking the server. Every missing input of such a
@@ -18,7 +19,7 @@ from rain.base.copies import CopyMove
 from rain.base.errors import InvariantError
 from rain.base.runs import RunCause
 from rain.base.states import ObjectState, TaskMove, TaskRow
-from rain.graph import rules
+from rain.graph import moving, rules
 from rain.graph.copy import forget_copies, move_copy
 from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
@@ -51,13 +52,17 @@ def plan(task: Task, governor: Governor, priority: int = 0) -> None:
 
 
 def can_go_ahead(task: Task, governor: Governor) -> bool:
-    """Whether the governor was told to make all missing inputs of the task."""
+    """Whether the governor was told to make all missing inputs of the task, and keeps to that."""
     if len(task.inputs) > LOOKED_AT:
         return False
     for data_object in task.inputs:
         if data_object.state is ObjectState.UNFINISHED:
             producer = data_object.producer
-            if producer is None or producer.assigned is not governor:
+            if (
+                producer is None
+                or producer.assigned is not governor
+                or producer.row is TaskRow.ASKED
+            ):
                 return False
     return True
 
@@ -134,6 +139,8 @@ def cancel(task: Task) -> None:
     """
     governor = task.assigned or _nowhere(task)
     row = task.row
+    if row is TaskRow.ASKED:
+        moving.stay(task)
     task.move(TaskMove.CANCEL)
     if row is TaskRow.AHEAD:
         governor.ahead -= 1
@@ -198,6 +205,19 @@ def take_back(task: Task, ending: Ending) -> list[Stopped]:
     return undone
 
 
+def give_back(task: Task, ending: Ending) -> Governor | None:
+    """A governor has given back an assigned task, whose followers must be recalled before.
+
+    It is planned where it was to go. Returns that governor, or None if the task needs a plan.
+    """
+    target = moving.target_of(task) if task.row is TaskRow.ASKED else None
+    withdraw(task, ending)
+    if target is None or target.rests or target.away is not None:
+        return None
+    plan(task, target, task.priority)
+    return target
+
+
 def stopped(task: Task) -> Stopped:
     """The assignment of a task that is about to be undone."""
     return task.assigned or _nowhere(task), task, task.last_run().number
@@ -225,6 +245,8 @@ def vacate(task: Task, governor: Governor, row: TaskRow) -> None:
     """Subtracts a task that has left this row from the sums of its governor."""
     if row is TaskRow.AHEAD:
         governor.ahead -= 1
+    elif row is TaskRow.ASKED:
+        moving.let_go(task)
     elif row is not TaskRow.PLANNED and row is not TaskRow.BLOCKED:
         governor.active_cpus -= task.kind.resources.cpus
 

@@ -233,6 +233,7 @@ def _give_tables_back(graph: Graph) -> None:
     tables: list[dict[Any, Any]] = []
     for governor in graph.governors.values():
         tables += [governor.scheduled, governor.assigned, governor.objects]
+        tables += [governor.asked, governor.expected]
     for table in tables:
         if not table:
             table.clear()

@@ -23,6 +23,7 @@ def plan_anew(graph: Graph) -> None:
     for governor in graph.governors.values():
         places[governor.place] = governor
         governor.scheduled, governor.assigned, governor.groups = {}, {}, {}
+        governor.asked, governor.expected = {}, {}
         governor.queue = ReadyQueue()
         governor.followers.clear()
         governor.ahead = governor.active_cpus = 0
@@ -57,6 +58,8 @@ def _restore(task: Task, governor: Governor) -> None:
     task.scheduled = task.assigned = governor
     governor.scheduled[task] = governor.assigned[task] = None
     task.missing = _missing(task)
+    if task.row is TaskRow.ASKED:  # it is not known any more where it was to go; the answer comes
+        task.row = TaskRow.ASSIGNED
     if task.failure is not None:
         task.row = TaskRow.CANCELLING
     elif task.last_run().state is RunState.RUNNING:

@@ -26,11 +26,12 @@ from rain.base.copies import CopyMove
 from rain.base.errors import PlanError
 from rain.base.runs import RunCause
 from rain.base.states import ObjectState, TaskRow
-from rain.graph import DataObject, Governor, Graph, Session, Task, planning, rules
+from rain.graph import DataObject, Governor, Graph, Session, Task, moving, planning, rules
 from rain.graph.copy import Copy, move_copy
 from rain.graph.run import Ending
 from rain.scheduler.estimates import Estimates
 
+_BEGUN = (TaskRow.RUNNING, TaskRow.BLOCKED)
 _WAITING, _READY = TaskRow.WAITING, TaskRow.READY  # used for every task, and enum look-ups are slow
 
 MOST = 2**63 - 1
@@ -105,6 +106,7 @@ class Plan:
     now: float = 0.0  # seconds since 1970
     touched: dict[Governor, None] = Factory(dict)  # governors whose queue or copies have changed
     stopped: list[planning.Stopped] = Factory(list)
+    asked: list[planning.Stopped] = Factory(list)  # runs that governors are asked to give back
     copies: list[tuple[DataObject, Governor]] = Factory(list)
     drops: list[tuple[DataObject, Governor]] = Factory(list)
     soon: bool = False  # whether the next run should follow soon after the next news
@@ -114,11 +116,16 @@ class Plan:
     over: bool = False  # the scheduler was interrupted; set by the interrupter
 
     def assign(self, task: Task, governor: Governor, priority: int = 0) -> None:
-        """Plans the task on this governor. Tasks with larger priorities run first there."""
+        """Plans the task on this governor. Tasks with larger priorities run first there.
+
+        A task that was taken back from a governor that had been told of it goes there when it is
+        given back.
+        """
         if self.over:
             raise SchedulerInterrupted
         row = task.row
-        if row is not _WAITING and row is not _READY:
+        aims = row is TaskRow.ASKED and moving.target_of(task) is None
+        if row is not _WAITING and row is not _READY and not aims:
             rule = "finished task" if task.is_done else "planned task"
             if row is TaskRow.PAUSED:
                 rule = "paused task"
@@ -134,7 +141,7 @@ class Plan:
             or kind.resources.cpus > governor.cpus
         ):  # rare
             self._check_place(task, governor)
-        self._apply(governor, self._plan, task, governor, priority)
+        self._apply(governor, self._aim if aims else self._plan, task, governor, priority)
 
     def assign_all(
         self, tasks: Sequence[Task], governor: Governor, priorities: Sequence[int]
@@ -194,9 +201,12 @@ class Plan:
             raise PlanError(*broken)
 
     def take_back(self, task: Task) -> None:
-        """Withdraws the task from its governor, even if it already runs there.
+        """Withdraws the task from its governor, unless that one has begun it.
 
-        Tasks that were sent to follow it there stay planned and wait for their inputs again.
+        A governor that was told to run it is asked first, and the task stays planned there until
+        the answer. `assign` says where it goes then; if nothing says so, the scheduler hears of it
+        as unplanned. If it has begun, it stays. Tasks that were sent to follow it there stay
+        planned when it goes, and wait for their inputs again.
         """
         if self.over:
             raise SchedulerInterrupted
@@ -208,6 +218,15 @@ class Plan:
         self._check_known(task)
         if task.row is TaskRow.CANCELLING:
             raise PlanError("cancelled task", f"{task!r} cannot be taken back: it will end there")
+        if task.row in _BEGUN:
+            raise PlanError("started task", f"{task!r} cannot be taken back: it has started")
+        if task.row is TaskRow.AHEAD:
+            raise PlanError(
+                "task sent ahead",
+                f"{task!r} cannot be taken back: it was sent to {governor!r} to follow others",
+            )
+        if task.row is TaskRow.ASKED and moving.target_of(task) is None:
+            raise PlanError("unplanned task", f"{task!r} cannot be taken back: it was asked back")
         if task.assigned is not None and governor.is_behind:
             raise PlanError(
                 "governor away",
@@ -300,7 +319,15 @@ class Plan:
             planning.plan(task, governor, priority)
 
     def _take_back(self, task: Task) -> None:
-        self.stopped += planning.take_back(task, Ending(self.now, RunCause.TAKEN_BACK))
+        if task.row is TaskRow.ASKED:
+            moving.aim_nowhere(task)
+        elif task.assigned is not None:
+            self.asked.append(planning.stopped(task))
+            moving.ask_back(task)
+        else:
+            planning.withdraw(task, Ending(self.now, RunCause.TAKEN_BACK))
+
+    _aim = staticmethod(moving.aim)
 
     def _order_copy(self, data_object: DataObject, governor: Governor) -> None:
         planning.order_copy(data_object, governor)

@@ -15,13 +15,26 @@ from rain.base.copies import CopyMove
 from rain.base.ids import ClientId, GovernorId, KindId, ObjectId, TaskId, pack
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.resources import Resources
+from rain.base.runs import RunCause
 from rain.base.states import TaskRow
 from rain.base.wire.submission import Submission
-from rain.graph import DataObject, Governor, Graph, Session, Task, claims, loss, planning, progress
+from rain.graph import (
+    DataObject,
+    Governor,
+    Graph,
+    Session,
+    Task,
+    claims,
+    loss,
+    moving,
+    planning,
+    progress,
+)
 from rain.graph.copy import move_copy, tell_of_copies
 from rain.graph.growth import grow
 from rain.graph.release import clear, release, take_apart
 from rain.graph.rules import suits
+from rain.graph.run import Ending
 from rain.scheduler.api import News, Plan
 from rain.scheduler.estimates import Estimates
 
@@ -174,7 +187,16 @@ class Tabletop:
         return news
 
     def obey(self, plan: Plan) -> None:
-        """Sends planned tasks to governors and delivers ordered copies."""
+        """Sends planned tasks to governors and delivers ordered copies.
+
+        Governors answer at once for what they are asked to give back, and have begun some of it.
+        """
+        for task in [task for one in self.graph.governors.values() for task in one.asked]:
+            if self.random.random() < 0.2:
+                moving.stay(task)
+                progress.start(task, self.now)
+            elif planning.give_back(task, Ending(self.now, RunCause.TAKEN_BACK)) is None:
+                self.news.unplanned[task] = None
         for data_object, governor in plan.copies:
             if data_object in governor.objects:
                 self._bring(data_object, governor)

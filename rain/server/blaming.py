@@ -65,6 +65,6 @@ def _blame(state: State, governor: Governor, run: Run) -> None:
     if blamed >= ENOUGH and others:
         del state.blamed[governor]
         line = run.message.strip().rpartition("\n")[2][:_LINE]  # the end of a traceback
-        rests.take_back_unstarted(state, governor)
+        rests.ask_for_unstarted(state, governor)
         why = f"tasks that fail there finish elsewhere; the last one: {line}"
         rests.begin(state, governor, UNIT, why)

@@ -38,6 +38,8 @@ def apply_plan(state: State, plan: Plan) -> None:
     """Passes on what the scheduler has withdrawn, copied and dropped."""
     for stopped in plan.stopped:
         state.stop(*stopped)
+    for asked in plan.asked:
+        state.ask_back(*asked)
     for data_object, governor in plan.drops:
         state.drop(data_object, governor)
     for data_object, governor in plan.copies:

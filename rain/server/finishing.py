@@ -14,7 +14,7 @@ from rain.base.errors import ProtocolError
 from rain.base.ids import NUMBER_BITS, ObjectId, SessionId, TaskId, is_of_server, spell
 from rain.base.states import ObjectState, TaskRow
 from rain.base.wire.update import ObjectNote, Update
-from rain.graph import claims, lateness, progress, references
+from rain.graph import claims, lateness, moving, progress, references
 from rain.graph.copy import move_copy
 from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
@@ -27,7 +27,7 @@ from rain.server import blaming, failing, following, memory, speculation, waitin
 from rain.server.began import difference
 from rain.server.state import State
 
-_NOT_AT_WORK = (TaskRow.AHEAD, TaskRow.BLOCKED, TaskRow.CANCELLING)
+_NOT_AT_WORK = (TaskRow.AHEAD, TaskRow.ASKED, TaskRow.BLOCKED, TaskRow.CANCELLING)
 
 
 def finish(state: State, governor: Governor, update: Update) -> None:
@@ -81,6 +81,8 @@ def finish(state: State, governor: Governor, update: Update) -> None:
                 failing.end_cancelled(state, governor, task)
                 start = end = end + count
                 continue
+            if task.row is TaskRow.ASKED:
+                moving.stay(task)
             if task.row is TaskRow.BLOCKED:
                 progress.resume(task, governor)  # an old report was repeated
             if task.row is TaskRow.AHEAD or len(task.outputs) != count:

@@ -24,6 +24,7 @@ from rain.server import (
     failing,
     feasibility,
     finishing,
+    giving_back,
     handing_back,
     handing_on,
     happenings,
@@ -115,6 +116,7 @@ def apply_update(state: State, governor: Governor, update: Update) -> None:
         for failure in update.failed:
             _failed(state, governor, failure, printed.get(failure.task, ""))
     _ended(state, governor, update)
+    giving_back.apply(state, governor, update)
     for object_id in update.unfetched:
         unfetched.apply(state, governor, object_id)
     for sample in update.monitoring:

@@ -17,14 +17,17 @@ from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import TaskId, spell
 from rain.base.states import TaskRow
 from rain.base.wire.update import Update
-from rain.graph import Client, Governor, Session, Task, progress
+from rain.graph import Client, Governor, Session, Task, moving, progress
 from rain.server import adopting
 from rain.server.closing import close_session
 from rain.server.state import State
 
 
 def current(state: State, governor: Governor, task_id: TaskId, number: int) -> Task | None:
-    """The task, if this governor has it and speaks of its open run."""
+    """The task, if this governor has it and speaks of its open run.
+
+    What a governor speaks of it has begun: it does not give it back.
+    """
     task = state.graph.tasks.get(task_id)
     if task is None or task.assigned is not governor:
         state.ignored += 1
@@ -32,6 +35,8 @@ def current(state: State, governor: Governor, task_id: TaskId, number: int) -> T
     if task.run is None or task.run.number != number:
         state.ignored += 1
         return None
+    if task.row is TaskRow.ASKED:
+        moving.stay(task)
     return task
 
 

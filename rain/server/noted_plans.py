@@ -13,9 +13,11 @@ from attrs import Factory, define
 
 from rain.base.errors import InvariantError, PlanError
 from rain.base.ids import GovernorId, ObjectId, TaskId
-from rain.graph import DataObject, Governor, Graph, Task, planning
+from rain.base.runs import RunCause
+from rain.graph import DataObject, Governor, Graph, Task, moving, planning
 from rain.graph.copy import Copy
 from rain.graph.repair import plan_anew
+from rain.graph.run import Ending
 from rain.scheduler.api import Plan
 from rain.server import distribution
 from rain.server.state import State
@@ -32,9 +34,10 @@ class Assigned:
 
 @define
 class TakenBack:
-    """Tasks were withdrawn."""
+    """Tasks were withdrawn, or asked back from governors that were told of them."""
 
     tasks: list[TaskId] = Factory(list)
+    asks: bool = False  # earlier releases did not ask: they stopped what governors were told of
 
 
 @define
@@ -70,6 +73,9 @@ class NotedPlan(Plan):
 
     def _plan(self, task: Task, governor: Governor, priority: int = 0) -> None:
         planning.plan(task, governor, priority)
+        self._note_assigned(task, governor, priority)
+
+    def _note_assigned(self, task: Task, governor: Governor, priority: int) -> None:
         assigned = self._assigned()
         assigned.tasks.append(task.id)
         assigned.governors.append(governor.id)
@@ -88,8 +94,14 @@ class NotedPlan(Plan):
         super()._take_back(task)
         last = self.made[-1] if self.made else None
         if not isinstance(last, TakenBack):
-            self.made.append(last := TakenBack())
+            self.made.append(last := TakenBack(asks=True))
         last.tasks.append(task.id)
+
+    def _aim(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, task: Task, target: Governor, priority: int
+    ) -> None:
+        moving.aim(task, target, priority)
+        self._note_assigned(task, target, priority)
 
     def _order_copy(self, data_object: DataObject, governor: Governor) -> None:
         super()._order_copy(data_object, governor)
@@ -110,16 +122,16 @@ def restored(made: Iterable[Step], plan: Plan) -> list[Step]:
     """What is left of a plan when the plans of the graph were restored after it.
 
     What it has planned is void, and so are the tasks that it took back from nobody who was told.
-    The runs that it ended have ended, and copies are as it said.
+    Governors are asked for what it asked them for, and copies are as it said.
     """
-    ended = {task.id for _, task, _ in plan.stopped}
+    asked = {task.id for _, task, _ in plan.asked}
     left: list[Step] = []
     for step in made:
         match step:
             case TakenBack(tasks):
-                again = [task for task in dict.fromkeys(tasks) if task in ended]
-                ended.difference_update(again)
-                left.append(TakenBack(again))
+                again = [task for task in dict.fromkeys(tasks) if task in asked]
+                asked.difference_update(again)
+                left.append(TakenBack(again, asks=True))
             case Copied() | Dropped():
                 left.append(step)
             case Assigned() | Restored():
@@ -147,9 +159,13 @@ def _make(step: Step, plan: Plan, state: State) -> None:
                 step.tasks, step.governors, step.priorities, strict=True
             ):
                 plan.assign(graph.tasks[task], graph.governors[governor], priority)
-        case TakenBack():
+        case TakenBack(asks=True):
             for task in step.tasks:
                 plan.take_back(graph.tasks[task])
+        case TakenBack():
+            ending = Ending(state.now, RunCause.TAKEN_BACK)
+            for task in step.tasks:
+                plan.stopped += planning.take_back(graph.tasks[task], ending)
         case Copied():
             for data_object, governor in zip(step.objects, step.governors, strict=True):
                 plan.copy(graph.objects[data_object], graph.governors[governor])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rain.base.runs import RunCause
 from rain.base.states import TaskRow
-from rain.graph import Governor, planning
+from rain.graph import Governor, moving, planning
 from rain.graph.run import Ending
 from rain.server import happenings
 from rain.server.back_off import Rest
@@ -16,7 +16,7 @@ from rain.server.messages import GovernorRests
 from rain.server.state import State
 
 _PLANNED = (TaskRow.PLANNED, TaskRow.QUEUED)
-_SENT = (TaskRow.AHEAD, TaskRow.ASSIGNED)
+_SENT = (TaskRow.AHEAD, TaskRow.ASSIGNED, TaskRow.ASKED)
 
 
 def begin(state: State, governor: Governor, unit: float, why: str) -> None:
@@ -39,20 +39,26 @@ def begin(state: State, governor: Governor, unit: float, why: str) -> None:
 
 
 def take_back_all(state: State, governor: Governor) -> None:
-    """All that is planned there and that it has not started is planned anew."""
-    take_back_unstarted(state, governor)
+    """All that is planned there is planned anew, but for what has started.
+
+    The governor must start nothing any more, and have told of all that it has started.
+    """
+    _take_back(state, governor, _SENT)
     _take_back(state, governor, _PLANNED)
 
 
-def take_back_unstarted(state: State, governor: Governor) -> None:
-    """What a governor was sent is planned anew, unless it has said that it has started it.
+def ask_for_unstarted(state: State, governor: Governor) -> None:
+    """What a governor was sent is planned anew as far as it gives that back: it may have begun it.
 
     What was sent ahead of that is then only planned there.
     """
-    _take_back(state, governor, _SENT)
+    for task in list(governor.assigned):
+        if task.row is TaskRow.ASSIGNED:
+            state.ask_back(*planning.stopped(task))
+            moving.ask_back(task)
 
 
-def _take_back(state: State, governor: Governor, rows: tuple[TaskRow, TaskRow]) -> None:
+def _take_back(state: State, governor: Governor, rows: tuple[TaskRow, ...]) -> None:
     ending = Ending(state.now, RunCause.TAKEN_BACK)
     for task in list(governor.scheduled):
         if task.row in rows:

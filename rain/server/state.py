@@ -360,6 +360,12 @@ class State:
         self.touched[governor] = None
         self.forget_outputs(governor, task)
 
+    def ask_back(self, governor: Governor, task: Task, run: int) -> None:
+        """Tells a governor to give back the run of this number, unless it has begun it."""
+        asked = self.orders(governor).asked
+        asked.ids.append(task.id)
+        asked.runs.append(run)
+
     def cancel(self, governor: Governor, task: Task, run: int, grace: float) -> None:
         """Tells a governor to end the run of this number, and to say when it has ended."""
         cancelled = self.orders(governor).cancelled

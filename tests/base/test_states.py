@@ -122,7 +122,7 @@ def test_moves_change_only_the_facts_that_they_speak_of(step: object) -> None:
             assert (before.assigned, after.assigned) == (True, False)
             assert before.scheduled == after.scheduled
             assert before.ready == after.ready
-        case TaskMove.START | TaskMove.BLOCK | TaskMove.RESUME:
+        case TaskMove.START | TaskMove.BLOCK | TaskMove.RESUME | TaskMove.ASK | TaskMove.STAY:
             assert before.assigned
             assert after.assigned
         case _:

@@ -21,6 +21,8 @@ class PlayedServer:
         self.assigned: dict[TaskId, int] = {}
         self.blocked: set[TaskId] = set()
         self.cancelled: Counter[tuple[TaskId, int]] = Counter()  # runs whose ends are not told yet
+        self.asked: set[TaskId] = set()
+        self.begun: set[TaskId] = set()  # those whose last run an executor has begun
         self.updates: list[Update] = []
         self.finished: dict[TaskId, list[bytes]] = {}
         self.failed: dict[TaskId, TaskFailure] = {}
@@ -40,9 +42,14 @@ class PlayedServer:
                 self.blocked.discard(cancelled)
                 del self.assigned[cancelled]
                 self.cancelled[cancelled, run] += 1
+        for asked, run in zip(orders.asked.ids, orders.asked.runs, strict=True):
+            if self.assigned.get(asked) == run:
+                self.asked.add(asked)
         for assigned, run in zip(orders.tasks.ids, orders.tasks.runs, strict=True):
             self.assigned[assigned] = run
             self.orders[assigned] += 1
+            self.asked.discard(assigned)
+            self.begun.discard(assigned)
             self.finished.pop(assigned, None)
             self.failed.pop(assigned, None)
 
@@ -85,3 +92,11 @@ class PlayedServer:
         for task, run in zip(update.ended_ids, update.ended_runs, strict=True):
             self.cancelled[task, run] -= 1
             assert self.cancelled[task, run] == 0, "it was not cancelled, or has ended twice"
+        for task, run in zip(update.started_ids, update.started_runs, strict=True):
+            if self.assigned.get(task) == run:
+                self.asked.discard(task)
+        for task, run in zip(update.returned_ids, update.returned_runs, strict=True):
+            assert task in self.asked, "it was not asked for"
+            assert task not in self.begun, "it has begun"
+            assert self.assigned.pop(task) == run, "it has ended, or was stopped"
+            self.asked.discard(task)

@@ -134,7 +134,10 @@ def untrue(random: Random, orders: Orders) -> bytes:
     numbers = (10, 11, 12, 13, 100, 101, 102, 103, 104, 105, 106, 200, 201, 202, 204, 206, 300)
     any_id = object_id(random.choice(numbers), random.choice((1, 1, 1, 2, 7)))
     lie: Any = deepcopy(orders)
-    match random.randrange(6):
+    match random.randrange(7):
+        case 6:
+            lie.asked.ids.append(any_id)
+            lie.asked.runs.append(random.choice((1, 2, 3)))
         case 0:
             lie.drops.append(any_id)
         case 1:

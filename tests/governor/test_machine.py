@@ -13,7 +13,7 @@ from rain.base.ids import ObjectId, SessionId, TaskId, session_of, unpack
 from rain.base.kinds import TaskKind
 from rain.base.resources import Resources
 from rain.base.wire.grace import OWN_GRACE
-from rain.base.wire.orders import CancelledRuns, Orders
+from rain.base.wire.orders import AskedRuns, CancelledRuns, Orders
 from rain.governor.events import ProcessesLeft
 from rain.governor.results import Failed, Made, Outputs, PassedOn
 from tests.governor.played_executor import PlayedExecutor
@@ -223,6 +223,17 @@ class GovernorMachine(RuleBasedStateMachine):
             cancelled.runs.append(self.world.assigned[task] + late)
             cancelled.graces.append(grace)
         self.world.order(Orders(cancelled=cancelled))
+
+    @precondition(lambda self: self.world.assigned)
+    @rule(pick=st.integers(0, 1000), count=st.integers(1, 4), late=st.booleans())
+    def ask_tasks_back(self, pick: int, count: int, late: bool) -> None:
+        """Those that read what they would have made wait until the server stops them."""
+        tasks = self.live_tasks()
+        asked = AskedRuns()
+        for task in dict.fromkeys(tasks[(pick + i) % len(tasks)] for i in range(count)):
+            asked.ids.append(task)
+            asked.runs.append(self.world.assigned[task] + late)
+        self.world.order(Orders(asked=asked))
 
     @rule(which=st.sampled_from(SESSIONS), luck=st.integers(0, 3))
     def forget_a_session(self, which: int, luck: int) -> None:

@@ -14,7 +14,7 @@ from rain.base.ids import KindId, SessionId, TaskId, session_of
 from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.resources import ONE_CPU, Resources
 from rain.base.wire.grace import OWN_GRACE
-from rain.base.wire.orders import CancelledRuns, Orders
+from rain.base.wire.orders import AskedRuns, CancelledRuns, Orders
 from rain.governor.cancelling import GRACE
 from rain.governor.effects import (
     CallExecutor,
@@ -221,6 +221,13 @@ class World(PlayedServer):
         cancelled = CancelledRuns([task_id(number, session)], [run], [grace])
         return self.order(Orders(cancelled=cancelled))
 
+    def ask_back(self, number: int, run: int = 1, session: int = 1) -> list[Effect]:
+        return self.order(Orders(asked=AskedRuns([task_id(number, session)], [run])))
+
+    def given_back(self) -> list[TaskId]:
+        """What it has told that it has not begun."""
+        return [task for update in self.updates for task in update.returned_ids]
+
     def ends_told(self) -> list[TaskId]:
         """The cancelled runs of which it was told that they have ended."""
         return [task for update in self.updates for task in update.ended_ids]
@@ -246,6 +253,8 @@ class World(PlayedServer):
             return False
         task = executor.start()[0]
         self.starts[task] += executor.able
+        if executor.able:
+            self.begun.add(task)
         assert self.starts[task] <= self.orders[task], "a run was started twice"
         self._check_gpus()
         return True

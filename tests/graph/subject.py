@@ -17,19 +17,20 @@ class Subject:
     Its session goes on: broken has failed, and skipped reads what it should have made. Ending was
     cancelled while it ran, and ended before.
     done -> held (kept, two copies); removed; small (kept, at the server); running; blocked; sent;
-    queued; planned reads what queued makes; ahead reads what running makes; waiting reads it, too;
-    ready; paused has failed once.
+    asked was sent, and is to go to the other governor; queued; planned reads what queued makes;
+    ahead reads what running makes; waiting reads it, too; ready; paused has failed once.
     A guest has a handle of held.
     """
 
     def __init__(self) -> None:
-        settings = ReactorSettings(overbooking=2, debug=True, governor_silence=1e9)
+        settings = ReactorSettings(overbooking=3, debug=True, governor_silence=1e9)
         s = scene(4, 1, settings=settings, on_failure=OnFailure.CONTINUE)
         done, (held, removed) = s.draft.task(outputs=2)
         s.draft.submission.kept.append(held)
         short, (small,) = s.draft.task(keep=True)
         running, (coming,) = s.draft.task(held)
         sent, _ = s.draft.task()
+        asked, _ = s.draft.task()
         queued, (quiet,) = s.draft.task()
         planned, (later,) = s.draft.task(quiet)
         ahead, _ = s.draft.task(coming)
@@ -50,8 +51,10 @@ class Subject:
         s.run(done)
         s.assign(short)
         s.governors[0].finish(short, data=b"small")
-        s.assign(running, sent, queued, planned, ahead)
+        s.assign(running, asked)
         s.governors[0].start(running)
+        s.plan(s.taking_back(asked), s.assigning(asked, to=1))
+        s.assign(sent, queued, planned, ahead)
         s.copy(held, to=1)
         s.governors[1].locate(held)
         s.assign(blocked, to=1)
@@ -63,6 +66,7 @@ class Subject:
         self.graph = world.state.graph
         self.done, self.running, self.sent = map(world.task, (done, running, sent))
         self.blocked = world.task(blocked)
+        self.asked = world.task(asked)
         self.queued, self.planned = map(world.task, (queued, planned))
         self.ahead, self.waiting, self.ready = map(world.task, (ahead, waiting, ready))
         self.paused = world.task(paused)

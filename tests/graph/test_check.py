@@ -260,7 +260,7 @@ TAMPERED: dict[str, tuple[Part, str]] = {
     ),
     "a task that is being cancelled and takes no cpus": (
         _set(of("second"), "active_cpus", 0),
-        "Governor 2 .*>: 0 cpus active, counted 1",
+        "Governor 2 .*>: 0 cpus active, counted 2",
     ),
     "a task that is being cancelled and that somebody waits for": (
         _link(of("ending"), "waits", lambda s: [s.wait()]),
@@ -506,7 +506,7 @@ TAMPERED: dict[str, tuple[Part, str]] = {
     ),
     "unfinished tasks that are counted wrongly": (
         _set(of("session"), "unfinished", 3),
-        "3 unfinished, 9",
+        "3 unfinished, 10",
     ),
     "a failed session that is not empty": (
         _set(of("session"), "failure", SessionFailure("x")),

@@ -232,6 +232,8 @@ class Restless:
         governors = list(graph.governors.values())
         for task in list(graph.tasks.values()):
             place = task.scheduled
+            if task.is_done or task.started:
+                continue
             if place is not None:
                 plan.take_back(task)
             plan.assign(task, governors[0 if place is governors[1] else 1])

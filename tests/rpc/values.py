@@ -18,7 +18,13 @@ from rain.base.wire.answers import (
     TaskReport,
     WaitAnswer,
 )
-from rain.base.wire.orders import AssignedTasks, LentObjects, Orders, PlacedObjects
+from rain.base.wire.orders import (
+    AskedRuns,
+    AssignedTasks,
+    LentObjects,
+    Orders,
+    PlacedObjects,
+)
 from rain.base.wire.submission import ConstantColumns, Submission, TaskColumns
 from rain.base.wire.update import (
     FinishedTasks,
@@ -177,6 +183,15 @@ def assigned_tasks(draw: st.DrawFn) -> AssignedTasks:
 
 
 @st.composite
+def asked_runs(draw: st.DrawFn) -> AskedRuns:
+    count = draw(st.integers(0, FEW))
+    return AskedRuns(
+        draw(st.lists(task_ids, min_size=count, max_size=count)),
+        draw(st.lists(numbers, min_size=count, max_size=count)),
+    )
+
+
+@st.composite
 def some_orders(draw: st.DrawFn) -> Orders:
     stops = draw(st.integers(0, FEW))
     return Orders(
@@ -189,6 +204,7 @@ def some_orders(draw: st.DrawFn) -> Orders:
         objects=draw(placed_objects()),
         lent=draw(lent_objects()),
         tasks=draw(assigned_tasks()),
+        asked=draw(asked_runs()),
     )
 
 
@@ -228,7 +244,7 @@ def samples(draw: st.DrawFn) -> Monitoring:
 
 @st.composite
 def some_updates(draw: st.DrawFn) -> Update:
-    started = draw(st.integers(0, FEW))
+    started, returned = draw(st.integers(0, FEW)), draw(asked_runs())
     return Update(
         started_ids=draw(st.lists(task_ids, min_size=started, max_size=started)),
         started_runs=draw(st.lists(numbers, min_size=started, max_size=started)),
@@ -241,6 +257,8 @@ def some_updates(draw: st.DrawFn) -> Update:
         task_notes=draw(st.lists(st.builds(TaskNote, task_ids, texts, texts), max_size=2)),
         object_notes=draw(st.lists(st.builds(ObjectNote, object_ids, texts, texts), max_size=2)),
         monitoring=draw(st.lists(samples(), max_size=2)),
+        returned_ids=returned.ids,
+        returned_runs=returned.runs,
     )
 
 

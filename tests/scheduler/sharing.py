@@ -32,5 +32,7 @@ def run_best(s: Scene, count: int, seconds: float) -> list[TaskId]:
         update = governor.finished(best.id, size=10)
         update.finished.durations = [seconds]
         s.world.turn(GovernorUpdated(governor.id, update), after=seconds / 2)
+        if governor.asked:
+            governor.give_back()
         run.append(best.id)
     return run

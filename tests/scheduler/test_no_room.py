@@ -17,7 +17,9 @@ from tests.support.scenes import Scene, scene, scene_with
 def rest(s: Scene) -> None:
     """The only governor could not start its task, and rests for long."""
     rests.begin(s.world.state, s.node(0), 600.0, "Too many open files")
-    rests.take_back_unstarted(s.world.state, s.node(0))
+    rests.ask_for_unstarted(s.world.state, s.node(0))
+    s.world.turn()
+    s.governors[0].give_back()
 
 
 def drain(s: Scene) -> None:

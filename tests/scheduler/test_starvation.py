@@ -52,6 +52,8 @@ def run_best(s: Scene, seconds: float) -> TaskId | None:
     update = governor.finished(best.id, size=10)
     update.finished.durations = [seconds]
     s.world.turn(GovernorUpdated(governor.id, update), after=seconds)
+    if governor.asked:
+        governor.give_back()
     return best.id
 
 

@@ -141,8 +141,9 @@ def test_followers_of_a_task_that_is_taken_back_are_stopped_and_stay_planned() -
     s.submit()
     s.assign(*tasks)
 
-    # when: the second one moves
-    effects = s.plan(s.taking_back(tasks[1]), s.assigning(tasks[1], to=1))
+    # when: the first one moves
+    s.plan(s.taking_back(tasks[0]), s.assigning(tasks[0], to=1))
+    effects = s.governors[0].give_back(tasks[0])
 
     # then
     orders = orders_in(effects)[GovernorId(1)]
@@ -157,11 +158,9 @@ def test_followers_of_a_task_that_is_taken_back_are_stopped_and_stay_planned() -
 
     # and then: the move is carried out, and the others follow there as they were planned
     here, there = s.governors
-    here.finish(tasks[0])
-    there.locate(*there.fetching())
-    there.finish(tasks[1])
+    there.finish(tasks[0])
     here.locate(*here.fetching())
-    here.finish(tasks[2], tasks[3])
+    here.finish(*tasks[1:])
     assert s.world.task(tasks[3]).row is TaskRow.FINISHED
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from rain.base.ids import GovernorId, TaskId
-from rain.base.states import ObjectState, TaskRow, TaskState
-from rain.base.wire.orders import Orders
+from rain.base.states import TaskRow, TaskState
 from rain.base.wire.update import FinishedTasks, TaskFailure, TaskNote, Update
-from rain.server.messages import GovernorUpdated, OrderGovernor
-from tests.support.scenes import Scene, orders_in, scene
+from rain.server.messages import GovernorUpdated
+from tests.support.scenes import Scene, scene
 
 
 def moved() -> tuple[Scene, TaskId]:
@@ -28,13 +27,15 @@ def report(what: str, task: TaskId, run: int) -> Update:
     match what:
         case "started":
             return Update(started_ids=[task], started_runs=[run])
+        case "returned":
+            return Update(returned_ids=[task], returned_runs=[run])
         case "finished":
             return Update(finished=FinishedTasks([task], [run], [0.1], [1], [5], [b"stale"]))
         case _:
             return Update(failed=[TaskFailure(task, run, "stale")])
 
 
-@pytest.mark.parametrize("what", ["started", "finished", "failed"])
+@pytest.mark.parametrize("what", ["started", "finished", "failed", "returned"])
 @pytest.mark.parametrize(("governor", "run"), [(1, 1), (1, 2), (2, 1), (2, 3)])
 def test_news_of_another_run_or_from_another_governor_is_ignored(
     what: str, governor: int, run: int
@@ -55,7 +56,7 @@ def test_news_of_another_run_or_from_another_governor_is_ignored(
     assert s.world.task(task).state is TaskState.FINISHED
 
 
-@pytest.mark.parametrize("what", ["started", "finished", "failed"])
+@pytest.mark.parametrize("what", ["started", "finished", "failed", "returned"])
 def test_news_of_a_finished_task_is_ignored(what: str) -> None:
     s, task = moved()
     s.governors[1].finish(task, data=b"right")
@@ -81,9 +82,7 @@ def test_a_task_may_finish_without_having_started() -> None:
     assert s.world.task(task).started == s.world.now - 0.5
 
 
-def test_a_task_that_finished_while_it_was_taken_back_runs_again_and_its_outputs_are_dropped() -> (
-    None
-):
+def test_a_task_that_finished_while_it_was_asked_back_has_finished() -> None:
     # given: the report of the first governor is under way
     s = scene(1, 1)
     task, (a,) = s.draft.task(keep=True)
@@ -92,36 +91,14 @@ def test_a_task_that_finished_while_it_was_taken_back_runs_again_and_its_outputs
     late = s.governors[0].finished(task)
 
     # when
-    effects = s.take_back(task)
-
-    # then: with the stop goes the drop, for the case that it has finished
-    stop = Orders(stop_ids=[task], stop_runs=[1], drops=[a])
-    assert effects == [OrderGovernor(GovernorId(1), stop)]
-    assert not s.governors[0].held
-    assert s.governors[0].send(late) == []
-    assert s.world.object(a).state is ObjectState.UNFINISHED
-    s.run(task, on=1)
-    assert s.world.object(a).located == (s.node(1),)
-
-
-def test_a_task_that_is_sent_to_the_same_governor_again_counts_its_new_run_only() -> None:
-    # given
-    s = scene(1)
-    task, (a,) = s.draft.task(keep=True)
-    s.submit()
-    s.assign(task)
-    late = s.governors[0].finished(task, data=b"old")
-
-    # when: it is taken back and planned there again in the same turn
-    effects = s.plan(s.taking_back(task), s.assigning(task))
-    (orders,) = orders_in(effects).values()
-    assert (orders.stop_runs, orders.tasks.runs) == ([1], [2])
+    s.plan(s.taking_back(task), s.assigning(task, to=1))
     s.governors[0].send(late)
 
     # then
-    assert s.world.task(task).row is TaskRow.ASSIGNED
-    s.governors[0].finish(task, data=b"new")
-    assert s.world.object(a).data == b"new"
+    assert s.world.task(task).row is TaskRow.FINISHED
+    assert s.world.object(a).located == (s.node(0),)
+    assert not s.governors[1].tasks
+    assert s.node(1).active_cpus == 0
 
 
 def test_a_copy_that_arrives_after_it_was_dropped_is_ignored() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from rain.base.copies import CopyRow
 from rain.base.ids import GovernorId
 from rain.base.states import TaskRow
@@ -39,28 +37,13 @@ def test_a_queued_task_can_be_taken_back_without_telling_anybody() -> None:
     assert s.node(0).active_cpus == 1
 
 
-@pytest.mark.parametrize("started", [False, True])
-def test_a_task_that_was_sent_is_stopped_when_it_is_taken_back(*, started: bool) -> None:
-    s = scene(1)
-    task, (a,) = s.draft.task()
-    s.submit()
-    s.assign(task)
-    if started:
-        s.governors[0].start(task)
-    stop = Orders(stop_ids=[task], stop_runs=[1], drops=[a])
-    assert s.take_back(task) == [OrderGovernor(GovernorId(1), stop)]
-    assert s.world.task(task).row is TaskRow.READY
-    assert s.node(0).active_cpus == 0
-
-
-def test_the_place_of_a_task_that_was_taken_back_is_filled_in_the_same_turn() -> None:
+def test_the_place_of_a_task_that_was_given_back_is_filled_in_the_same_turn() -> None:
     s = scene(1, settings=ReactorSettings(overbooking=1, debug=True, governor_silence=1e9))
     first, _ = s.draft.task()
     second, _ = s.draft.task()
     s.submit()
     s.assign(first, second)
     (orders,) = orders_in(s.take_back(first)).values()
-    assert orders.stop_ids == [first]
     assert orders.tasks.ids == [second]
 
 

@@ -289,6 +289,8 @@ def test_no_scheduler_of_ours_moves_what_a_governor_that_is_away_was_told(
     # and when: it has told that it has done nothing
     world.turn(GovernorResumed(first.id, first.node.ordered, 0))
     world.turn()
+    assert first.asked
+    first.give_back()
     assert second.tasks
 
 

@@ -95,6 +95,7 @@ class Governor(Daemon):
         self.reactor: Reactor
         self.files: dict[int, bytes] = {}
         self.executors: dict[int, SimulatedExecutor] = {}
+        self._begun: set[tuple[TaskId, int]] = set()  # runs, by executors that had the inputs
         self._cpus = cpus
         self._server = server
         self._places = places
@@ -118,7 +119,7 @@ class Governor(Daemon):
             now=self.agenda.now,
             checking=True,
         )
-        self.files, self.executors = {}, {}
+        self.files, self.executors, self._begun = {}, {}, set()
         self._events, self._fetches = [], set()
         self._opened, self._connection, self._link = False, None, None
         self._dial()
@@ -273,6 +274,9 @@ class Governor(Daemon):
             case SendUpdate(update):
                 for task, run in zip(update.finished.ids, update.finished.runs, strict=True):
                     self._places.finished(task, run)
+                returned = set(zip(update.returned_ids, update.returned_runs, strict=True))
+                if again := returned & self._begun:
+                    raise InvariantError(f"{self.address} gives back {again}, which have begun")
                 self._send(update)
             case Fetch(fetch):
                 self._fetches.add(fetch)
@@ -339,6 +343,8 @@ class Governor(Daemon):
         if played.killed or played.running is not None or not played.unstarted:
             return
         call = played.start()
+        if played.able and (task := self.reactor.calls_of(number)) and task[0].id == call[0]:
+            self._begun.add((task[0].id, task[0].number))
         job = Job.unpack(call[2])
         seconds = job.seconds if played.able else 0.0
         if job.slow_on == self.number and not executor.is_interrupted:

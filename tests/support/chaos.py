@@ -7,8 +7,11 @@ from random import Random
 from attrs import Factory, define
 
 from rain.base.errors import PlanError
-from rain.graph import DataObject, Governor, Graph, Task
+from rain.base.states import TaskRow
+from rain.graph import DataObject, Governor, Graph, Task, moving
 from rain.scheduler.api import News, Plan
+
+_WAITING = (TaskRow.PLANNED, TaskRow.QUEUED, TaskRow.ASSIGNED)
 
 
 @define
@@ -38,9 +41,9 @@ class ChaoticScheduler:
                 self._object(data_object, governors, plan)
 
     def _task(self, task: Task, governors: list[Governor], plan: Plan, *, calm: bool) -> None:
-        if task.scheduled is not None and not calm and self.random.random() < 0.15:
+        if _may_move(task) and not calm and self.random.random() < 0.15:
             plan.take_back(task)
-        if task.scheduled is not None or task.is_done:
+        if (task.scheduled is not None and not _is_asked_back(task)) or task.is_done:
             return
         fitting = [g for g in governors if task.kind.resources.fits(g.resources)]
         if fitting and (calm or self.random.random() < 0.6):
@@ -56,3 +59,14 @@ class ChaoticScheduler:
                 plan.drop(data_object, governor)
         except PlanError:
             return
+
+
+def _is_asked_back(task: Task) -> bool:
+    """Whether it may be said where it goes."""
+    return task.row is TaskRow.ASKED and moving.target_of(task) is None
+
+
+def _may_move(task: Task) -> bool:
+    if task.row is TaskRow.ASKED:
+        return moving.target_of(task) is not None
+    return task.row in _WAITING and not (task.assigned is not None and task.assigned.is_behind)

@@ -48,6 +48,7 @@ class FakeGovernor:
     told: list[Orders] = Factory(list)
     blocked: set[TaskId] = Factory(set)  # those of its tasks that wait for others
     cancelled: dict[TaskId, None] = Factory(dict)  # those that it was told to end
+    asked: dict[TaskId, None] = Factory(dict)  # those that it was asked to give back
     kinds: dict[int, int] = Factory(dict)  # task kinds that it was told: number of outputs
 
     @property
@@ -101,6 +102,9 @@ class FakeGovernor:
             if self.tasks.get(task_id) == run:
                 self._abandon(task_id)
                 self.cancelled[task_id] = None
+        for task_id, run in zip(orders.asked.ids, orders.asked.runs, strict=True):
+            if self.tasks.get(task_id) == run and task_id not in self.cancelled:
+                self.asked[task_id] = None
 
     @property
     def copies(self) -> set[ObjectId]:
@@ -114,6 +118,7 @@ class FakeGovernor:
         self.lent = {object_id: None for object_id in self.lent if object_id in read}
         self.blocked = {task for task in self.blocked if session_of(task) != session}
         _forget_session(self.cancelled, session)
+        _forget_session(self.asked, session)
         for by_object in (self.held, self.coming, self.lent):
             _forget_session(by_object, session)
         _forget_session(self.kinds, session)
@@ -139,9 +144,18 @@ class FakeGovernor:
         del self.tasks[task_id]
         return self._abandon(task_id)
 
+    def _end_without_outputs(self, task: TaskId) -> None:
+        """It has made nothing, and other tasks may wait for that; the server must decide."""
+        unmade = [o for o in self.outputs[task] if self.coming.get(o) == MAKING]
+        self._end(task)
+        for object_id in unmade:
+            self.coming[object_id] = NOWHERE
+            self.held[object_id] = None
+
     def _abandon(self, task_id: TaskId) -> list[ObjectId]:
         """What it makes is not wanted here, and what it reads not for its sake."""
         inputs = self.inputs.pop(task_id)
+        self.asked.pop(task_id, None)
         self.blocked.discard(task_id)
         for object_id in inputs:
             if all(object_id not in others for others in self.inputs.values()):
@@ -232,6 +246,19 @@ class FakeGovernor:
     def end(self, *tasks: TaskId) -> list[Effect]:
         return self.send(self.ended(*tasks))
 
+    def returned(self, *tasks: TaskId) -> Update:
+        """The update that these tasks, which were asked back, have not begun here."""
+        update = Update()
+        for task in tasks:
+            update.returned_ids.append(task)
+            update.returned_runs.append(self.tasks[task])
+            self._end_without_outputs(task)
+        return update
+
+    def give_back(self, *tasks: TaskId) -> list[Effect]:
+        """These tasks, or all that it was asked for."""
+        return self.send(self.returned(*(tasks or self.asked)))
+
     def fail(
         self,
         task: TaskId,
@@ -257,11 +284,7 @@ class FakeGovernor:
     ) -> Update:
         """The update that a task has failed."""
         run = self.tasks[task]
-        unmade = [o for o in self.outputs[task] if self.coming.get(o) == MAKING]
-        self._end(task)
-        for object_id in unmade:  # other tasks may wait for it; the server must decide
-            self.coming[object_id] = NOWHERE
-            self.held[object_id] = None
+        self._end_without_outputs(task)
         return Update(
             failed=[
                 TaskFailure(task, run, message, cause=cause, status=status, retryable=retryable)

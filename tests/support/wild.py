@@ -69,7 +69,12 @@ class WildWorld:
             self.deliver(governor_id, len(self.outboxes[governor_id]))
 
     def work(self, governor: FakeGovernor, size: int = 50_000) -> None:
-        """A governor fetches what it can, finishes what it can, and ends what was cancelled."""
+        """A governor fetches what it can, finishes what it can, and ends what was cancelled.
+
+        Of what it was asked to give back it gives back every other task.
+        """
+        if len(governor.asked) > 1:
+            self.post(governor, governor.returned(*list(governor.asked)[::2]))
         self.post(governor, self.arrived(governor, governor.fetching()))
         self.post(governor, governor.finished(*governor.runnable(), size=size))
         if governor.cancelled:
@@ -82,7 +87,7 @@ class WildWorld:
             return
         governor = random.choice(world.governors)
         runnable, fetching = governor.runnable(), governor.fetching()
-        match random.randrange(8):
+        match random.randrange(10):
             case 0 | 1 if runnable:
                 some = random.sample(runnable, random.randint(1, len(runnable)))
                 self.post(governor, governor.finished(*some, size=random.choice((7, 50_000))))
@@ -94,6 +99,9 @@ class WildWorld:
                 self.post(governor, Update(unfetched=[random.choice(fetching)]))
             case 7 if governor.cancelled:
                 self.post(governor, governor.ended(random.choice(list(governor.cancelled))))
+            case 8 | 9 if governor.asked:
+                some = random.sample(list(governor.asked), random.randint(1, len(governor.asked)))
+                self.post(governor, governor.returned(*some))
             case 5 if self.sent:
                 world.turn(GovernorUpdated(*random.choice(self.sent)))
             case _:

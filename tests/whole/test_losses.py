@@ -146,11 +146,7 @@ def cluster(tmp_path: Path) -> Generator[Cluster, None, None]:
 
 @pytest.fixture
 def dealing_cluster(tmp_path: Path) -> Generator[Cluster, None, None]:
-    """Its scheduler deals tasks out in turn, and moves none while its governor lives.
-
-    A task that is moved to an idle governor may have run already: its report is on the way, and it
-    runs twice though nothing was lost.
-    """
+    """Its scheduler deals tasks out in turn, and moves none while its governor lives."""
     with two_governors(tmp_path, "--scheduler", "round-robin") as made:
         yield made
 

@@ -105,6 +105,21 @@ class CancelledRuns:
 
 
 @define
+class AskedRuns:
+    """Runs that a governor shall give back, unless it has begun them.
+
+    It tells of each that it gives back. Of any other it tells the start or the end, as always.
+    """
+
+    ids: list[TaskId] = Factory(list)
+    runs: list[int] = Factory(list)
+
+    def check(self) -> None:
+        if len(self.ids) != len(self.runs):
+            raise uneven("tasks that are asked back", self.ids, self.runs)
+
+
+@define
 class Orders:
     """All that the server tells one governor at the end of one turn; applied from top to bottom."""
 
@@ -119,11 +134,13 @@ class Orders:
     lent: LentObjects = Factory(LentObjects)
     tasks: AssignedTasks = Factory(AssignedTasks)
     number: int = 0  # counts the orders of one governor from 1; 0 of a server that does not return
+    asked: AskedRuns = Factory(AskedRuns)  # applied after `cancelled`
 
     def check(self) -> None:
         if len(self.stop_ids) != len(self.stop_runs):
             raise uneven("stopped tasks", self.stop_ids, self.stop_runs)
         self.cancelled.check()
+        self.asked.check()
         self.objects.check()
         self.lent.check()
         self.tasks.check()

@@ -125,6 +125,8 @@ class Update:
     )
     heard: int = 0  # the number of the last orders that were applied before this
     drains: bool = False  # it starts nothing any more, and has told of all that runs
+    returned_ids: list[TaskId] = Factory(list)  # they were asked back, and have not begun here
+    returned_runs: list[int] = Factory(list)
 
     def check(self) -> None:
         if len(self.started_ids) != len(self.started_runs):
@@ -137,6 +139,8 @@ class Update:
             raise uneven("resumed tasks", self.resumed_ids, self.resumed_runs)
         if len(self.ended_ids) != len(self.ended_runs):
             raise uneven("ended tasks", self.ended_ids, self.ended_runs)
+        if len(self.returned_ids) != len(self.returned_runs):
+            raise uneven("returned tasks", self.returned_ids, self.returned_runs)
         self.finished.check()
         for sample in self.monitoring:
             sample.check()

@@ -3,7 +3,14 @@
 from attrs import frozen
 
 from rain.base.wire.grace import check_grace
-from rain.base.wire.orders import AssignedTasks, CancelledRuns, LentObjects, Orders, PlacedObjects
+from rain.base.wire.orders import (
+    AskedRuns,
+    AssignedTasks,
+    CancelledRuns,
+    LentObjects,
+    Orders,
+    PlacedObjects,
+)
 from rain.rpc.codec.border import Fields, check_ours, filled, with_columns
 from rain.rpc.codec.kinds import read_kinds, write_kinds
 
@@ -37,6 +44,8 @@ def write_orders(orders: Orders) -> Fields:
         fields["stopRuns"] = orders.stop_runs
     if orders.cancelled.ids:
         fields["cancelled"] = _write_cancelled(orders.cancelled)
+    if orders.asked.ids:
+        fields["asked"] = {"tasks": orders.asked.ids, "runs": orders.asked.runs}
     if orders.drops:
         fields["drops"] = orders.drops
     if orders.objects.ids:
@@ -52,6 +61,7 @@ def write_orders(orders: Orders) -> Fields:
 
 def read_orders(fields: Fields) -> Orders:
     task_kinds, object_kinds = read_kinds(fields)
+    asked: Fields = fields["asked"]
     orders = Orders(
         fields["forgetSessions"],
         fields["stopTasks"],
@@ -64,6 +74,7 @@ def read_orders(fields: Fields) -> Orders:
         _read_lent(fields["lent"]),
         _read_assigned(fields["tasks"]),
         fields["number"],
+        AskedRuns(asked["tasks"], asked["runs"]),
     )
     orders.check()
     return orders

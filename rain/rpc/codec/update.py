@@ -45,16 +45,21 @@ def write_update(update: Update) -> Fields:
             "resumedTasks": update.resumed_ids,
             "resumedRuns": update.resumed_runs,
         }
-    if update.ended_ids:
-        fields["ended"] = {"tasks": update.ended_ids, "runs": update.ended_runs}
+    fields |= _write_runs("ended", update.ended_ids, update.ended_runs)
+    fields |= _write_runs("returned", update.returned_ids, update.returned_runs)
     if update.number or update.heard:
         fields |= {"number": update.number, "heard": update.heard}
     return fields
 
 
+def _write_runs(name: str, tasks: list[TaskId], runs: list[int]) -> Fields:
+    return {name: {"tasks": tasks, "runs": runs}} if tasks else {}
+
+
 def read_update(fields: Fields) -> Update:
     waits: Fields = fields["waits"]
     ended: Fields = fields["ended"]
+    returned: Fields = fields["returned"]
     update = Update(
         fields["startedTasks"],
         fields["startedRuns"],
@@ -76,6 +81,8 @@ def read_update(fields: Fields) -> Update:
         fields["number"],
         fields["heard"],
         fields["drains"],
+        returned["tasks"],
+        returned["runs"],
     )
     update.check()
     return update

@@ -105,6 +105,10 @@ def _in_hand(state: State, task: Task, where: str) -> str:
             return f"It was sent ahead to {where}, which makes what it reads, and starts it then."
         case TaskRow.ASSIGNED:
             return f"{where} was told to run it and has not said yet that it has started."
+        case TaskRow.ASKED:
+            return (
+                f"{where} was told to run it, and is asked to give it back unless it has begun it."
+            )
         case TaskRow.CANCELLING:
             return f"It was cancelled, and {where} ends it."
         case TaskRow.BLOCKED:

@@ -92,5 +92,5 @@ def test_a_message_over_the_limit_is_refused_by_name() -> None:
 
 def test_what_is_empty_costs_next_to_nothing() -> None:
     for value in (Update(), Orders(), WaitAnswer()):
-        assert len(to_bytes(value)) <= 150
+        assert len(to_bytes(value)) <= 160
     assert through_the_wire(ObjectReport(ObjectId(1), ObjectState.FINISHED)).size == 0

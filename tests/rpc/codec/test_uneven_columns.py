@@ -12,7 +12,7 @@ from attrs import evolve
 from rain.base.errors import InvariantError
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId
 from rain.base.wire.answers import Delivery, WaitAnswer
-from rain.base.wire.orders import AssignedTasks, Orders, PlacedObjects
+from rain.base.wire.orders import AskedRuns, AssignedTasks, Orders, PlacedObjects
 from rain.base.wire.submission import ConstantColumns, Submission, TaskColumns
 from rain.base.wire.update import FinishedTasks, Monitoring, Update
 from rain.rpc.codec import split, to_bytes
@@ -26,6 +26,7 @@ def orders() -> Orders:
     return Orders(
         stop_ids=[*TASKS],
         stop_runs=[*ONES],
+        asked=AskedRuns([*TASKS], [*ONES]),
         objects=PlacedObjects([*OBJECTS], [*KINDS], ["", "a"], [4, 4], ["", ""], [*DATA]),
         tasks=AssignedTasks(
             *([*TASKS], [*ONES], [*KINDS], [*ONES], [*DATA], [*ONES]), [*OBJECTS], [*OBJECTS]
@@ -35,7 +36,7 @@ def orders() -> Orders:
 
 def update() -> Update:
     finished = FinishedTasks([*TASKS], [*ONES], [0.5, 0.5], [*ONES], [4, 4], [*DATA])
-    return Update([*TASKS], [*ONES], finished)
+    return Update([*TASKS], [*ONES], finished, returned_ids=[*TASKS], returned_runs=[*ONES])
 
 
 def submission() -> Submission:
@@ -53,6 +54,8 @@ def answer() -> WaitAnswer:
 COLUMNS: list[tuple[Callable[[], Any], str, str]] = [
     # What has the columns, where, and which are equally long there.
     (orders, "", "stop_ids stop_runs"),
+    (orders, "asked", "ids runs"),
+    (update, "", "returned_ids returned_runs"),
     (orders, "objects", "ids kinds content_types sizes sources data"),
     (orders, "tasks", "ids runs kinds priorities configs input_counts"),
     (update, "", "started_ids started_runs"),

@@ -1,0 +1,54 @@
+"""Tasks that the server asks back: what has not begun here goes, what has begun stays.
+
+The server wants to run such a task elsewhere, and does so only when it is told that the task is
+returned. A task that waits here is returned at once. One that is in an executor's hand may have
+begun: the calls that the executor has not started are taken back, as when one is stopped, and then
+it is known. If it has begun, the server hears of its start; if it has ended meanwhile, of its end.
+"""
+
+from __future__ import annotations
+
+from rain.governor.endings import Endings
+from rain.governor.nodes import Task
+from rain.governor.outbox import Outbox
+from rain.governor.pool import Pool
+from rain.governor.tables import TaskMove, TaskRow
+
+_WAITS = (TaskRow.WAITING, TaskRow.READY, TaskRow.ASKING)
+
+
+class GivingBack:
+    """The tasks that were asked back, and of which nothing was answered yet."""
+
+    def __init__(self, outbox: Outbox, pool: Pool, endings: Endings) -> None:
+        self._outbox = outbox
+        self._pool = pool
+        self._endings = endings
+        self.asked: dict[Task, None] = {}
+
+    def ask(self, task: Task) -> None:
+        """The server asks for a task that is here."""
+        self.asked[task] = None
+        if task.executor is not None:
+            self._pool.recall(task.executor)
+
+    def answer(self) -> None:
+        """Answers as far as it is known by now; nothing may be started before."""
+        for task in list(self.asked):
+            executor = task.executor
+            if task.row in _WAITS:
+                self._give_back(task)
+            elif executor is not None and (executor.recalling or executor.dying):
+                continue  # it is known soon
+            elif task.row is TaskRow.RUNNING and executor is not None and not task.told:
+                task.told = True
+                self._outbox.started(task, executor.progress)
+            # All others have ended, or are about to, or the server has heard of their start.
+            del self.asked[task]
+
+    def _give_back(self, task: Task) -> None:
+        if task.row is TaskRow.READY:
+            task.group.leave()
+        task.move(TaskMove.STOP)
+        self._outbox.returned(task)
+        self._endings.abandon(task)

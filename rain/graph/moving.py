@@ -1,0 +1,75 @@
+"""Moves of tasks that a governor was told of: it may have begun them, so it is asked.
+
+A task never begins in two places because the scheduler has changed its mind. So one that a governor
+was told of is first asked back, and stays planned and assigned there until the answer. The governor
+gives it back, and then it may go elsewhere, or says that it has begun it, and then it stays.
+
+Where it shall go, its target, can be known before the answer. The asked governor counts the cpus of
+the task no more, and the target counts them, so that a scheduler does not move too much.
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from rain.base.errors import InvariantError
+from rain.base.states import TaskMove
+from rain.graph import rules
+from rain.graph.governor import Governor
+from rain.graph.task import Task
+
+
+def ask_back(task: Task) -> None:
+    """Its governor, which was told to run it, is being asked to give it back."""
+    governor = task.assigned or _nowhere(task)
+    task.move(TaskMove.ASK)
+    governor.active_cpus -= task.cpus
+    governor.asked[task] = None
+
+
+def aim(task: Task, target: Governor, priority: int) -> None:
+    """Chooses where a task goes that was asked back and has no target."""
+    governor = task.assigned or _nowhere(task)
+    if governor.asked[task] is not None:
+        raise InvariantError(f"{task!r} is to go to {governor.asked[task]!r}")
+    governor.asked[task] = target
+    task.priority = priority
+    target.expected[task] = None
+    target.active_cpus += task.cpus
+    rules.enter_groups(task, target)
+
+
+def aim_nowhere(task: Task) -> Governor | None:
+    """It is not to go where it was to go, if that was known."""
+    governor = task.assigned or _nowhere(task)
+    target = governor.asked[task]
+    if target is not None:
+        governor.asked[task] = None
+        del target.expected[task]
+        target.active_cpus -= task.cpus
+        rules.leave_groups(task, target)
+    return target
+
+
+def let_go(task: Task) -> None:
+    """Its governor has it no more."""
+    aim_nowhere(task)
+    del (task.assigned or _nowhere(task)).asked[task]
+
+
+def stay(task: Task) -> None:
+    """Its governor has begun it, or has done all of it, or is to end it."""
+    governor = task.assigned or _nowhere(task)
+    let_go(task)
+    task.move(TaskMove.STAY)
+    governor.active_cpus += task.cpus
+
+
+def target_of(task: Task) -> Governor | None:
+    """Where a task goes that was asked back, if that is known."""
+    governor = task.assigned or _nowhere(task)
+    return governor.asked[task]
+
+
+def _nowhere(task: Task) -> NoReturn:
+    raise InvariantError(f"{task!r} has no governor")

@@ -1,0 +1,44 @@
+"""Tasks that governors give back, because they were asked to and have not begun them.
+
+Only now such a task may go elsewhere. If it is known where, it goes there in the same turn, else
+the scheduler plans it anew. A task that a governor has begun is not given back: news of it says so.
+"""
+
+from __future__ import annotations
+
+from rain.base.runs import RunCause
+from rain.base.states import TaskRow
+from rain.base.wire.update import Update
+from rain.graph import Governor, Task, planning
+from rain.graph.run import Ending
+from rain.server import failing
+from rain.server.state import State
+
+
+def apply(state: State, governor: Governor, update: Update) -> None:
+    """The tasks that an update gives back."""
+    for task_id, number in zip(update.returned_ids, update.returned_runs, strict=True):
+        task = state.graph.tasks.get(task_id)
+        if task is None or task.assigned is not governor or task.last_run().number != number:
+            state.ignored += 1  # it was stopped meanwhile
+        elif task.row is TaskRow.CANCELLING:
+            failing.end_cancelled(state, governor, task)
+        else:
+            _give_back(state, governor, task)
+
+
+def _give_back(state: State, governor: Governor, task: Task) -> None:
+    ending = Ending(state.now, RunCause.TAKEN_BACK)
+    for stopped in planning.recall_followers(task, state.now):
+        state.stop(*stopped)
+        if governor.rests:
+            _, follower, _ = stopped
+            planning.withdraw(follower, ending)
+            state.news.unplanned[follower] = None
+    target = planning.give_back(task, ending)
+    state.forget_outputs(governor, task)
+    state.touched[governor] = None
+    if target is None:
+        state.news.unplanned[task] = None
+    else:
+        state.touched[target] = None
