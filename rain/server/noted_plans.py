@@ -97,9 +97,7 @@ class NotedPlan(Plan):
             self.made.append(last := TakenBack(asks=True))
         last.tasks.append(task.id)
 
-    def _aim(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self, task: Task, target: Governor, priority: int
-    ) -> None:
+    def _aim(self, task: Task, target: Governor, priority: int) -> None:
         moving.aim(task, target, priority)
         self._note_assigned(task, target, priority)
 

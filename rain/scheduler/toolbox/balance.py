@@ -39,7 +39,8 @@ def feed_hungry(
     governors: list[Governor], plan: Plan, moves: Moves = always, gives: Gives = willingly
 ) -> None:
     """Moves waiting tasks to governors with idle cpus; no task moves back and forth."""
-    full = [governor for governor in governors if governor.active_cpus > governor.cpus]
+    # One that only expects tasks, of which others have been asked, has none to give.
+    full = [one for one in governors if one.active_cpus > one.cpus and one.scheduled]
     if not full:
         return
     hungry = [governor for governor in governors if governor.active_cpus < governor.cpus]

@@ -118,7 +118,7 @@ def that_wait(tasks: Iterable[Task]) -> list[Task]:
     """
     spared: dict[Governor, int] = {}
     waiting: list[Task] = []
-    for task in sorted(tasks, key=lambda task: (-task.priority, task.order)):
+    for task in sorted(dict.fromkeys(tasks), key=lambda task: (-task.priority, task.order)):
         governor = task.scheduled
         if governor is None or task.row not in _WAITING or not task.is_known:
             continue
