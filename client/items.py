@@ -2,7 +2,7 @@
 
 from collections.abc import Container, Iterable
 from operator import attrgetter
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TypeGuard
 
 from rain.base import states as base_states
 from rain.base.ids import ObjectId, TaskId
@@ -13,14 +13,11 @@ from rain.client.rpc.common import WITHOUT_RESULT, DataObjectState, TaskState
 from rain.client.task import Task
 from rain.common.errors import RainException
 
-if TYPE_CHECKING:
-    from rain.client.session import Session
-
 _session_of, _submission_of = attrgetter("session"), attrgetter("submission")
 
 
 def submitted_items(
-    session: "Session", items: Iterable[Task | DataObject]
+    session: object, items: Iterable[Task | DataObject]
 ) -> tuple[list[Task], list[DataObject]]:
     """The tasks and the objects among the items, all of which were submitted to the session."""
     given = list(items)
@@ -42,9 +39,7 @@ def submitted_items(
     return tasks, objects
 
 
-def _are_all_submitted(
-    given: list[Task | DataObject], session: "Session"
-) -> "TypeGuard[list[Task]]":
+def _are_all_submitted(given: list[Task | DataObject], session: object) -> "TypeGuard[list[Task]]":
     """Whether all of these are tasks, and of this session: loops name thousands again and again."""
     return (
         all(issubclass(kind, Task) for kind in {*map(type, given)})
@@ -192,7 +187,7 @@ def expect_fetchable(obj: DataObject) -> None:
         raise RainException(f"{obj!r} was not submitted")
 
 
-def not_computable(session: "Session", obj: DataObject) -> RainException:
+def not_computable(session: object, obj: DataObject) -> RainException:
     """Why an object cannot be computed that is of another session, or submitted and not kept."""
     if obj.session is not session:
         return RainException(f"{obj!r} belongs to another session")
