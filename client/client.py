@@ -2,27 +2,17 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
-from rain.base.address import seen_from_outside, split_address
-from rain.base.admission import http_url
 from rain.base.errors import RainError
-from rain.base.failures import OnFailure, SessionFailure
+from rain.base.failures import OnFailure
 from rain.base.ids import SessionId, TaskId, pack
 from rain.base.silence import AWAY_LIMIT, SILENCE_LIMIT
-from rain.base.wire.answers import DurableReport
 from rain.base.wire.requests import (
     CloseSession,
-    DurableSessions,
     JoinSession,
-    OpenDashboard,
     OpenSession,
-    OverviewOf,
-    RemoveDurable,
-    ServerInfo,
-    Terminate,
 )
 from rain.client.by_name import FutureSession, check_durable
 from rain.client.connection import Asking, Connection
@@ -30,32 +20,22 @@ from rain.client.data import DataObject
 from rain.client.environments import Env, checked_env
 from rain.client.failure import noting_failure
 from rain.client.futures.futures import Futures
-from rain.client.futures.methods import FutureMethods
-from rain.client.housekeeper import Closable, Housekeeper
+from rain.client.housekeeper import Closable
 from rain.client.items import asked_ids, note_reports
 from rain.client.kept_results import KeptResults
+from rain.client.looking import Looking, nameless_failure
 from rain.client.lookout import Lookout, warn_aside
 from rain.client.misspelled import names_misspelled
 from rain.client.numbers import SharedNumbers
-from rain.client.pictures import asked, client_picture, dashboard
-from rain.client.reaching import (
-    Reached,
-    check_address,
-    hosts_and_ports,
-    reach_server,
-    refuse_in_local_mode,
-    start_cluster,
-    start_here,
-)
+from rain.client.reaching import Reached, reach
 from rain.client.references import note_client
-from rain.client.reports import ask_reports, governor_info
+from rain.client.reports import ask_reports
 from rain.client.session import Session
 from rain.client.shapes import checked_idempotent
-from rain.client.showing import LINES_PER_SECOND, Showing
 from rain.client.task import Task
 from rain.client.tracebacks import hides_frames
 from rain.client.uploads import Uploads
-from rain.common.errors import RainException, SessionException
+from rain.common.errors import RainException
 from rain.files.file import File
 from rain.files.finding import open_files
 
@@ -66,7 +46,7 @@ NUMBERS_AT_MOST = 256
 """Joined sessions of which a client remembers the numbers that it has left."""
 
 
-class Client(FutureMethods):
+class Client(Looking):
     """A connection to a server. Several threads may use it.
 
     Without an address the client starts a server and governors on this machine. It stops them when
@@ -111,8 +91,6 @@ class Client(FutureMethods):
     """
 
     env: Env | None = None  # that of its tasks, unless they say another one
-    housekeeper: Housekeeper
-    connection: Connection
     kept_results: KeptResults | None  # of all calls, in a folder
     _is_of_tasks = False
     _is_patient = False  # waits for a server that is not there when it is made
@@ -139,60 +117,23 @@ class Client(FutureMethods):
         env: Env | None = None,
     ) -> None:
         self.env = checked_env("Client", env)
-        if local:
-            refuse_in_local_mode(
-                address=bool(address),
-                port=port is not None,
-                governors=governors != 1,
-                folder=folder is not None,
-                cache_limit=cache_limit is not None,
-                secret=secret is not None,
-                secret_file=secret_file is not None,
-                tls=tls is not None,
-                server_timeout=server_timeout != SILENCE_LIMIT,
-                server_away=server_away != AWAY_LIMIT,
-                wait_for_server=wait_for_server != 0.0,
-                insecure=insecure,
-                env=env is not None,
-            )
-            self._take_over(start_here(cpus))
-            return
-        check_address(address, port)
-        if address:
-            own = (cpus, folder, cache_limit)
-            if governors != 1 or any(given is not None for given in own):
-                raise RainException(
-                    "cpus, governors, folder and cache_limit describe the embedded cluster; a"
-                    " server that runs already has its own"
-                )
-            reached = reach_server(
-                hosts_and_ports(address, port),
-                secret=secret,
-                secret_file=secret_file,
-                tls=tls,
-                insecure=insecure,
-                server_timeout=server_timeout,
-                server_away=server_away,
-                wait=server_away if self._is_patient else wait_for_server,
-            )
-        else:
-            if wait_for_server:
-                raise RainException("the embedded cluster starts now: leave wait_for_server out")
-            if secret is not None or secret_file is not None:
-                raise RainException("the embedded cluster makes a secret of its own")
-            if tls is not None:
-                raise RainException(
-                    "the embedded cluster is reached by this program only, and encrypts nothing:"
-                    " leave tls out"
-                )
-            reached = start_cluster(
-                cpus=cpus,
-                governors=governors,
-                folder=folder,
-                cache_limit=cache_limit,
-                server_timeout=server_timeout,
-                server_away=server_away,
-            )
+        reached = reach(
+            address,
+            port,
+            cpus=cpus,
+            governors=governors,
+            folder=folder,
+            cache_limit=cache_limit,
+            secret=secret,
+            secret_file=secret_file,
+            tls=tls,
+            server_timeout=server_timeout,
+            server_away=server_away,
+            wait_for_server=server_away if self._is_patient and address else wait_for_server,
+            insecure=insecure,
+            local=local,
+            env=env,
+        )
         self._take_over(reached)
 
     @classmethod
@@ -203,32 +144,16 @@ class Client(FutureMethods):
         return client
 
     def _take_over(self, reached: Reached) -> None:
-        super().__init__()
-        self.connection = connection = reached.connection
-        self.housekeeper = Housekeeper(connection, reached.cluster)
+        super().__init__(reached)
+        connection, housekeeper = self.connection, self.housekeeper
         self._lookout = Lookout(connection, warn_aside)
         self.kept_results = reached.kept_results
         if self.kept_results is not None:
-            self.housekeeper.at_close.append(self.kept_results.close)
+            housekeeper.at_close.append(self.kept_results.close)
         self.uploads = Uploads()
-        self._secret = reached.secret
-        self._is_encrypted = reached.is_encrypted
-        self._http = ""  # the address of the dashboard, once it was asked for
         self._numbers: dict[SessionId, SharedNumbers] = {}  # of joined sessions
-        self.showing = Showing(connection, self.housekeeper.open_sessions)
-        self.housekeeper.at_close.append(self.showing.stop)
-        housekeeper = self.housekeeper
         if not self._is_of_tasks:  # else code that unpickles a future in a task finds it
             note_client(self.open_futures, connection.cluster, lambda: housekeeper.closed)
-
-    @property
-    def address(self) -> str:
-        """Of the server, "host:port"; after a standby has taken over, of that one.
-
-        >>> Client(local=True).address
-        'local'
-        """
-        return self.connection.address
 
     def __del__(self) -> None:
         housekeeper = self.__dict__.get("housekeeper")
@@ -286,7 +211,7 @@ class Client(FutureMethods):
             choice = OnFailure.CONTINUE if goes_on else OnFailure.STOP
         else:
             choice = _checked_on_failure(on_failure)
-        with Asking(_nameless_failure):
+        with Asking(nameless_failure):
             asked = OpenSession(str(name), "", choice, self._parent(), durable)
             session_id = self.connection.ask(asked)
         self._note_open(session_id)
@@ -332,71 +257,9 @@ class Client(FutureMethods):
         """
         return FutureSession(self, name, durable=durable, idempotent=idempotent, env=env)
 
-    def sessions(self) -> list[DurableReport]:
-        """The durable sessions of the cluster.
-
-        >>> with client.session("sweep", durable=True) as session:
-        ...     futures = session.map(abs, range(3))
-        >>> [(one.name, one.tasks, one.failed) for one in client.sessions()]
-        [('sweep', 3, 0)]
-        >>> client.remove_session("sweep")
-        """
-        with Asking(_nameless_failure):
-            return list(self.connection.ask(DurableSessions()).reports)
-
-    def remove_session(self, name: str) -> None:
-        """Removes a durable session: its calls are cancelled, and its results are deleted.
-
-        >>> client.session("sweep", durable=True).close()
-        >>> client.remove_session("sweep")
-        >>> client.sessions()
-        []
-        """
-        with Asking(_nameless_failure):
-            self.connection.ask(RemoveDurable(name))
-
-    @property
-    def dashboard_url(self) -> str:
-        """The URL of the dashboard, for a browser on this machine.
-
-        The URL has the password in it: others who have it may look, too. Where links are encrypted
-        the browser asks for the password, which `rain token` prints. The dashboard of a cluster
-        that this client has started begins with the first look at this. It shows the sessions that
-        are open, with their tasks, and everything that happens from then on.
-
-        >>> client.dashboard_url.startswith("http://rain:")
-        True
-        """
-        with Asking(_nameless_failure):
-            self._http = self.connection.ask(OpenDashboard())
-        where = seen_from_outside(self._http, self._host())
-        return f"https://{where}/" if self._is_encrypted else http_url(self._secret, where)
-
-    def _host(self) -> str:
-        return split_address(self.address)[0]
-
     def _note_open(self, session_id: SessionId) -> None:
         self.housekeeper.open_sessions.add(session_id)
         self.showing.opened()
-
-    def show_output(self, on: bool = True, *, lines_per_second: float = LINES_PER_SECOND) -> None:
-        """Shows here what the tasks of all sessions print, while they run.
-
-        Each line begins with the task and the governor that runs it. Output of stdout goes to
-        `sys.stdout`, that of stderr to `sys.stderr`.
-
-        >>> client.show_output()
-        >>> client.submit(print, "hello").result()  # doctest: +SKIP
-        [print 1/2 127.0.0.1:38571] hello
-        >>> client.show_output(False)
-
-        Args:
-            on: False ends it.
-            lines_per_second: what tasks print faster for long is left out, with a line that says
-                how many lines those are; `Task.logs` has them.
-        """
-        with Asking(_nameless_failure):
-            self.showing.show_all(on, lines_per_second)
 
     def _parent(self) -> TaskId | None:
         """The running task that opens the sessions of this client, if there is one."""
@@ -491,7 +354,7 @@ class Client(FutureMethods):
         True
         """
         wanted, name = (SessionId(0), session) if isinstance(session, str) else (session, "")
-        with Asking(_nameless_failure):
+        with Asking(nameless_failure):
             asked = JoinSession(SessionId(wanted), name, numbers=False, parent=self._parent())
             joined = self.connection.ask(asked)
         session_id = joined.session
@@ -512,7 +375,7 @@ class Client(FutureMethods):
         """The same ones each time that this client joins the session."""
 
         def next_range() -> int:
-            with Asking(_nameless_failure):
+            with Asking(nameless_failure):
                 joined = self.connection.ask(JoinSession(session_id, "", numbers=True))
             return pack(session_id, joined.first)
 
@@ -531,31 +394,6 @@ class Client(FutureMethods):
         if not self.housekeeper.closed:
             with suppress(RainError):
                 self.connection.say(CloseSession(session_id))
-
-    def get_server_info(self) -> dict[str, Any]:
-        """The governors of the cluster, with their resources and what they hold now.
-
-        >>> [governor["resources"]["cpus"] for governor in client.get_server_info()["governors"]]
-        [2]
-        """
-        self.housekeeper.flush()
-        with Asking(_nameless_failure):
-            governors = self.connection.ask(ServerInfo())
-        return {"governors": [governor_info(report) for report in governors]}
-
-    def terminate_server(self) -> None:
-        """Ends the server and its governors, as `rain stop` does, and closes the client.
-
-        All sessions of all clients end, too.
-
-        >>> other = Client(cpus=1)
-        >>> other.terminate_server()
-        >>> repr(other).endswith("closed>")
-        True
-        """
-        with Asking(_nameless_failure):
-            self.connection.ask(Terminate())
-        self.close()
 
     def update(self, items: Iterable[Task | DataObject]) -> None:
         """Asks the server for the present states and infos of tasks and objects of any session.
@@ -587,20 +425,6 @@ class Client(FutureMethods):
             reports = ask_reports(self.connection, *asked_ids(tasks, objects))
         note_reports(tasks, objects, *reports)
 
-    def __repr__(self) -> str:
-        own = "" if self.housekeeper.cluster is None else " with a cluster of its own"
-        if self.housekeeper.closed:
-            return f"<Client {self.address}{own} closed>"
-        where = dashboard(self._http, self.address)
-        return f"<Client {self.address}{own}{f', dashboard {where}' if where else ''}>"
-
-    def _repr_html_(self) -> str:
-        """The picture of it in notebooks."""
-        closed = self.housekeeper.closed
-        overview = None if closed else asked(partial(self.connection.ask, OverviewOf()))
-        owns = self.housekeeper.cluster is not None
-        return client_picture(self.address, overview, owns=owns, closed=closed)
-
 
 def _checked_on_failure(given: str) -> OnFailure:
     try:
@@ -608,7 +432,3 @@ def _checked_on_failure(given: str) -> OnFailure:
     except ValueError:
         words = " or ".join(f'"{choice.value}"' for choice in OnFailure)
         raise RainException(f"on_failure is {given!r}; it must be {words}") from None
-
-
-def _nameless_failure(failure: SessionFailure) -> RainException:
-    return SessionException(f"Message: {failure.message}")

@@ -20,7 +20,9 @@ from attrs import frozen
 from rain.base.admission import TLS_FILE, Member, Secret
 from rain.base.errors import StartError
 from rain.base.resources import checked_amount
+from rain.base.silence import AWAY_LIMIT, SILENCE_LIMIT
 from rain.client.connection import Connection, connect
+from rain.client.environments import Env
 from rain.client.housekeeper import Closable
 from rain.client.kept_results import KeptResults
 from rain.client.local import LocalCluster
@@ -45,6 +47,79 @@ class Reached:
     secret: Secret | None = None  # of the cluster
     is_encrypted: bool = False
     kept_results: KeptResults | None = None
+
+
+def reach(
+    address: str | Sequence[str],
+    port: int | str | None,
+    *,
+    cpus: int | None,
+    governors: int,
+    folder: str | PathLike[str] | None,
+    cache_limit: int | str | None,
+    secret: str | bytes | None,
+    secret_file: str | PathLike[str] | None,
+    tls: str | PathLike[str] | None,
+    server_timeout: float,
+    server_away: float,
+    wait_for_server: float,
+    insecure: bool,
+    local: bool,
+    env: Env | None,
+) -> Reached:
+    """The cluster that the arguments of `Client` mean; RainException if they contradict."""
+    if local:
+        refuse_in_local_mode(
+            address=bool(address),
+            port=port is not None,
+            governors=governors != 1,
+            folder=folder is not None,
+            cache_limit=cache_limit is not None,
+            secret=secret is not None,
+            secret_file=secret_file is not None,
+            tls=tls is not None,
+            server_timeout=server_timeout != SILENCE_LIMIT,
+            server_away=server_away != AWAY_LIMIT,
+            wait_for_server=wait_for_server != 0.0,
+            insecure=insecure,
+            env=env is not None,
+        )
+        return start_here(cpus)
+    check_address(address, port)
+    if address:
+        own = (cpus, folder, cache_limit)
+        if governors != 1 or any(given is not None for given in own):
+            raise RainException(
+                "cpus, governors, folder and cache_limit describe the embedded cluster; a"
+                " server that runs already has its own"
+            )
+        return reach_server(
+            hosts_and_ports(address, port),
+            secret=secret,
+            secret_file=secret_file,
+            tls=tls,
+            insecure=insecure,
+            server_timeout=server_timeout,
+            server_away=server_away,
+            wait=wait_for_server,
+        )
+    if wait_for_server:
+        raise RainException("the embedded cluster starts now: leave wait_for_server out")
+    if secret is not None or secret_file is not None:
+        raise RainException("the embedded cluster makes a secret of its own")
+    if tls is not None:
+        raise RainException(
+            "the embedded cluster is reached by this program only, and encrypts nothing:"
+            " leave tls out"
+        )
+    return start_cluster(
+        cpus=cpus,
+        governors=governors,
+        folder=folder,
+        cache_limit=cache_limit,
+        server_timeout=server_timeout,
+        server_away=server_away,
+    )
 
 
 def reach_server(
