@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable
 from contextlib import suppress
 
 from attrs import evolve
@@ -39,10 +38,10 @@ from rain.governor.events import (
     ExecutorReady,
     ObjectsCached,
 )
+from rain.governor.executor_link import Surroundings
 from rain.governor.executor_process import (
     TAIL_OF_A_START,
     TAIL_OF_A_TASK,
-    Places,
     StartedProgram,
     cause_of_death,
     kill_group,
@@ -52,9 +51,8 @@ from rain.governor.executor_process import (
 from rain.governor.file_work import InOrder
 from rain.governor.memory_files import KernelKills, take_peak
 from rain.governor.results import Failed, Outputs
-from rain.governor.store import Store
-from rain.rpc.background import Background, Timer, Watch
-from rain.rpc.frames import CLOSED, SocketLink
+from rain.rpc.background import Timer, Watch
+from rain.rpc.executor_frames import CLOSED, SocketLink
 
 SECONDS_TO_REGISTER = 60.0
 SECONDS_TO_END = 1.0
@@ -62,27 +60,19 @@ SECONDS_TO_END = 1.0
 
 
 class CborLink:
-    """Sends calls and passes events to `tell`. `blame` gets what the executor did wrong."""
+    """Sends calls, and tells events."""
 
     def __init__(
-        self,
-        number: int,
-        runner: str,
-        started: StartedProgram,
-        places: Places,
-        store: Store,
-        background: Background,
-        tell: Callable[[Event], object],
-        blame: Callable[[int, str], object],
+        self, number: int, runner: str, started: StartedProgram, around: Surroundings
     ) -> None:
         self.number = number
         self.process = started.process
         self._runner = runner
-        self._places = places
-        self._background = background
-        self._exchange = Exchange(store, places.folder(number))
-        self._tell = InOrder(tell, background)
-        self._blame = blame
+        self._places = around.places
+        self._background = background = around.background
+        self._exchange = Exchange(around.store, around.places.folder(number))
+        self._tell = InOrder(around.tell, background)
+        self._blame = around.blame
         self._kinds = Kinds()
         self._call: Call | None = None
         self._taking = False  # whether a thread takes the files of the last call

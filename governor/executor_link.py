@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 import msgpack
+from attrs import frozen
 
 from rain.base import executor_protocol as protocol
 from rain.base.errors import ProtocolError
@@ -42,7 +43,7 @@ from rain.governor.memory_files import KernelKills, take_peak
 from rain.governor.store import Store
 from rain.governor.strays import has_left
 from rain.rpc.background import Background
-from rain.rpc.frames import SocketLink
+from rain.rpc.executor_frames import SocketLink
 
 _READ = 1 << 16  # the capacity of a pipe; a larger buffer would cost new pages each time
 
@@ -51,33 +52,35 @@ _BLOCKED: bytes = msgpack.packb([protocol.BLOCKED])
 _RESUMED: bytes = msgpack.packb([protocol.RESUMED])
 
 
-class ExecutorLink:
-    """Sends calls and passes events to `tell`. `blame` gets what the executor did wrong."""
+@frozen
+class Surroundings:
+    """What the links to all executors of a governor share."""
 
-    def __init__(
-        self,
-        number: int,
-        started: Started,
-        places: Places,
-        store: Store,
-        background: Background,
-        tell: Callable[[Event], object],
-        blame: Callable[[int, str], object],
-    ) -> None:
+    places: Places
+    store: Store
+    background: Background
+    tell: Callable[[Event], object]
+    blame: Callable[[int, str], object]  # an executor, and what it did wrong
+
+
+class ExecutorLink:
+    """Sends calls, and tells events."""
+
+    def __init__(self, number: int, started: Started, around: Surroundings) -> None:
+        store = around.store
         self.number = number
         self.process = started.process
-        self._places = places
+        self._places = around.places
         self._adopt = store.adopt
-        self._tell = InOrder(tell, background)
-        self._blame = blame
+        self._tell = InOrder(around.tell, around.background)
+        self._blame = around.blame
         self._tokens = started.tokens
         self._taken_tokens = started.taken_tokens
         self._stops = started.stops
         self._answers = started.answers
         self._their_socket = started.their_socket
-        self._reader = AnswerReader(
-            number, places.stages(number), store.adopt, store.adopts_at_once
-        )
+        stages = around.places.stages(number)
+        self._reader = AnswerReader(number, stages, store.adopt, store.adopts_at_once)
         self._begin_epoch(1)
         self._registered = False
         self._killed = False
@@ -87,7 +90,7 @@ class ExecutorLink:
         self._stale = False  # the executor may still hold calls that were taken back
         self._fault = ""  # why it was killed
         self._lacks = ""  # why it ends itself
-        self._link = SocketLink(started.socket, background, self._heard, self._hung_up)
+        self._link = SocketLink(started.socket, around.background, self._heard, self._hung_up)
 
     # Downwards.
 

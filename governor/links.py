@@ -40,7 +40,7 @@ from rain.governor.environment_folder import (
 )
 from rain.governor.events import Event, ExecutorDied
 from rain.governor.executor_config import Commands
-from rain.governor.executor_link import ExecutorLink
+from rain.governor.executor_link import ExecutorLink, Surroundings
 from rain.governor.executor_process import (
     Places,
     printed_so_far,
@@ -107,6 +107,7 @@ class Executors:
         self._kills = kills
         self._places = places
         self._store = store
+        self._around = Surroundings(places, store, background, tell, self._blame)
         self._commands = commands
         self._warden = warden
         self._background = background
@@ -185,20 +186,8 @@ class Executors:
             from rain.governor.cbor_link import CborLink  # noqa: PLC0415 # few governors need it
 
             program = start_program(number, self._commands[runner], places)
-            return CborLink(
-                number,
-                runner,
-                program,
-                places,
-                self._store,
-                self._background,
-                self._tell,
-                self._blame,
-            )
-        started = start_executor(number, places, made)
-        return ExecutorLink(
-            number, started, places, self._store, self._background, self._tell, self._blame
-        )
+            return CborLink(number, runner, program, self._around)
+        return ExecutorLink(number, start_executor(number, places, made), self._around)
 
     def _get_environments(self) -> Environments:
         if self._environments is None:

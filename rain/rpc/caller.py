@@ -36,7 +36,7 @@ from contextlib import suppress
 
 from rain.base.errors import ConnectionLostError, ProtocolError
 from rain.base.silence import BEAT, REPLACED, Silence
-from rain.rpc.framing import MESSAGE_LIMIT
+from rain.rpc.capnproto.framing import MESSAGE_LIMIT
 from rain.rpc.peer import Peer
 from rain.stream.errors import UnreachableError
 from rain.stream.sockets import Connected

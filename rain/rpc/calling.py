@@ -14,7 +14,7 @@ from typing import TypeAlias
 from attrs import Factory, define, frozen
 
 from rain.base.errors import ProtocolError
-from rain.rpc.framing import check_size
+from rain.rpc.capnproto.framing import check_size
 from rain.rpc.interface import Fields, Method
 from rain.rpc.offered import Exports, Remote, opened
 from rain.rpc.protocol import MESSAGE

@@ -19,13 +19,13 @@ from rain.base.wire.orders import Orders
 from rain.base.wire.printed import PrintedLines
 from rain.base.wire.update import Update
 from rain.rpc import schema
+from rain.rpc.capnproto.framing import MESSAGE_LIMIT
 from rain.rpc.codec.amounts import write_amounts
 from rain.rpc.codec.answers import write_governor_report
 from rain.rpc.codec.orders import OrdersPart, read_orders_part
 from rain.rpc.codec.split import INLINE_BYTES, join_orders, slim_update
 from rain.rpc.codec.update import write_update
 from rain.rpc.dialing import NotLeadingError, reaching
-from rain.rpc.framing import MESSAGE_LIMIT
 from rain.rpc.handlers import ControlHandler, Resumes
 from rain.rpc.interface import Fields, Interface
 from rain.rpc.link import Link, Patience

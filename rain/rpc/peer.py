@@ -32,7 +32,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from rain.base.errors import ProtocolError
 from rain.rpc.calling import CallError, Calling, OnReturn, Question, Request, Written
-from rain.rpc.framing import MESSAGE_LIMIT, Framer
+from rain.rpc.capnproto.framing import MESSAGE_LIMIT, Framer
 from rain.rpc.interface import Fields, Method
 from rain.rpc.offered import Exports, Offered, Remote
 from rain.rpc.protocol import MESSAGE, echo, shortened

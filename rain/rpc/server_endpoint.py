@@ -18,8 +18,8 @@ from rain.base.errors import ProtocolError
 from rain.base.ids import GovernorId
 from rain.base.wire import CLIENT_VERSION, GOVERNOR_VERSION
 from rain.rpc import schema
+from rain.rpc.capnproto.framing import MESSAGE_LIMIT
 from rain.rpc.codec.amounts import read_resources
-from rain.rpc.framing import MESSAGE_LIMIT
 from rain.rpc.handlers import FencedError, GovernorHello, Resumes, ServerHandler
 from rain.rpc.interface import Fields
 from rain.rpc.link import Link, Patience

@@ -29,7 +29,7 @@ from rain.governor.events import (
     ExecutorDied,
     ExecutorReady,
 )
-from rain.governor.executor_link import ExecutorLink
+from rain.governor.executor_link import ExecutorLink, Surroundings
 from rain.governor.executor_process import Places, Started
 from rain.governor.memory_files import KernelKills
 from rain.governor.store import Store
@@ -130,15 +130,14 @@ def with_desk(tmp_path: Path, scenario: Callable[[Desk], Coroutine[Any, Any, Non
         events: list[Event] = []
         faults: list[str] = []
         async with trio.open_nursery() as nursery:
-            link = ExecutorLink(
-                NUMBER,
-                started,
+            around = Surroundings(
                 places,
                 Store(tmp_path),
                 Background(nursery),
                 events.append,
                 lambda _, what: faults.append(what),
             )
+            link = ExecutorLink(NUMBER, started, around)
             desk = Desk(link, theirs, taken_tokens, stopped, their_answers, events, faults)
             try:
                 desk.say(msgpack.packb([protocol.REGISTER, protocol.PROTOCOL, NUMBER]))

@@ -18,9 +18,9 @@ from rain.base.wire.orders import AssignedTasks, Orders, PlacedObjects
 from rain.base.wire.printed import PrintedLines, Watch
 from rain.base.wire.update import TaskFailure, Update
 from rain.daemon import program
+from rain.rpc.capnproto.framing import MESSAGE_LIMIT
 from rain.rpc.codec.orders import OrdersPart, write_orders_part
 from rain.rpc.codec.split import split_orders
-from rain.rpc.framing import MESSAGE_LIMIT
 from rain.rpc.governor_endpoint import connect_governor
 from rain.rpc.handshake import admit
 from rain.rpc.interface import Fields

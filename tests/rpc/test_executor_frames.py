@@ -12,7 +12,7 @@ from trio.testing import wait_all_tasks_blocked
 from rain.base.errors import InvariantError, ProtocolError
 from rain.daemon import program
 from rain.rpc.background import Background
-from rain.rpc.frames import FrameParser, SocketLink
+from rain.rpc.executor_frames import FrameParser, SocketLink
 from tests.support.bell import Bell
 
 

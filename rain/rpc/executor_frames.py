@@ -1,4 +1,4 @@
-"""Frames over a stream socket: the framing of executors.
+"""The frames of executors, over a stream socket.
 
 A frame is a length of four bytes, the lowest first, and then the content. A frame is sent where
 it is said, as far as the socket takes it. Whatever one readiness of the socket has brought is
