@@ -4,7 +4,8 @@ It measures transfers between two governors of this machine, to a client, and fr
 server: once through sockets, as between machines, and once with the shared store. For comparison,
 it sends the same bytes with `sendfile` through a bare loopback socket to a reader that discards
 them, which is the limit for any socket here. It also measures a task that loads a numpy array of
-that size.
+that size, and `client.put` and calls with such arrays beside a copy into memory that is there
+already.
 """
 
 import os
@@ -13,8 +14,9 @@ import tempfile
 import threading
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import click
@@ -40,6 +42,13 @@ class Way:
     name: str
     seconds: list[float] = Factory(list)
     through_sockets: int | None = None  # bytes of one round
+    cpu: list[float] = Factory(list)  # seconds of the client alone
+
+    def time(self, run: Callable[[], object]) -> None:
+        """Measures one round, and what of it is work of this process."""
+        before = process_time()
+        self.seconds.append(_timed(run))
+        self.cpu.append(process_time() - before)
 
     @property
     def summary(self) -> Summary:
@@ -148,6 +157,43 @@ def _load_array(client: Client, size: int) -> tuple[float, float]:
         return loaded, summed
 
 
+def _sum(*arrays: Any) -> float:
+    return float(sum(array[0] for array in arrays))
+
+
+def _call(client: Client, *arrays: Any) -> None:
+    client.submit(_sum, *arrays).result()
+
+
+ARGUMENTS = 10
+ARGUMENT_SIZE = 40 * MIB
+
+
+class Arrays:
+    """What a client gives to the cluster, where that is on its own machine."""
+
+    def __init__(self) -> None:
+        self.copy = Way("numpy copy, warm memory")
+        self.put = Way("client.put of an array")
+        self.call = Way("a call with an array")
+        self.many = Way(f"a call with {ARGUMENTS} arrays of {ARGUMENT_SIZE // MIB} MiB")
+
+    @property
+    def ways(self) -> list[Way]:
+        return [self.copy, self.put, self.call, self.many]
+
+    def measure(self, client: Client, size: int, number: int) -> None:
+        """Measures one round; arrays of two rounds differ, since equal ones are sent once."""
+        array = np.full(size // 8, float(number))
+        there = array.copy()
+        self.copy.time(partial(np.copyto, there, array))
+        client.submit(_sum, array[:1]).result()
+        self.put.time(partial(client.put, array))
+        self.call.time(partial(_call, client, array))
+        few = [np.full(ARGUMENT_SIZE // 8, number + i / 100) for i in range(ARGUMENTS)]
+        self.many.time(partial(_call, client, *few))
+
+
 def measure_all(size: int, repeat: int, console: Console) -> list[Way]:
     limit = Way(LIMIT.name)
     upload, load, load_and_sum = (
@@ -155,13 +201,14 @@ def measure_all(size: int, repeat: int, console: Console) -> list[Way]:
         Way("a task loads an array"),
         Way("a task loads and sums it"),
     )
+    arrays = Arrays()
     sockets = Rounds(size, Way("to a neighbour, socket"), Way("to a client, socket"))
     shared = Rounds(size, Way("to a neighbour, shared store"), Way("to a client, shared store"))
     with tempfile.NamedTemporaryFile() as file:
         for _ in range(size // MIB):
             file.write(os.urandom(MIB))
         file.flush()
-        for _ in range(repeat):
+        for number in range(repeat):
             with console.status(limit.name):
                 limit.seconds.append(_through_loopback(Path(file.name), size))
             for rounds, options in ((sockets, ("--no-share-store",)), (shared, ())):
@@ -176,6 +223,7 @@ def measure_all(size: int, repeat: int, console: Console) -> list[Way]:
                         loaded, summed = _load_array(client, size)
                         load.seconds.append(loaded)
                         load_and_sum.seconds.append(summed)
+                        arrays.measure(client, size, number)
     return [
         limit,
         sockets.to_neighbour,
@@ -185,6 +233,7 @@ def measure_all(size: int, repeat: int, console: Console) -> list[Way]:
         shared.to_client,
         load,
         load_and_sum,
+        *arrays.ways,
     ]
 
 
@@ -199,6 +248,7 @@ def transfer_sheet(size: int, ways: list[Way]) -> Sheet:
             "GB/s",
             "of the limit",
             "through its socket",
+            "CPU of the client, s",
         ),
         rows=tuple(
             (
@@ -208,6 +258,7 @@ def transfer_sheet(size: int, ways: list[Way]) -> Sheet:
                 f"{size / way.summary.median / 1e9:.2f}",
                 f"{fastest / way.summary.median:.2f}",
                 "" if way.through_sockets is None else f"{way.through_sockets:,}",
+                f"{summarize(way.cpu).median:.2f}" if way.cpu else "",
             )
             for way in ways
         ),
@@ -227,6 +278,7 @@ def transfer_values(size: int, ways: list[Way]) -> dict[str, object]:
                 "seconds": list(way.seconds),
                 "median": way.summary.median,
                 "through_sockets": way.through_sockets,
+                "cpu": list(way.cpu),
             }
             for way in ways
         },

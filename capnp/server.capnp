@@ -12,8 +12,10 @@ interface ServerBootstrap {
 
   registerClient @0 (version :Int32, token :Data)
       -> (service :Client.ClientService, key :Data, cluster :Data, token :Data, fenced :Text,
-          generation :Int64);
-  # The key (16 bytes) goes with what the client uploads over streams. The cluster (16 bytes) is
+          generation :Int64, uploads :Text);
+  # The key (16 bytes) goes with what the client uploads over streams. Clients of the same machine may
+  # write that into files of the folder `uploads`, "machine device inode path"; it is empty where they
+  # may not. The cluster (16 bytes) is
   # drawn when the server starts: ids mean something only where it is the same. The generation grows
   # when another server takes the cluster over: a peer does not join one that was replaced.
   # With the token (16 bytes) that it was given a client that has lost its connection goes on over the

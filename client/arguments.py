@@ -20,7 +20,7 @@ from rain.client.references import refer
 from rain.client.task import Task
 from rain.common.by_value import Pickler
 from rain.common.errors import RainWarning
-from rain.common.pickles import dump_parts
+from rain.common.pickles import Part, dump_parts, length_of
 
 LARGEST_PICKLE = 256 * 1024
 LONGEST_PICKLING = 1.0  # seconds of CPU time
@@ -178,20 +178,22 @@ def pickle_argument(
     name: str,
     load: bool = False,
     content_type: str | None = None,
-) -> bytes:
+) -> list[Part]:
     """The pickle of one argument, however large; raises RainWarning when a small one is slow.
+
+    Its parts follow each other. Large ones are the memory of the value.
 
     Large buffers lie in it so that they can be mapped (see rain/common/pickles.py).
     """
     if type(value) in _ATOMS:
-        return _dumps(value, PROTOCOL)
+        return [_dumps(value, PROTOCOL)]
     if isinstance(value, DataObject | Task):
         label = f"{name}{{0}}"
-        return placeholder(label, collector.add(label, value), load, content_type)
+        return [placeholder(label, collector.add(label, value), load, content_type)]
     start = time.thread_time()
     data = _structure(value, name, collector, load, content_type)
     taken = time.thread_time() - start
-    if taken > LONGEST_PICKLING and len(data) <= LARGEST_PICKLE:
+    if taken > LONGEST_PICKLING and length_of(data) <= LARGEST_PICKLE:
         raise RainWarning(
             f"Pickled object {name} took {taken:.1f} s of CPU time to pickle, and would with"
             f" every call. {advice_to_upload(name, load)}"
@@ -199,12 +201,12 @@ def pickle_argument(
     return data
 
 
-def pickle_value(value: Any, collector: InputCollector, name: str) -> bytes:
-    """The pickle of an argument of a plain call; data objects inside are loaded."""
+def pickle_value(value: Any, collector: InputCollector, name: str) -> list[Part]:
+    """The same for an argument of a plain call; data objects inside are loaded."""
     if type(value) in _ATOMS:
-        return _dumps(value, PROTOCOL)
+        return [_dumps(value, PROTOCOL)]
     if isinstance(value, DataObject | Task):
-        return placeholder(name, collector.add(name, value), load=True)
+        return [placeholder(name, collector.add(name, value), load=True)]
     return _structure(value, name, collector, load=True, content_type=None)
 
 
@@ -219,7 +221,7 @@ def advice_to_upload(name: str, load: bool) -> str:
 
 def _structure(
     value: Any, name: str, collector: InputCollector, load: bool, content_type: str | None
-) -> bytes:
+) -> list[Part]:
     known, referred = len(collector.objects), len(collector.references)
 
     def dump(value: Any, _: int, buffer_callback: _Aside = None) -> bytes:
@@ -237,8 +239,7 @@ def _structure(
         pickler.dump(value)
         return target.getvalue()
 
-    parts = dump_parts(dump, value, PROTOCOL)
-    return bytes(parts[0]) if len(parts) == 1 else b"".join(parts)
+    return dump_parts(dump, value, PROTOCOL)
 
 
 _placeholders: dict[tuple[str, int, bool, str | None], bytes] = {}

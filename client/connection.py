@@ -28,6 +28,7 @@ from rain.common.errors import ConnectionException, RainException
 
 if TYPE_CHECKING:
     from rain.stream.ranges import Piece, Range
+    from rain.stream.staged import Staged
     from rain.tls.identity import Identity
 
 A = TypeVar("A")
@@ -116,6 +117,10 @@ class Connection(Protocol):
 
     def has_left(self, submission: Submission) -> bool:
         """Whether this submission is on its way, wherever an interruption came; told once."""
+        ...
+
+    def stage(self, parts: Sequence[bytes | memoryview]) -> Staged | None:
+        """Data that is to be uploaded, in a file; None if it is better kept in memory."""
         ...
 
     def complete(self, fetched: Fetched, into: Path | None = None) -> Fetched:

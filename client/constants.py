@@ -7,7 +7,8 @@ from rain.client.active import get_active_session
 from rain.client.data import DataObject
 from rain.client.handles import constant_object
 from rain.client.shapes import ObjectShape
-from rain.common.content_type import check_content_type, encode_value
+from rain.client.staging import Constant, encode_constant
+from rain.common.content_type import check_content_type
 from rain.common.data_type import DataType
 from rain.common.errors import RainException
 from rain.common.fs import Tree, pack_directory, pack_tree
@@ -34,12 +35,13 @@ def blob(
         encode: the content type by which `value` becomes bytes, for instance "json".
     """
     found: dict[int, Reference] = {}
+    data: Constant
     if encode is not None:
         if content_type is not None:
             raise RainException("blob: use either content_type or encode; encode sets both")
         check_content_type(encode)
         with finding_references() as found:
-            data = encode_value(value, encode)
+            data = encode_constant(get_active_session(), value, encode)
         content_type = encode
     elif isinstance(value, bytes):
         check_content_type(content_type)

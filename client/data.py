@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from io import BufferedReader
 
     from rain.client.session import Session
+    from rain.client.staging import Constant
     from rain.common.data_instance import DataInstance
 
 _DIRECTORY = DataType.DIRECTORY.value
@@ -46,7 +47,7 @@ class DataObject:
     session: "Session"
     packed_id: ObjectId
     wire_shape: ObjectShape
-    constant: bytes | None  # what the client gives; b"" after the submit, None for an output
+    constant: "Constant | None"  # what the client gives; b"" after the submit, None for an output
     kept: bool
     submission: int  # which submit of the session took it, 0 for none yet
     known_state: DataObjectState | None
@@ -352,7 +353,7 @@ new_handle = DataObject.__new__
 
 
 def filled(
-    obj: DataObject, session: "Session", shape: ObjectShape, constant: bytes | None = None
+    obj: DataObject, session: "Session", shape: ObjectShape, constant: "Constant | None" = None
 ) -> DataObject:
     """A new handle with all that it holds: of what the client has, or of what a task will make."""
     obj.kept = False

@@ -4,7 +4,6 @@ Users make handles by the classes, `Task` and `DataObject`, which check what the
 """
 
 from collections.abc import Mapping
-from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from rain.base.ids import ObjectId
@@ -12,6 +11,7 @@ from rain.client.data import DataObject, filled, new_handle
 from rain.client.rpc.common import DataObjectState
 from rain.client.shapes import FUNCTION, ObjectShape, TaskShape
 from rain.client.stack import Stack
+from rain.client.staging import Constant, digest_of
 from rain.client.task import Task, fill_task
 from rain.common.references import Reference
 
@@ -24,7 +24,7 @@ new_task = Task.__new__
 def constant_object(
     session: "Session",
     shape: ObjectShape,
-    data: bytes,
+    data: Constant,
     found: Mapping[int, Reference] | None = None,
 ) -> DataObject:
     """The handle of data that the client has, and the futures that were found in that."""
@@ -32,7 +32,7 @@ def constant_object(
     if found:
         session.note_contents(obj.packed_id, found.values())
     if session.is_durable and shape.content_type != FUNCTION:  # which is the same by what it does
-        session.note_key(obj.packed_id, (blake2b(data, digest_size=16).digest(), ()))
+        session.note_key(obj.packed_id, (digest_of(data), ()))
     session.add_object(obj)
     return obj
 

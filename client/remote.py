@@ -52,6 +52,7 @@ from rain.client.stack import here
 from rain.client.task import Task
 from rain.client.told import ToldFunction
 from rain.common.errors import RainException, RainWarning
+from rain.common.pickles import joined, length_of
 
 if TYPE_CHECKING:
     from rain.client.session import Session
@@ -336,17 +337,17 @@ def _pickled(
     name, load, _ = position
     known, referred = len(collector.objects), len(collector.references)
     if not is_surely_large(value):
-        data = pickle_argument(value, collector, *position)
-        if len(data) <= LARGEST_PICKLE:
-            return data
+        parts = pickle_argument(value, collector, *position)
+        if length_of(parts) <= LARGEST_PICKLE:
+            return joined(parts)
         if len(collector.objects) > known:
             raise RainWarning(
-                f"Pickled object {name} length {len(data)} is over {LARGEST_PICKLE} bytes; it would"
-                " be sent with every call, because there are data objects inside of it."
+                f"Pickled object {name} length {length_of(parts)} is over {LARGEST_PICKLE} bytes;"
+                " it would be sent with every call, because there are data objects inside of it."
                 f" {advice_to_upload(name, load)}"
             )
         if len(collector.references) == referred:
-            sent = session.large_arguments.sent(data, name)
+            sent = session.large_arguments.sent(parts, name)
             return placeholder(name, collector.add(name, sent), load=True)
         del collector.references[referred:]  # they are inside of what is uploaded
     uploaded = session.large_arguments.uploaded(value, name)

@@ -7,9 +7,10 @@ from attrs import Factory, frozen
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId
 from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.wire import INLINE_LIMIT
-from rain.base.wire.submission import ConstantColumns, Submission, TaskColumns
+from rain.base.wire.submission import ConstantColumns, GivenConstants, Submission, TaskColumns
 from rain.client.data import DataObject
 from rain.client.shapes import ObjectShape, TaskShape, resources_of
+from rain.client.staging import bytes_of
 from rain.client.task import Task
 from rain.common.errors import RainException
 from rain.common.sameness import alike, digest
@@ -137,7 +138,8 @@ def _add_digests(submission: Submission, batch: Batch, cluster: bytes) -> None:
         if obj.constant is None or len(obj.constant) <= INLINE_LIMIT:
             continue
         inside = [one.packed_id for one in batch.contents.get(obj.packed_id, ())]
-        content = alike(obj.constant, obj.wire_shape.content_type or "", cluster, inside)
+        data = bytes_of(obj.constant)
+        content = alike(data, obj.wire_shape.content_type or "", cluster, inside)
         if content is not None:
             submission.digests.ids.append(obj.packed_id)
             submission.digests.digests.append(digest([content]))
@@ -189,13 +191,17 @@ def _foreign(task: Task, obj: DataObject, session_id: int) -> RainException:
 
 
 def _constant_columns(batch: Batch, kinds: KindTable, kept: list[ObjectId]) -> ConstantColumns:
-    columns = ConstantColumns()
+    columns = GivenConstants()
     made: set[int] | None = None
     for obj in batch.objects:
         if obj.constant is not None:
             columns.ids.append(obj.packed_id)
             columns.kinds.append(kinds.object_kind(obj.settle()))
-            columns.data.append(obj.constant)
+            if isinstance(obj.constant, bytes):
+                columns.data.append(obj.constant)
+            else:
+                columns.data.append(b"")
+                columns.files[obj.packed_id] = obj.constant
             # Later submits may read it as long as its handle exists.
             kept.append(obj.packed_id)
             continue

@@ -36,8 +36,8 @@ from rain.client.handles import constant_object
 from rain.client.options import Options
 from rain.client.running_loop import is_in_loop
 from rain.client.shapes import ObjectShape
+from rain.client.staging import encode_constant
 from rain.client.task import Task
-from rain.common.content_type import encode_value
 from rain.common.errors import ConnectionException, RainException
 from rain.common.references import Reference, finding_references
 from rain.files.values import save_value
@@ -145,7 +145,7 @@ class Futures:
     def constant(self, value: Any, name: str) -> DataObject:
         """A value that is here, for the steps of a graph; sent with the next submission."""
         with finding_references() as found:
-            data = encode_value(value, "pickle")
+            data = encode_constant(self.session, value, "pickle")
         return constant_object(self.session, ObjectShape(name, "pickle"), data, found)
 
     def run(self, steps: Sequence[Task], wanted: Iterable[Task]) -> list[Future[Any]]:

@@ -36,6 +36,7 @@ from rain.client.stack import here
 from rain.client.task import Task
 from rain.client.unpicklable import UNPICKLABLE, advice
 from rain.common.errors import RainException
+from rain.common.pickles import joined, length_of
 
 if TYPE_CHECKING:
     from rain.client.session import Session
@@ -148,14 +149,14 @@ class PlainCalls:
         known, referred = len(collector.objects), len(collector.references)
         if not is_surely_large(value):
             try:
-                data = pickle_value(value, collector, label)
+                parts = pickle_value(value, collector, label)
             except UNPICKLABLE as error:
                 error.add_note(f"Argument {label} of the call cannot be sent.{advice(error)}")
                 raise
-            if len(data) <= LARGEST_PICKLE or len(collector.objects) > known:
-                return data
+            if length_of(parts) <= LARGEST_PICKLE or len(collector.objects) > known:
+                return joined(parts)
             if len(collector.references) == referred:
-                sent = self._large.sent(data, label)
+                sent = self._large.sent(parts, label)
                 return placeholder(label, collector.add(label, sent), load=True)
             del collector.references[referred:]  # they are inside of what is uploaded
         uploaded = self._large.uploaded(value, label)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rain.common.errors import RainException
-from rain.common.pickles import WITHOUT_BUFFERS, Part, dump_parts, load
+from rain.common.pickles import WITHOUT_BUFFERS, Part, dump_parts, joined, load
 
 NAMES = frozenset({"", "pickle", "cloudpickle", "json", "cbor", "arrow", "protobuf", "dir", "text"})
 PREFIXES = ("text-", "user/", "mime/", "protobuf/")
@@ -76,7 +76,7 @@ def _library(module: str, content_type: str) -> Any:
 def _encode_pickle(value: Any) -> list[Part]:
     """Pickles a value; uses cloudpickle for objects that a reader cannot import."""
     if type(value) in WITHOUT_BUFFERS:
-        return [pickle.dumps(value, PICKLE_PROTOCOL)]
+        return dump_parts(pickle.dumps, value, PICKLE_PROTOCOL)
     if _sent_by_value():
         return _encode_cloudpickle(value)
     try:
@@ -162,8 +162,7 @@ def _no_encoding(encoding: str, content_type: str) -> RainException:
 
 def encode_value(value: Any, content_type: str | None) -> bytes:
     """Encodes a value; raises RainException if the content type cannot represent it."""
-    parts = encode_parts(value, content_type)
-    return parts[0] if len(parts) == 1 and isinstance(parts[0], bytes) else b"".join(parts)
+    return joined(encode_parts(value, content_type))
 
 
 def encode_parts(value: Any, content_type: str | None) -> list[Part]:

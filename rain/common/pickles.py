@@ -16,7 +16,7 @@ arrays, or the columns of a table.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from struct import Struct
 from typing import Any, TypeAlias
 
@@ -34,7 +34,7 @@ Dump = Callable[..., bytes]
 """`pickle.dumps` or `cloudpickle.dumps`."""
 
 WITHOUT_BUFFERS = frozenset({int, float, bool, str, bytes, type(None)})
-"""Types whose pickles always have one part."""
+"""Types whose pickles have no buffers; only large bytes have several parts."""
 
 _PLACE = Struct("<QQ")
 _FOOTER = Struct("<QQQ8s")  # position and length of the second pickle, number of buffers
@@ -45,6 +45,8 @@ _MOST_TO_SCAN = 1024 * 1024
 _FRAME = "FRAME"
 _BUFFER = "NEXT_BUFFER"
 _READ_ONLY = "READONLY_BUFFER"
+_BYTES_BEHIND = b"\x80\x05\x8e"  # protocol 5, and as many bytes as follow
+_STOP = b"."
 _BYTEARRAY = b"\x96"
 _BYTES = b"\x8e"
 _SHORT_BYTES = b"C"
@@ -57,6 +59,8 @@ def dump_parts(dump: Dump, value: Any, protocol: int) -> list[Part]:
     The caller must write them before the value changes.
     """
     if type(value) in WITHOUT_BUFFERS:
+        if isinstance(value, bytes) and len(value) >= LARGE:
+            return [_BYTES_BEHIND + _LENGTH.pack(len(value)), value, _STOP]
         return [dump(value, protocol)]
     buffers: list[memoryview] = []
     inside = 0  # bytes of the smaller buffers that stay where they are
@@ -80,6 +84,17 @@ def dump_parts(dump: Dump, value: Any, protocol: int) -> list[Part]:
     if len(outside) > _MOST_TO_SCAN:  # searching it for buffers would cost more than it saves
         return [dump(value, protocol)]
     return _laid_out(outside, buffers)
+
+
+def length_of(parts: Sequence[Part]) -> int:
+    """How many bytes these parts have together."""
+    return len(parts[0]) if len(parts) == 1 else sum(map(len, parts))
+
+
+def joined(parts: Sequence[Part]) -> bytes:
+    """All of them in memory."""
+    first = parts[0]
+    return first if len(parts) == 1 and isinstance(first, bytes) else b"".join(parts)
 
 
 def load(data: Part) -> Any:

@@ -27,6 +27,8 @@ from rain.rpc.codec.answers import read_refusal
 from rain.rpc.codec.border import reading
 from rain.rpc.interface import Fields, Interface
 from rain.rpc.peer import CallError, Remote, Request, Written
+from rain.stream.machine import machine_id
+from rain.stream.staged import UploadFolder
 
 T = TypeVar("T")
 
@@ -138,6 +140,7 @@ class ClientCalls:
         self._one_uploads = threading.RLock()
         self._upload: _Upload | None = None
         self.key = b""  # goes with uploads
+        self.upload_folder = ""  # of a server of this machine
         self.on_beat: Callable[[], object] | None = None
         caller.say_alive = self._say_alive
 
@@ -287,8 +290,10 @@ class ClientCalls:
             self._reason = error.reason
         return self.lost()
 
-    def take_key(self, key: bytes) -> None:
-        """The key for uploads after the server was away."""
+    def take_key(self, key: bytes, uploads: str) -> None:
+        """How to upload: told at first, and again when the server was away."""
+        found = UploadFolder.read(uploads)
+        self.upload_folder = "" if found is None else found.for_us(machine_id())
         self.key = key
 
     def was_cut(self) -> bool:

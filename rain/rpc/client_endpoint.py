@@ -46,6 +46,7 @@ from rain.rpc.client_fetch import Downloads
 from rain.rpc.client_registration import Way, connect_client
 from rain.rpc.client_submit import Sending
 from rain.rpc.codec.client_methods import A, method_of
+from rain.stream.staged import Staged, stage
 
 if TYPE_CHECKING:
     from rain.stream.ranges import Piece, Range
@@ -197,6 +198,13 @@ class ClientConnection:
         return known is not None and known[0] is submission and self._calls.has_left(known[1])
 
     # Bytes.
+
+    def stage(self, parts: Sequence[bytes | memoryview]) -> Staged | None:
+        """Writes data that is to be uploaded into a file: of the server, if it is on this machine.
+
+        None if there can be none.
+        """
+        return stage(self._calls.upload_folder, parts)
 
     def complete(self, fetched: Fetched, into: Path | None = None) -> Fetched:
         """What was fetched with all of its bytes, from where they are.

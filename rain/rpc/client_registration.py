@@ -103,6 +103,7 @@ class Registered:
     cluster: bytes  # which start of which server this is
     token: bytes  # with this the client may come back; empty if the server does not
     generation: int = 0  # of the server
+    uploads: str = ""  # where clients of its machine may write them
 
 
 def connect_client(
@@ -123,7 +124,7 @@ def connect_client(
         raise
     way.servers.accept(registered.generation)
     calls = ClientCalls(caller, registered.service, way.where, why_lost)
-    calls.key = registered.key
+    calls.take_key(registered.key, registered.uploads)
     if registered.token:
         caller.peer.keep_calls()
         caller.away_limit = way.away_limit
@@ -165,10 +166,13 @@ def _read(outcome: Fields) -> Registered:
         outcome["cluster"],
         outcome["token"],
         outcome["generation"],
+        outcome["uploads"],
     )
 
 
-def _redial(way: Way, before: Registered, take_key: Callable[[bytes], object]) -> Connected | None:
+def _redial(
+    way: Way, before: Registered, take_key: Callable[[bytes, str], object]
+) -> Connected | None:
     """Tries once to go on with a server that was away (`rain.rpc.caller.Redial`)."""
     for _ in way.servers.addresses:
         way.servers.try_next()  # the one that was lost comes last
@@ -179,7 +183,7 @@ def _redial(way: Way, before: Registered, take_key: Callable[[bytes], object]) -
 
 
 def _redial_one(
-    way: Way, before: Registered, take_key: Callable[[bytes], object]
+    way: Way, before: Registered, take_key: Callable[[bytes, str], object]
 ) -> Connected | None:
     try:
         connected = way.dial_one()
@@ -200,7 +204,7 @@ def _redial_one(
         connected.close()
         raise ConnectionLostError(f"the server at {way.where} is back: {why_not}")
     assert not isinstance(outcome, CallError)
-    take_key(outcome["key"])
+    take_key(outcome["key"], outcome["uploads"])
     return connected
 
 

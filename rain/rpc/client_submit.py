@@ -13,7 +13,7 @@ from rain.base.ids import ObjectId
 from rain.base.wire import INLINE_LIMIT
 from rain.base.wire.answers import WaitAnswer
 from rain.base.wire.requests import Submit
-from rain.base.wire.submission import ConstantColumns, Submission
+from rain.base.wire.submission import ConstantColumns, GivenConstants, Submission
 from rain.rpc.client_calls import Asked, ClientCalls
 from rain.rpc.codec.requests import read_wait_answer
 from rain.rpc.codec.split import split_submission
@@ -21,8 +21,9 @@ from rain.rpc.codec.submission import SubmitPart, write_submit
 from rain.rpc.interface import Fields
 from rain.stream.errors import UnreachableError
 from rain.stream.reading import StreamReader
+from rain.stream.staged import STAGED_FROM, Staged, stage
 
-Upload = tuple[ObjectId, bytes]
+Upload = tuple[ObjectId, bytes | Staged]
 
 
 class Sending:
@@ -69,7 +70,7 @@ class Sending:
             key = self._calls.key
             try:
                 for object_id, data in uploads:
-                    self._reader.upload(key, object_id, data)
+                    self._reader.upload(key, object_id, self._written(data))
             except RefusedError:
                 if key == self._calls.key:
                     return False
@@ -84,7 +85,14 @@ class Sending:
         """Sends constants ahead of a submission that is made again. `UnreachableError`: not yet."""
         for object_id, data in uploads:
             with suppress(RefusedError):  # it is there; whatever else is wrong the submission says
-                self._reader.upload(self._calls.key, object_id, data)
+                self._reader.upload(self._calls.key, object_id, self._written(data))
+
+    def _written(self, data: bytes | Staged) -> bytes | Staged:
+        """Bytes as a file that the server takes over, if it is on this machine."""
+        folder = self._calls.upload_folder
+        if isinstance(data, Staged) or len(data) < STAGED_FROM or not folder:
+            return data
+        return stage(folder, [data]) or data
 
 
 def _nothing(_: Fields) -> None:
@@ -106,11 +114,16 @@ def encode_parts(
 
 
 def _large(constants: ConstantColumns) -> list[Upload]:
-    return [
+    large: list[Upload] = [
         (object_id, data)
         for object_id, data in zip(constants.ids, constants.data, strict=True)
         if len(data) > INLINE_LIMIT
     ]
+    files = constants.files if isinstance(constants, GivenConstants) else {}
+    for object_id, file in files.items():
+        assert isinstance(file, Staged)
+        large.append((object_id, file))
+    return large
 
 
 def _without(submission: Submission, gone_ahead: Container[ObjectId]) -> Submission:
@@ -120,4 +133,5 @@ def _without(submission: Submission, gone_ahead: Container[ObjectId]) -> Submiss
         b"" if object_id in gone_ahead else entry
         for object_id, entry in zip(constants.ids, constants.data, strict=True)
     ]
-    return evolve(submission, constants=evolve(constants, data=data))
+    slim = ConstantColumns(constants.ids, constants.kinds, data, constants.sizes)
+    return evolve(submission, constants=slim)

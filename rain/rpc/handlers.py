@@ -7,6 +7,7 @@ A handler that raises `ProtocolError` closes the peer that called it, and only t
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from attrs import frozen
@@ -20,7 +21,7 @@ from rain.base.wire.orders import Orders
 from rain.base.wire.printed import PrintedLines, Watch
 from rain.base.wire.requests import Request, Settled, Statement, WatchPrinted
 from rain.base.wire.update import Update
-from rain.stream.holder import Held, UnfinishedUpload
+from rain.stream.holder import Held, UnfinishedAdoption, UnfinishedUpload
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
@@ -198,9 +199,18 @@ class Uploads(Protocol):
 class UploadRoom(Protocol):
     """Where uploads go. Called in the threads of streams, too."""
 
+    @property
+    def folder(self) -> Path:
+        """Where their files are."""
+        ...
+
     def join(self) -> Uploads: ...
 
     def begin_upload(self, key: bytes, object_id: ObjectId, length: int) -> UnfinishedUpload: ...
+
+    def begin_adoption(
+        self, key: bytes, object_id: ObjectId, length: int
+    ) -> UnfinishedAdoption: ...
 
 
 class ServerHandler(StreamSource, Protocol):

@@ -21,6 +21,8 @@ from rain.rpc.interface import Fields
 from rain.rpc.link import Link
 from rain.rpc.offered import IncomingCall, Offered, Served, offer
 from rain.rpc.pending import PENDING_LIMIT, PendingSubmission
+from rain.stream.protocol import NOBODY
+from rain.stream.staged import UploadFolder
 
 LOST_UPLOAD = (
     "the connection was lost before the large constants of this submission were there: submit again"
@@ -77,10 +79,12 @@ class ServedClient:
         server: ServerHandler,
         pending_limit: int = PENDING_LIMIT,
         token: bytes = b"",
+        machine: bytes = NOBODY,
     ) -> None:
         self._handler: ClientHandler = server.join_client(ClientEnd(link), token)
         self._link = link
         self._uploads = server.uploads.join()
+        self._upload_folder = UploadFolder.of(server.uploads.folder, machine)
         size = self._size_once_more if token else self._uploads.size
         self._pending = PendingSubmission(size, pending_limit)
         self._is_missing = False  # a constant that was uploaded before the connection was lost
@@ -93,6 +97,7 @@ class ServedClient:
             "key": self._uploads.key,  # the client shows it with its uploads
             "cluster": cluster,
             "generation": generation,
+            "uploads": "" if self._upload_folder is None else self._upload_folder.spell(),
             "token": self._handler.token,  # and this when it comes back; empty if it cannot
         }
         self._handler.welcome(Welcome(call, registered))

@@ -72,7 +72,9 @@ def listen(
     """
 
     def greet(connected: Connected, peer_host: str, role: Role, nursery: trio.Nursery) -> Link:
-        guest = Guest(peer_host, role, handler, pending_limit, client_silence, patience, nursery)
+        guest = Guest(
+            peer_host, role, handler, pending_limit, client_silence, patience, nursery, machine
+        )
         return guest.greet(connected, handshake_limit)
 
     streams = server_streams(nursery, handler, machine, secret, identity)
@@ -91,6 +93,7 @@ class Guest:
         client_silence: float | None,
         patience: Patience,
         nursery: trio.Nursery,
+        machine: bytes = NOBODY,
     ) -> None:
         self._peer_host = peer_host
         self._admitted = admitted
@@ -99,6 +102,7 @@ class Guest:
         self._client_silence = client_silence
         self._patience = patience
         self._nursery = nursery
+        self._machine = machine
         self._role = ""
         self._link: Link
 
@@ -131,7 +135,9 @@ class Guest:
     def _register_client(self, token: bytes, call: IncomingCall) -> None:
         self._take("client", evolve(self._patience, makes_wait=True))
         try:
-            client = ServedClient(self._link, self._handler, self._pending_limit, token)
+            client = ServedClient(
+                self._link, self._handler, self._pending_limit, token, self._machine
+            )
         except FencedError as error:
             call.answer({"fenced": str(error), "generation": self._handler.generation})
             self._link.end_with_reason(str(error))

@@ -12,7 +12,7 @@ from rain.base.ids import GovernorId, ObjectId
 from rain.rpc.background import Background
 from rain.rpc.handlers import ServerHandler, StreamSource
 from rain.rpc.port import Port
-from rain.stream.holder import Held, UnfinishedUpload
+from rain.stream.holder import Held, UnfinishedAdoption, UnfinishedUpload
 from rain.stream.protocol import NOBODY
 from rain.stream.reading import StreamReader
 from rain.stream.serving import StreamServer
@@ -39,6 +39,9 @@ class GovernorHolder:
     def begin_upload(self, key: bytes, object_id: ObjectId, length: int) -> UnfinishedUpload:
         raise RefusedError("governors take no uploads")
 
+    def begin_adoption(self, key: bytes, object_id: ObjectId, length: int) -> UnfinishedAdoption:
+        raise RefusedError("governors take no uploads")
+
 
 class ServerHolder:
     """What only the server has, and the way to all that governors have."""
@@ -52,6 +55,9 @@ class ServerHolder:
 
     def begin_upload(self, key: bytes, object_id: ObjectId, length: int) -> UnfinishedUpload:
         return self._handler.uploads.begin_upload(key, object_id, length)
+
+    def begin_adoption(self, key: bytes, object_id: ObjectId, length: int) -> UnfinishedAdoption:
+        return self._handler.uploads.begin_adoption(key, object_id, length)
 
 
 class GovernorStreams:

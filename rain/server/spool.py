@@ -15,6 +15,7 @@ import itertools
 import os
 import secrets
 import shutil
+import stat
 import threading
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
@@ -42,7 +43,7 @@ class Spool:
     """The folder of constants."""
 
     def __init__(self, folder: Path, *, lasts: bool = False) -> None:
-        self._folder = folder
+        self._place = folder
         self._lasts = lasts
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
@@ -51,6 +52,11 @@ class Spool:
 
     def __len__(self) -> int:
         return len(self._constants)
+
+    @property
+    def folder(self) -> Path:
+        """Where the files are."""
+        return self._place
 
     def restore(self, wanted: Collection[ObjectId], generation: int = 0) -> list[ObjectId]:
         """Takes up the files of an earlier server, and removes those that nobody wants.
@@ -61,7 +67,7 @@ class Spool:
         """
         with self._lock:
             self._numbers = itertools.count(generation << _GENERATION_BITS)
-            found = sorted((_number_and_object(path), path) for path in self._folder.iterdir())
+            found = sorted((_number_and_object(path), path) for path in self.folder.iterdir())
             for (_, object_id), path in found:
                 before = self._constants.pop(object_id, None)
                 if before is not None:  # the client has repeated an upload
@@ -74,7 +80,7 @@ class Spool:
             return [object_id for object_id in wanted if object_id not in self._constants]
 
     def _new_path(self, object_id: ObjectId) -> Path:
-        return self._folder / f"{next(self._numbers)}-{object_id:x}"
+        return self.folder / f"{next(self._numbers)}-{object_id:x}"
 
     def find(self, object_id: ObjectId) -> InFile | None:
         """Opens the file of a constant."""
@@ -100,31 +106,41 @@ class Spool:
     def begin_upload(self, key: bytes, object_id: ObjectId, length: int) -> Upload:
         """Reserves space for one constant; raises `RefusedError` if it cannot."""
         with self._lock:
-            account = self._accounts.get(key)
-            if account is None:
-                raise RefusedError("this upload belongs to no connected client")
-            if object_id in self._constants and object_id not in account.pending:
-                raise RefusedError(f"the constant {spell(object_id)} was uploaded before")
-            path = self._new_path(object_id)
+            account, path = self._begin(key, object_id)
             begun = path.with_suffix(_INCOMPLETE)
             try:
                 descriptor = os.open(begun, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC)
                 os.fchmod(descriptor, 0o444)  # tasks may read the file itself
             except OSError as error:
-                raise RefusedError(account.refuse(object_id, self._folder, error)) from None
+                raise RefusedError(account.refuse(object_id, self.folder, error)) from None
         try:
             os.posix_fallocate(descriptor, 0, max(length, 1))
             os.ftruncate(descriptor, length)
         except OSError as error:
             os.close(descriptor)
             begun.unlink()
-            raise RefusedError(account.refuse(object_id, self._folder, error)) from None
+            raise RefusedError(account.refuse(object_id, self.folder, error)) from None
         return Upload(self, account, object_id, path, length, descriptor)
+
+    def begin_adoption(self, key: bytes, object_id: ObjectId, length: int) -> Adoption:
+        """The same for a file that its client has written here, and gives a name."""
+        with self._lock:
+            account, path = self._begin(key, object_id)
+        return Adoption(self, account, object_id, path, length)
+
+    def _begin(self, key: bytes, object_id: ObjectId) -> tuple[Account, Path]:
+        """Whose upload this is, and where it will be."""
+        account = self._accounts.get(key)
+        if account is None:
+            raise RefusedError("this upload belongs to no connected client")
+        if object_id in self._constants and object_id not in account.pending:
+            raise RefusedError(f"the constant {spell(object_id)} was uploaded before")
+        return account, self._new_path(object_id)
 
     def close(self) -> None:
         """Removes everything at the end of the server, unless the next one goes on with it."""
         if not self._lasts:
-            shutil.rmtree(self._folder)
+            shutil.rmtree(self.folder)
 
     def complete(self, upload: Upload) -> None:
         if self._lasts:
@@ -135,7 +151,7 @@ class Spool:
                 return
             upload.begun.rename(upload.path)
             if self._lasts:
-                sync_folder(self._folder)
+                sync_folder(self.folder)
             before = self._constants.get(upload.object)
             if before is not None:  # the client has repeated an upload
                 before.path.unlink()
@@ -216,6 +232,38 @@ class Upload:
     def abandon(self) -> None:
         os.close(self.descriptor)
         self.begun.unlink()
+
+
+@define(eq=False)
+class Adoption:
+    """A client's own file, which gets a name here (`rain.stream.holder.UnfinishedAdoption`)."""
+
+    _spool: Spool
+    _account: Account
+    _object: ObjectId
+    _path: Path
+    _length: int
+
+    @property
+    def begun(self) -> Path:
+        """Where it is until it is complete."""
+        return self._path.with_suffix(_INCOMPLETE)
+
+    def complete(self) -> None:
+        """Takes it; `ProtocolError` if the client has not linked what it has promised."""
+        try:
+            descriptor = os.open(self.begun, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except OSError as error:
+            raise ProtocolError(f"the file of an upload is not there: {error.strerror}") from None
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_size != self._length:
+            os.close(descriptor)
+            raise ProtocolError(f"an upload of {self._length} bytes is a file of another size")
+        account, object_id = self._account, self._object
+        Upload(self._spool, account, object_id, self._path, self._length, descriptor).complete()
+
+    def abandon(self) -> None:
+        self.begun.unlink(missing_ok=True)
 
 
 def _number_and_object(path: Path) -> tuple[int, ObjectId]:

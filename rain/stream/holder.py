@@ -79,6 +79,23 @@ class UnfinishedUpload(Protocol):
         ...
 
 
+class UnfinishedAdoption(Protocol):
+    """The file of a client of this machine, which becomes one of ours."""
+
+    @property
+    def begun(self) -> Path:
+        """Where the client makes a link to it."""
+        ...
+
+    def complete(self) -> None:
+        """The link is there."""
+        ...
+
+    def abandon(self) -> None:
+        """Gives up the upload, whether the link is there or not."""
+        ...
+
+
 class Holder(Protocol):
     """The program behind the stream. Its methods are called in the threads of the streams."""
 
@@ -88,4 +105,8 @@ class Holder(Protocol):
 
     def begin_upload(self, key: bytes, object_id: ObjectId, length: int) -> UnfinishedUpload:
         """Reserves space for an upload; raises a one-line `RefusedError` if there is none."""
+        ...
+
+    def begin_adoption(self, key: bytes, object_id: ObjectId, length: int) -> UnfinishedAdoption:
+        """Reserves a place for the file of a client; raises `RefusedError` as above."""
         ...

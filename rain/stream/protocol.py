@@ -35,6 +35,8 @@ class Ask(IntEnum):
 
     READ = 1  # read an object
     WRITE = 2  # upload an object
+    ADOPT = 3  # upload an object as a file of the same machine
+    LINKED = 4  # that file is in its place
     RANGE = 5  # read some bytes of an object; they are named behind the request (ranges.py)
 
 
@@ -47,6 +49,7 @@ class Say(IntEnum):
     READY = 3  # the upload may start
     DONE = 4  # the upload is complete
     REFUSED = 5  # the text says why
+    LINK = 6  # the text says where the file of an upload is to be linked
 
 
 @frozen

@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
+from attrs import evolve
+
 from rain.base.address import Source, split_address
 from rain.base.admission import Member, NoRoomError, NotAdmittedError, Secret
 from rain.base.errors import ProtocolError, RefusedError
@@ -33,6 +35,7 @@ from rain.stream.protocol import (
 )
 from rain.stream.ranges import Piece, Range, receive_piece
 from rain.stream.sockets import BrokenError, Connected
+from rain.stream.staged import Staged
 from rain.tls.errors import TlsError
 
 if TYPE_CHECKING:
@@ -166,13 +169,18 @@ class StreamReader:
         except BrokenError as error:
             raise UnreachableError(f"{source}: {error}") from None
 
-    def upload(self, key: bytes, object_id: ObjectId, data: bytes | memoryview) -> None:
+    def upload(self, key: bytes, object_id: ObjectId, data: bytes | Staged) -> None:
         """Uploads a constant to the server; `RefusedError` if it does not accept it."""
 
         def exchange(connected: Connected, holder: int) -> None:
             request = Request(Ask.WRITE, object_id, holder, len(data), key)
+            if self._give(connected, request, data):
+                return
             _expect(self._ask(connected, request), Say.READY)
-            sockets.send(connected, data)
+            if isinstance(data, Staged):
+                sockets.send_file(connected, data.descriptor, 0, len(data))
+            else:
+                sockets.send(connected, data)
             _expect(_receive_answer(connected), Say.DONE)
 
         try:
@@ -188,6 +196,19 @@ class StreamReader:
         for connections in kept.values():
             for _, connected in connections:
                 connected.close()
+
+    def _give(self, connected: Connected, request: Request, data: bytes | Staged) -> bool:
+        """Gives a file to the server of this machine; False if there is none, or no way to link."""
+        if isinstance(data, bytes) or not data.is_linkable:
+            return False
+        answer = self._ask(connected, evolve(request, ask=Ask.ADOPT))
+        _expect(answer, Say.LINK)
+        try:
+            data.link(answer.text)
+        except OSError:  # the server has come back elsewhere, or has removed an earlier link
+            return False
+        _expect(self._ask(connected, evolve(request, ask=Ask.LINKED)), Say.DONE)
+        return True
 
     def _read(self, connected: Connected, holder: int, object_id: ObjectId, taker: Taker) -> None:
         answer = self._ask(connected, Request(Ask.READ, object_id, holder, key=self._machine))

@@ -144,6 +144,11 @@ class StreamServer:
         if request.ask is Ask.RANGE:
             self._give_range(connected, request, Range.receive(connected))
             return
+        if request.ask is Ask.ADOPT:
+            self._adopt(connected, request)
+            return
+        if request.ask is Ask.LINKED:
+            raise ProtocolError("a stream tells of a link that nobody has asked for")
         held = self._holder.find(request.object, request.holder)
         match held:
             case None:
@@ -235,3 +240,25 @@ class StreamServer:
             raise
         draft.complete()
         sockets.send(connected, Answer(Say.DONE).encode())
+
+    def _adopt(self, connected: Connected, request: Request) -> None:
+        """Takes the file of a client of this machine; one that cannot link to it sends it."""
+        try:
+            draft = self._holder.begin_adoption(request.key, request.object, request.length)
+        except RefusedError as error:
+            sockets.send(connected, Answer(Say.REFUSED, text=str(error)).encode())
+            return
+        try:
+            sockets.send(connected, Answer(Say.LINK, text=str(draft.begun)).encode())
+            asked = sockets.receive(connected, REQUEST_SIZE)
+            after = Request.decode(asked) if asked else None
+            if after is not None and after.ask is Ask.LINKED:
+                draft.complete()
+                sockets.send(connected, Answer(Say.DONE).encode())
+                return
+        except BaseException:
+            draft.abandon()
+            raise
+        draft.abandon()
+        if after is not None:
+            self._answer(connected, after)

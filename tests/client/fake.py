@@ -63,6 +63,7 @@ from rain.base.wire.submission import Submission
 from rain.client import Client
 from rain.client.session import Session
 from rain.stream.ranges import Piece, Range, piece_of
+from rain.stream.staged import Staged
 
 Then = Callable[[Any], object]
 
@@ -240,6 +241,9 @@ class FakeConnection:
 
     def has_left(self, submission: Submission) -> bool:
         return self.left
+
+    def stage(self, parts: Sequence[bytes | memoryview]) -> Staged | None:
+        return None
 
     def complete(self, fetched: Fetched, into: Path | None = None) -> Fetched:
         if into is None or fetched.data is None:

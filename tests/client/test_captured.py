@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from rain.client import Session, Task, remote
+from rain.client.staging import bytes_of
 from tests.client.fake import World
 
 
@@ -30,7 +31,7 @@ def run(module: ModuleType, cell: str) -> None:
 
 def value(task: Task, *args: Any) -> Any:
     """What the function gives as the task was told it."""
-    return pickle.loads(task.inputs[0].constant or b"")(None, *args)
+    return pickle.loads(bytes_of(task.inputs[0].constant or b""))(None, *args)
 
 
 MAKE = """

@@ -7,6 +7,7 @@ import pytest
 
 from rain.client import DataObject, RainException, Session, Task, blob, directory, pickled
 from rain.client.data import to_dataobj
+from rain.client.staging import bytes_of
 from rain.common import ID, DataInstance, DataType
 from rain.common.attributes import ObjectInfo
 from rain.common.content_type import encode_value
@@ -14,7 +15,7 @@ from tests.client.fake import World
 
 
 def value_of(obj: DataObject) -> object:
-    return DataInstance(data=obj.constant, spec=obj.spec).load()
+    return DataInstance(data=bytes_of(obj.constant or b""), spec=obj.spec).load()
 
 
 def test_ids_count_from_ten_and_are_shared_with_tasks(session: Session) -> None:
@@ -118,7 +119,7 @@ def test_a_directory_is_a_copy_of_a_local_one(session: Session, tmp_path: Path) 
     assert obj.label == "label"
     assert obj.data_type is DataType.DIRECTORY
     assert obj.spec.data_type == "dir"
-    DataInstance(data=obj.constant, spec=obj.spec).write(tmp_path / "copy")
+    DataInstance(data=bytes_of(obj.constant or b""), spec=obj.spec).write(tmp_path / "copy")
     assert (tmp_path / "copy" / "sub" / "file").read_text() == "content"
     with pytest.raises(RainException, match="no directory"):
         directory(tmp_path / "nowhere")
@@ -130,8 +131,8 @@ def test_a_directory_can_be_described_by_a_mapping_or_be_empty(
     obj = directory({"a": b"A", "sub": {"b": "B"}})
     empty = directory()
 
-    DataInstance(data=obj.constant, spec=obj.spec).write(tmp_path / "made")
-    DataInstance(data=empty.constant, spec=empty.spec).write(tmp_path / "empty")
+    DataInstance(data=bytes_of(obj.constant or b""), spec=obj.spec).write(tmp_path / "made")
+    DataInstance(data=bytes_of(empty.constant or b""), spec=empty.spec).write(tmp_path / "empty")
 
     assert (tmp_path / "made" / "sub" / "b").read_text() == "B"
     assert obj.label == "const_dir"

@@ -22,6 +22,7 @@ from rain.client import (
     blob,
     remote,
 )
+from rain.client.staging import bytes_of
 from rain.client.task import Task as PlainTask
 from rain.common import DataType, LabeledList
 from rain.common.pickles import load
@@ -49,7 +50,7 @@ def test_a_call_is_a_python_task_with_the_function_first(session: Session) -> No
     assert function.label == "plain"
     assert function.content_type == "cloudpickle"
     assert function.is_kept()
-    assert pickle.loads(function.constant or b"")(None, 1, 2) == (1, 2)
+    assert pickle.loads(bytes_of(function.constant or b""))(None, 1, 2) == (1, 2)
     assert calls(task) == ([1, "two"], {})
     assert [obj.label for obj in task.outputs] == ["out0"]
 
@@ -299,7 +300,7 @@ def test_a_function_may_call_itself_and_other_remote_functions(session: Session)
     def recursive(ctx: Any, n: int) -> Any:
         return recursive, plain
 
-    function = pickle.loads(recursive(1).inputs[0].constant or b"")
+    function = pickle.loads(bytes_of(recursive(1).inputs[0].constant or b""))
 
     again, other = function(None, 1)
     assert isinstance(again, Remote)
@@ -385,13 +386,13 @@ def test_a_large_argument_is_uploaded_once_for_equal_ones(session: Session, valu
     uploaded = first.inputs[1]
     assert uploaded.content_type == "pickle"
     assert len(first.wire_config) < 1000
-    assert pickle.dumps(load(uploaded.constant or b"")) == pickle.dumps(value)
+    assert pickle.dumps(load(bytes_of(uploaded.constant or b""))) == pickle.dumps(value)
 
 
 def test_a_large_argument_without_a_length_is_uploaded_too(session: Session) -> None:
     task = plain(1, b=Large())
 
-    assert len(load(task.inputs[1].constant or b"").data) == 300_000
+    assert len(load(bytes_of(task.inputs[1].constant or b"")).data) == 300_000
 
 
 def test_a_large_argument_with_data_objects_inside_raises_a_warning(session: Session) -> None:

@@ -8,6 +8,7 @@ import pytest
 from rain.client import RainException, remote
 from rain.client import uploads as registry
 from rain.client.packing import packed
+from rain.client.staging import bytes_of
 from rain.client.uploads import Uploads
 from rain.common.imports import imports_of
 from tests.client.fake import World
@@ -143,8 +144,7 @@ def test_functions_are_told_anew_after_an_upload(here: World, tmp_path: Path) ->
         third = f()
 
     assert second.inputs[0] is first.inputs[0]
-    archives = [
-        (imports_of(task.inputs[0].constant or b"") or ((), (), ()))[2] for task in (first, third)
-    ]
+    told = [bytes_of(task.inputs[0].constant or b"") for task in (first, third)]
+    archives = [(imports_of(one) or ((), (), ()))[2] for one in told]
     assert archives[0] == ()
     assert archives[1] == (here.client.uploads.current[0].archive,)

@@ -63,6 +63,7 @@ from rain.server.messages import Effect as ServerEffect
 from rain.server.reactor import Reactor as ServerReactor
 from rain.server.state import ReactorSettings, State
 from rain.stream.ranges import Piece, Range
+from rain.stream.staged import Staged
 from tests.counts.counting import Counted, nobody_counts
 
 V = TypeVar("V")
@@ -168,6 +169,9 @@ class Path:
 
     def has_left(self, submission: Submission) -> bool:
         return False
+
+    def stage(self, parts: Sequence[bytes | memoryview]) -> Staged | None:
+        return None
 
     def complete(self, fetched: Fetched, into: pathlib.Path | None = None) -> Fetched:
         assert into is None, "nothing large is counted here"

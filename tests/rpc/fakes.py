@@ -68,7 +68,7 @@ from rain.rpc.governor_endpoint import Upstream, connect_governor
 from rain.rpc.handlers import ClientLink, GovernorHello, GovernorLink, Reply
 from rain.rpc.listener import Listener
 from rain.rpc.server_endpoint import listen
-from rain.server.spool import Account, Spool, Upload
+from rain.server.spool import Account, Adoption, Spool, Upload
 from rain.stream.holder import Elsewhere, Held, InMemory
 from tests.support.swallowing import SwallowingProxy
 
@@ -260,11 +260,11 @@ class FakeGovernor:
 class FakeUploads:
     """A spool in a temporary folder, which is gone with it."""
 
-    folder: str = Factory(mkdtemp)
+    folder: Path = Factory(lambda: Path(mkdtemp()))
     spool: Spool = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.spool = Spool(Path(self.folder))
+        self.spool = Spool(self.folder)
         finalize(self, rmtree, self.folder)
 
     def join(self) -> Account:
@@ -272,6 +272,9 @@ class FakeUploads:
 
     def begin_upload(self, key: bytes, object_id: ObjectId, length: int) -> Upload:
         return self.spool.begin_upload(key, object_id, length)
+
+    def begin_adoption(self, key: bytes, object_id: ObjectId, length: int) -> Adoption:
+        return self.spool.begin_adoption(key, object_id, length)
 
     def data(self, object_id: ObjectId) -> bytes:
         found = self.spool.find(object_id)

@@ -15,13 +15,15 @@ from rain.base.states import ObjectState
 from rain.base.wire import INLINE_LIMIT
 from rain.base.wire.answers import Fetched, ObjectReport
 from rain.base.wire.requests import Fetch, Submit
-from rain.base.wire.submission import ConstantColumns, Submission
+from rain.base.wire.submission import ConstantColumns, GivenConstants, Submission
 from rain.daemon import program
 from rain.rpc import client_fetch
 from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.handlers import Reply
+from rain.server.spool import Spool, Upload
 from rain.stream.machine import machine_id
 from rain.stream.memory import AHEAD_FROM
+from rain.stream.staged import STAGED_FROM, Staged
 from tests.rpc.fakes import FakeServer, serving
 from tests.support.streams import Holding, listening_streams
 
@@ -44,6 +46,7 @@ def play(
     *,
     reachable: bool = True,
     machine: bytes = bytes(16),
+    server_machine: bytes = bytes(16),
 ) -> None:
     async def main() -> int:
         server = FakeServer()
@@ -56,7 +59,10 @@ def play(
             finally:
                 client.close()
 
-        async with serving(server) as here, listening_streams(governor, machine) as streams:
+        async with (
+            serving(server, machine=server_machine) as here,
+            listening_streams(governor, machine) as streams,
+        ):
             server.holders[OBJECT] = (streams.address,)
             holder = streams.address if reachable else "127.0.0.1:1"
 
@@ -169,6 +175,80 @@ def test_large_constants_go_ahead_and_wait_in_files() -> None:
             assert here.server.uploads.data(object_id) == data
 
     play(b"", scene)
+
+
+def inode_of(server: FakeServer, object_id: ObjectId) -> int:
+    found = server.uploads.spool.find(object_id)
+    assert found is not None
+    found.close()
+    return found.path.stat().st_ino
+
+
+def staged_submission(client: ClientConnection, data: bytes) -> tuple[Submission, Staged]:
+    ids = a_submission(0).constants
+    made = client.stage([data])
+    assert made is not None
+    given = GivenConstants(ids.ids, ids.kinds, [b""], files={ids.ids[0]: made})
+    return Submission(SESSION, constants=given), made
+
+
+def test_a_client_of_the_servers_machine_gives_its_file_away() -> None:
+    data = os.urandom(3_000_000)
+
+    def scene(here: Scene) -> None:
+        submission, made = staged_submission(here.client, data)
+        here.client.ask(Submit(submission))
+        (name,) = submission.constants.ids
+        assert here.server.uploads.data(name) == data
+        assert inode_of(here.server, name) == os.fstat(made.descriptor).st_ino
+        ((arrived,),) = here.server.journal.named("submit")
+        assert arrived.constants.sizes == [3_000_000]
+
+    play(b"", scene, server_machine=machine_id())
+
+
+def test_bytes_of_a_client_of_the_servers_machine_are_not_sent_either(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun: list[ObjectId] = []
+    begin = Spool.begin_upload
+
+    def through_a_socket(self: Spool, key: bytes, object_id: ObjectId, length: int) -> Upload:
+        begun.append(object_id)
+        return begin(self, key, object_id, length)
+
+    monkeypatch.setattr(Spool, "begin_upload", through_a_socket)
+    submission = a_submission(STAGED_FROM - 1, STAGED_FROM)
+    small, large = submission.constants.ids
+
+    def scene(here: Scene) -> None:
+        here.client.ask(Submit(submission))
+        assert begun == [small]
+        assert here.server.uploads.data(large) == submission.constants.data[1]
+
+    play(b"", scene, server_machine=machine_id())
+
+
+@pytest.mark.parametrize("how", ["another machine", "another file system", "linked before"])
+def test_a_file_that_cannot_be_linked_to_is_sent(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = os.urandom(3_000_000)
+
+    def scene(here: Scene) -> None:
+        submission, made = staged_submission(here.client, data)
+        if how != "another machine":
+            number = errno.EXDEV if how == "another file system" else errno.ENOENT
+
+            def link(self: Staged, path: str) -> None:
+                raise OSError(number, os.strerror(number))
+
+            monkeypatch.setattr(Staged, "link", link)
+        here.client.ask(Submit(submission))
+        (name,) = submission.constants.ids
+        assert here.server.uploads.data(name) == data
+        assert inode_of(here.server, name) != os.fstat(made.descriptor).st_ino
+        assert len(list(here.server.uploads.folder.iterdir())) == 1
+
+    play(b"", scene, server_machine=bytes(16) if how == "another machine" else machine_id())
 
 
 def test_a_refused_submission_leaves_no_file() -> None:

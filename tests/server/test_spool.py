@@ -141,3 +141,50 @@ def test_the_files_of_a_lasting_spool_are_taken_up_again_and_the_others_go(tmp_p
     upload(spool, spool.join(), B, b"new")
     assert content(spool, B) == b"new"
     assert content(spool, A) == b"wanted"
+
+
+def test_a_clients_own_file_becomes_a_constant(spool: Spool, tmp_path: Path) -> None:
+    account = spool.join()
+    draft = spool.begin_adoption(account.key, A, 4)
+    draft.begun.write_bytes(b"mine")
+    inode = draft.begun.stat().st_ino
+    draft.complete()
+    assert content(spool, A) == b"mine"
+    assert account.size(A) == 4
+    (file,) = (tmp_path / "constants").iterdir()
+    assert file.stat().st_ino == inode
+    account.close()
+    assert files(tmp_path) == 0
+
+
+def test_another_file_than_was_promised_is_not_taken(spool: Spool, tmp_path: Path) -> None:
+    account = spool.join()
+    draft = spool.begin_adoption(account.key, A, 4)
+    with pytest.raises(ProtocolError, match="not there"):
+        draft.complete()
+    draft.begun.write_bytes(b"longer")
+    with pytest.raises(ProtocolError, match="of 4 bytes is a file of another size"):
+        draft.complete()
+    draft.begun.unlink()
+    draft.begun.symlink_to(tmp_path)
+    with pytest.raises(ProtocolError, match="not there"):
+        draft.complete()
+    draft.abandon()
+    assert files(tmp_path) == 0
+    assert spool.find(A) is None
+
+
+def test_a_file_of_a_client_that_has_left_meanwhile_is_removed(
+    spool: Spool, tmp_path: Path
+) -> None:
+    account = spool.join()
+    draft = spool.begin_adoption(account.key, A, 4)
+    draft.begun.write_bytes(b"late")
+    account.close()
+    draft.complete()
+    assert files(tmp_path) == 0
+
+
+def test_only_connected_clients_give_files(spool: Spool) -> None:
+    with pytest.raises(RefusedError, match="no connected client"):
+        spool.begin_adoption(bytes(16), A, 1)

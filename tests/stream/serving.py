@@ -15,7 +15,7 @@ from rain.base.errors import RefusedError
 from rain.base.ids import ObjectId
 from rain.base.leading import Servers
 from rain.stream.admission import dial_tls, introduce
-from rain.stream.holder import Elsewhere, Held, UnfinishedUpload
+from rain.stream.holder import Elsewhere, Held, UnfinishedAdoption, UnfinishedUpload
 from rain.stream.protocol import NOBODY
 from rain.stream.reading import StreamReader
 from rain.stream.serving import StreamServer
@@ -62,6 +62,9 @@ class Having:
         return Holding(self.contents).find(object_id)
 
     def begin_upload(self, key: bytes, object_id: ObjectId, length: int) -> UnfinishedUpload:
+        raise RefusedError("the disk is full")
+
+    def begin_adoption(self, key: bytes, object_id: ObjectId, length: int) -> UnfinishedAdoption:
         raise RefusedError("the disk is full")
 
 

@@ -1,6 +1,6 @@
 """What one `submit` of a client adds to its session."""
 
-from collections.abc import MutableSequence
+from collections.abc import MutableSequence, Sized
 
 from attrs import Factory, define, field
 
@@ -50,6 +50,13 @@ class ConstantColumns:
     def lengths(self) -> list[int]:
         """How many bytes each has, wherever these are."""
         return self.sizes or [len(data) for data in self.data]
+
+
+@define
+class GivenConstants(ConstantColumns):
+    """Those of a client before it sends them: what it has in files goes ahead of the message."""
+
+    files: dict[ObjectId, Sized] = Factory(dict)
 
 
 @define
