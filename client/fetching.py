@@ -1,7 +1,6 @@
 """Fetching: the data of kept objects, which came with an answer or is asked for."""
 
 import io
-import secrets
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from rain.common.data_instance import DataInstance
 from rain.common.data_type import DataType
 from rain.common.errors import RainException
 from rain.common.fs import unpack_file
+from rain.files.local import part_beside
 from rain.files.parts import open_part
 from rain.stream.ranges import LARGEST, NoSuchFileError, Piece, Range
 
@@ -31,15 +31,13 @@ def download(path: Path, data_type: DataType, fetch: Callable[[Path], None]) -> 
 
     A blob becomes a file. A directory comes as an archive, which is unpacked into the path.
     """
-    part = path.absolute().with_name(f".{path.name}-{secrets.token_hex(6)}")
-    try:
+    with part_beside(path.absolute()) as part:
         fetch(part)
         if data_type is DataType.DIRECTORY:
             unpack_file(part, path)
+            part.unlink()
         else:
             part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def checked_range(start: int, stop: int | None, path: str) -> Range:

@@ -37,16 +37,25 @@ def created(place: Path, *, overwrite: bool) -> Generator[BinaryIO, None, None]:
             yield device
         return
     path.parent.mkdir(parents=True, exist_ok=True)
+    with part_beside(path) as part, part.open("wb") as stream:
+        yield stream
+        stream.flush()
+        if path.exists():
+            os.fchmod(stream.fileno(), stat.S_IMODE(path.stat().st_mode))
+        os.fsync(stream.fileno())
+        _put_file(part, path, overwrite=overwrite)
+
+
+@contextmanager
+def part_beside(path: Path) -> Generator[Path, None, None]:
+    """A file beside the place of another one, which nobody else writes and which may be renamed.
+
+    It is removed if the block raises.
+    """
     part = part_of(path)
     descriptor = _locked(part, _FILE)
     try:
-        with open(descriptor, "w+b", closefd=False) as stream:  # a descriptor
-            stream.truncate()
-            yield stream
-        if path.exists():
-            os.fchmod(descriptor, stat.S_IMODE(path.stat().st_mode))
-        os.fsync(descriptor)
-        _put_file(part, path, overwrite=overwrite)
+        yield part
     except BaseException:
         part.unlink(missing_ok=True)
         raise

@@ -7,7 +7,7 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -53,14 +53,19 @@ def http_password(address: str) -> dict[str, str]:
 
 
 @contextmanager
-def daemon(folder: Path, name: str, *arguments: str) -> Generator[Daemon, None, None]:
-    """Starts `python -m rain ARGUMENTS`, with the consistency checker on."""
+def daemon(
+    folder: Path, name: str, *arguments: str, on: Sequence[str] = ()
+) -> Generator[Daemon, None, None]:
+    """Starts `python -m rain ARGUMENTS`, with the consistency checker on.
+
+    `on` is the command that starts it on another machine, if it is to be there.
+    """
     ready_read, ready_write = os.pipe()
     errors = folder / f"{name}.err"
     with errors.open("w", encoding="utf-8") as output:
         process = subprocess.Popen(
             [
-                *(sys.executable, "-m", "rain", *arguments),
+                *(*on, sys.executable, "-m", "rain", *arguments),
                 *("--logdir", str(folder / f"{name}-logs"), "--ready-fd", str(ready_write)),
             ],
             stdin=subprocess.DEVNULL,
@@ -93,13 +98,17 @@ def server(folder: Path, *arguments: str) -> Generator[Daemon, None, None]:
 
 @contextmanager
 def governor(
-    folder: Path, name: str, address: str, cpus: int = 1, *arguments: str
+    folder: Path,
+    name: str,
+    address: str,
+    cpus: int = 1,
+    *arguments: str,
+    on: Sequence[str] = (),
 ) -> Generator[Daemon, None, None]:
     """A governor of a server."""
     work = str(folder / f"{name}-work")
-    with daemon(
-        folder, name, "governor", address, "--cpus", str(cpus), "--workdir", work, *arguments
-    ) as started:
+    own = ("governor", address, "--cpus", str(cpus), "--workdir", work)
+    with daemon(folder, name, *own, *arguments, on=on) as started:
         yield started
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from rain.client import Client, Input, blob, tasks
+from rain.client import Client, Input, blob, create_file, tasks
+from rain.files.local import part_of
 from rain.governor.links import LOGS_OF_ENDED
 from tests.support.waiting import until_now
 from tests.whole.daemons import children, governor, server, wait_for_end
@@ -52,6 +53,29 @@ def stage_and_die() -> None:
     """Leaves files in the task's folder, and none of its own will clean up."""
     Path("left").write_bytes(bytes(LARGE))
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def write_half_and_die(path: str) -> bytes:
+    """The first run is killed in the middle; the next one writes all of it."""
+    is_first = not part_of(Path(path)).exists()
+    with create_file(path) as stream:
+        stream.write(bytes(LARGE))
+        if is_first:
+            stream.flush()
+            os.kill(os.getpid(), signal.SIGKILL)
+    return b"written"
+
+
+# A program that is killed while it downloads, or else writes, a file.
+HALF_WRITTEN = """
+import sys, time
+from pathlib import Path
+from rain.files.local import part_beside
+with part_beside(Path(sys.argv[1])) as part:
+    part.write_bytes(bytes(2_000_000))
+    print("busy", flush=True)
+    time.sleep(600)
+"""
 
 
 def files_below(*folders: Path) -> list[Path]:
@@ -100,15 +124,38 @@ def test_nothing_stays_of_executors_that_are_killed_but_the_logs_of_the_last(
         until_now(lambda: len(list(logs.iterdir())) == 2 * (LOGS_OF_ENDED + 1))
 
 
+def test_nothing_stays_of_half_a_file_when_the_next_one_writes_it(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    with (
+        server(tmp_path, "--no-http") as serving,
+        governor(tmp_path, "one", serving.address, 1),
+        Client("127.0.0.1", serving.port) as client,
+    ):
+        future = client.options(crash_tries=2).submit(write_half_and_die, str(target / "called"))
+        assert future.result() == b"written"
+        assert len(future.info().runs) == 2
+        killed_when_busy(HALF_WRITTEN, str(target / "downloaded"))
+        assert len(files_below(target)) == 2
+        with client.new_session("download") as session:
+            data = blob(bytes(LARGE))
+            data.keep()
+            session.submit()
+            data.download(target / "downloaded")
+        assert sorted(path.name for path in files_below(target)) == ["called", "downloaded"]
+        assert not files_below(tmp_path / "one-work" / "tasks")
+
+
 def test_nothing_stays_of_a_governor_that_is_killed_with_programs_and_executors_at_work(
     tmp_path: Path,
 ) -> None:
     with (
         server(tmp_path, "--no-http") as serving,
-        governor(tmp_path, "one", serving.address, 3) as one,
+        governor(tmp_path, "one", serving.address, 4) as one,
         Client("127.0.0.1", serving.port) as client,
         client.new_session("programs") as session,
     ):
+        os.mkfifo(tmp_path / "endless")
+        tasks.Fetch(tmp_path / "endless")
         kept = client.submit(bytes, LARGE)
         assert len(kept.result()) == LARGE
         client.submit(time.sleep, 600)
@@ -116,10 +163,13 @@ def test_nothing_stays_of_a_governor_that_is_killed_with_programs_and_executors_
         session.submit()
         work = tmp_path / "one-work"
         until_now(lambda: files_below(work / "tasks"))
-        started = children(one.process.pid)
-        one.kill()
-        for pid in started:
-            wait_for_end(pid)
+        with (tmp_path / "endless").open("wb") as endless:
+            until_now(lambda: [path for path in files_below(work) if path.name == "fetched"])
+            endless.write(bytes(LARGE))
+            started = children(one.process.pid)
+            one.kill()
+            for pid in started:
+                wait_for_end(pid)
         until_now(lambda: not work.exists())
 
 
