@@ -28,8 +28,9 @@ _QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
 _FORMATTED = re.compile(
     r"<(?:DataObject|Task) \d+/\d+ (?:(?P<label>'[^']*') )?(?:blob|directory|type=[^<>\s]*)>"
     r"|<(?:Input|InputDir|Output|OutputDir) (?P<named>'[^']*'|None)>"
+    r"|<File [^<>\s]+(?: \d+-\d*)?>"
 )
-"""The representations of data objects, tasks, inputs and outputs as texts."""
+"""The representations of data objects, tasks, inputs, outputs and files as texts."""
 
 
 def split_line(line: str) -> list[str]:

@@ -14,7 +14,7 @@ from rain.base.wire.submission import Submission
 from rain.client.connection import Connection
 from rain.client.data import DataObject, to_dataobj
 from rain.client.failure import noting_failure
-from rain.client.fetching import Fetching, checked_range
+from rain.client.fetching import Fetching
 from rain.client.following import Following
 from rain.client.items import expect_fetchable, expect_object, mark_finished, not_computable
 from rain.client.numbers import SharedNumbers
@@ -106,7 +106,9 @@ class Computing(Following):
         """
         connection = self._connection()
         expect_fetchable(obj)
-        return self._fetching.open(connection, obj, path)
+        from rain.client.ranges import open_object  # noqa: PLC0415 # loads what streams need
+
+        return open_object(self._fetching, connection, obj, path)
 
     @hides_frames
     def fetch_range(
@@ -122,8 +124,9 @@ class Computing(Following):
         """
         connection = self._connection()
         expect_fetchable(obj)
-        wanted = checked_range(start, stop, path)
-        return self._fetching.piece(connection, obj, wanted)
+        from rain.client.ranges import fetch_range  # noqa: PLC0415 # as above
+
+        return fetch_range(self._fetching, connection, obj, start, stop, path)
 
     def _bring(self, connection: Connection, wanted: list[DataObject]) -> list[DataInstance]:
         try:

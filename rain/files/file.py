@@ -156,6 +156,14 @@ class File:
             system.get_file(place, os.fspath(path))
             self._expect_unchanged(fresh_info(system, place))
 
+    def __fspath__(self) -> str:
+        # Libraries ask for it that open files by their paths.
+        path = self.path
+        if path is None or self.is_part:
+            what = "a block of a file" if self.is_part else "no file of this machine"
+            raise TypeError(f"{self!r} is {what}: give what its open() returns, or download() it")
+        return str(path)
+
     def __enter__(self) -> IO[Any]:
         self._opened.append(self.open())
         return self._opened[-1]

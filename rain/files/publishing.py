@@ -11,9 +11,10 @@ from typing import IO
 
 from rain.common.fs import copy_writable
 from rain.files import local, objects
+from rain.files.errors import FilesError
 from rain.files.file import File
 from rain.files.finding import open_files
-from rain.files.places import checked, local_path
+from rain.files.places import checked, local_path, shown
 from rain.files.systems import Options
 
 
@@ -39,6 +40,8 @@ def create_file(
         storage_options: what the file system is made with, as for pandas.
     """
     place = checked(url)
+    if place.endswith("/"):
+        raise FilesError(f"{shown(place)} is the name of a directory: name a file")
     path = local_path(place)
     made = (
         objects.created(place, storage_options or {}, overwrite=overwrite)

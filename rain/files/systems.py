@@ -105,7 +105,7 @@ def naming(url: str) -> Generator[None, None, None]:
         told = _explained(url, error)
         if told is None:
             raise
-        raise told from error
+        raise told from None
 
 
 def _explained(url: str, error: Exception) -> FilesError | None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rain.client import Input, Output, Program, RainException, Session, blob, tasks
+from rain.client import File, Input, Output, Program, RainException, Session, blob, tasks
 
 
 @pytest.mark.parametrize(
@@ -64,6 +64,8 @@ def test_data_in_an_f_string_is_refused_with_what_to_write(session: Session) -> 
         (f"sort -n {lines}", '["sort", "-n", lines]'),
         (f"cat {task}", '["cat", data]'),
         (f"cat {task.output}", '["cat", now]'),
+        (f"cat {File('s3://bucket/a', 1, '')}", '["cat", data]'),
+        (f"cat {File('s3://bucket/a', 9, '', start=3)}", '["cat", data]'),
         (f"sort -o {Output('sorted')} {Input('x', dataobj=lines)}", '["sort", "-o", sorted, x]'),
     ):
         for args, shell in ((line, None), (line, True), (line.split(" ", 1), None)):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from rain.files import (
     AccessError,
@@ -101,6 +102,15 @@ def test_a_handle_opens_again_in_another_process_as_bytes_and_as_text(folder: Pa
         sent.open("wb")
 
 
+def test_functions_that_take_paths_take_files_of_this_machine(folder: Path) -> None:
+    (file,) = open_files("a.txt")
+    assert Path(file).read_text() == "a.txt\n" * 3
+    far = File("s3://bucket/a", 1, "")
+    for one, what in ((far, "no file of this machine"), (evolve(file, start=1), "a block")):
+        with pytest.raises(TypeError, match=f"is {what}.*: give what its open"):
+            Path(one)
+
+
 def test_blocks_have_each_line_once(folder: Path) -> None:
     lines = [f"line {number}\n".encode() for number in range(100)]
     (folder / "long.txt").write_bytes(b"".join(lines))
@@ -152,6 +162,12 @@ def test_files_of_other_systems_are_read_as_well() -> None:
     blocks = open_files("memory://store/a", block_size=4)
     assert [block.read_bytes() for block in blocks] == [b"drop\n", b"drop\n", b""]
     memory.rm("/store/a")
+
+
+def test_a_file_needs_a_name() -> None:
+    refused = pytest.raises(FilesError, match="s3://bucket/folder/ is the name of a directory")
+    with refused, create_file("s3://bucket/folder/"):
+        pass
 
 
 @pytest.mark.parametrize("url", ["memory://store/a", "https://host/a"])
