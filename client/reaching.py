@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from rain.base.address import part_address
 from rain.base.admission import TLS_FILE, Member, Secret
 from rain.base.errors import StartError
 from rain.base.resources import checked_amount
@@ -280,13 +281,16 @@ def check_address(address: object, port: object) -> None:
 
 
 def host_and_port(address: str, port: int | str | None) -> tuple[str, int]:
-    """The address of the server; RainException if it was given twice."""
-    host, colon, said = address.rpartition(":")
-    if not colon or not said.isdecimal() or (":" in host and not host.endswith("]")):
-        return address, _checked_port(DEFAULT_PORT if port is None else port)
+    """The address of the server; RainException if the port was given twice."""
+    try:
+        host, said = part_address(address)
+    except ValueError as error:
+        raise RainException(str(error)) from None
+    if not said:
+        return host, _checked_port(DEFAULT_PORT if port is None else port)
     if port is not None:
         raise RainException(f"the port is said twice: in {address!r}, and as {port!r}")
-    return host.removeprefix("[").removesuffix("]"), _checked_port(said)
+    return host, _checked_port(said)
 
 
 def hosts_and_ports(address: str | Sequence[str], port: int | str | None) -> list[tuple[str, int]]:

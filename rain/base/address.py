@@ -25,6 +25,20 @@ def split_address(address: str) -> tuple[str, int]:
     return host, int(port)
 
 
+def part_address(text: str) -> tuple[str, str]:
+    """Parts HOST, HOST:PORT, [HOST] or [HOST]:PORT; the port is "" if there is none.
+
+    More than one colon without brackets is an IPv6 host alone. ValueError for an open bracket.
+    """
+    if text.startswith("["):
+        host, bracket, rest = text[1:].partition("]")
+        if not bracket or rest.partition(":")[0]:
+            raise ValueError(f"{text!r} has a bracket that does not belong to an IPv6 address")
+        return host, rest[1:]
+    host, colon, port = text.rpartition(":")
+    return (host, port) if colon and ":" not in host else (text, "")
+
+
 def is_unspecified(host: str) -> bool:
     """Whether a host means "any address of mine": "", 0.0.0.0 or ::."""
     try:

@@ -132,17 +132,46 @@ def repeated(name: str, parameter: str, metavar: str, text: str) -> Option:
     return click.option(name, parameter, multiple=True, metavar=metavar, help=text)
 
 
-def listen(default: str, text: str) -> Option:
-    """The option for the address where a daemon listens: -l, --listen."""
-    return click.option(
-        "-l",
-        "--listen",
-        "listen_at",
-        metavar="ADDRESS",
-        default=default,
-        show_default=True,
-        help=text,
-    )
+def listen(default: str, text: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """The options for the address where a daemon listens: -l, --listen, and --interface."""
+
+    def add(run: Callable[..., int]) -> Callable[..., int]:
+        @click.option(
+            "-l",
+            "--listen",
+            "listen_at",
+            metavar="ADDRESS",
+            help=f"{text}  [default: {default}]",
+        )
+        @click.option(
+            "--interface",
+            metavar="NAME",
+            help="The network interface to listen at, as eth1, in place of a host in --listen.",
+        )
+        @wraps(run)
+        def command(
+            *arguments: object, listen_at: str | None, interface: str | None, **own: object
+        ) -> int:
+            if interface is not None:
+                listen_at = _at_interface(interface, listen_at or "")
+            return run(*arguments, listen_at=listen_at or default, **own)
+
+        return command
+
+    return add
+
+
+def _at_interface(interface: str, listen_at: str) -> str:
+    """The address of an interface, with the port that was named, if one was."""
+    from rain.base.address import spell_address
+    from rain.daemon.addresses import parse_address
+    from rain.daemon.interfaces import address_of_interface
+
+    host, port = parse_address(listen_at, "", 0)
+    if host:
+        raise click.UsageError(f"--listen {listen_at} names a host, and --interface another one")
+    found = address_of_interface(interface)
+    return spell_address(found, port) if listen_at else found
 
 
 def size(name: str, text: str) -> int:

@@ -58,7 +58,7 @@ def token(which: str, secret_file: Path | None, tls: Path | None, url: bool) -> 
             )
     if url:
         scheme = "https" if is_encrypted else "http"
-        click.echo(http_url(secret, spell_address(host.strip("[]"), port), scheme))
+        click.echo(http_url(secret, spell_address(host, port), scheme))
     elif secret is not None:
         click.echo(secret.http_token(port))
     return 0

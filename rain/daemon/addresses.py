@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from rain.base.address import part_address
 from rain.base.errors import StartError
 
 
 def parse_address(text: str, default_host: str, default_port: int) -> tuple[str, int]:
-    """The host and port of PORT, HOST or HOST:PORT."""
-    host, colon, port = text.rpartition(":")
-    if not colon:
-        host, port = ("", text) if text.isdigit() else (text, "")
+    """The host and port of PORT, HOST or HOST:PORT; a host of IPv6 may be in brackets."""
+    try:
+        host, port = ("", text) if text.isdigit() else part_address(text)
+    except ValueError as error:
+        raise StartError(str(error)) from None
     if port and not (port.isdigit() and int(port) < 65536):
         if port.isdigit():
             raise StartError(f"{port} is not a port: the largest one is 65535")

@@ -97,7 +97,7 @@ def plan_server(settings: Settings) -> Daemon:
     """Plans the server."""
     local = isinstance(settings.governors, LocalGovernors)
     host = settings.listen_host or (LOOPBACK if local else "0.0.0.0")
-    arguments = ["server", "--listen", f"{host}:{settings.listen_port}"]
+    arguments = ["server", "--listen", spell_address(host, settings.listen_port)]
     if settings.http_listen:
         arguments += ["--http-listen", settings.http_listen]
     for name in settings.http_hosts:

@@ -53,10 +53,7 @@ def reach(
     is_encrypted = tls is not None and tls != NONE and not insecure
     identity = Identity.read(tls, Member.CLIENT) if tls is not None and is_encrypted else None
     secret = None if secret_file is None else read_secret(secret_file)
-    addresses = [
-        (host.strip("[]"), port)  # those of IPv6
-        for host, port in parse_addresses(server, LOOPBACK, DEFAULT_PORT)
-    ]
+    addresses = parse_addresses(server, LOOPBACK, DEFAULT_PORT)
     if cluster is None:
         hosts = [host for host, _ in addresses]
         secret = or_user_key(secret, *hosts, insecure=insecure or is_encrypted)
