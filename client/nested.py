@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar, overload
 
 from rain.base.admission import TLS_FILE
+from rain.base.executor_protocol import SERVER
 from rain.base.ids import TaskId
 from rain.client.client import Client
 from rain.client.environments import inherited
@@ -20,10 +21,6 @@ from rain.common.secret_file import VARIABLE as SECRET_FILE
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-SERVER = "RAIN_SERVER"
-"""The variable with the server's address that governors give to their executors: HOST:PORT, with
-those of its standbys after commas."""
 
 
 class TaskClient(Client):

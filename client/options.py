@@ -33,6 +33,11 @@ class Surrounding(Protocol):
     @property
     def changes_arguments(self) -> bool: ...
 
+    @property
+    def content_type(self) -> str:
+        """How its results are encoded."""
+        ...
+
     def around(self, fn: Callable[..., Any]) -> Callable[..., Any]: ...
 
 

@@ -147,7 +147,8 @@ class AnswerReader:
         if type(result) is str:
             debug = str(words[0]) if words else ""
             retryable = len(words) < 5 or words[4] is not True
-            return Failed(result, debug, exception=_exception(words), retryable=retryable)
+            cause = RunCause.INPUT_LOST if words[5:] == [True] else RunCause.TASK
+            return Failed(result, debug, cause, _exception(words), retryable=retryable)
         if isinstance(result, dict):
             answer: dict[str, Any] = result
             return Failed("", handed_on=_contents(answer[protocol.HANDED_ON]))

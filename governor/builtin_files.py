@@ -80,6 +80,11 @@ def concat(job: Job) -> Outputs:
     return _made(job.store.settle(number))
 
 
+def exchange(job: Job) -> Outputs:
+    """The list of where partitioned objects are, which the server has written."""
+    return _made(job.store.keep(job.effect.config))
+
+
 def _bytes(store: Store, content: bytes | int) -> bytes:
     return content if isinstance(content, bytes) else store.path(content).read_bytes()
 
@@ -197,6 +202,7 @@ def inputs_of(job: Job, count: int) -> tuple[BuiltinInput, ...]:
 
 IN_A_THREAD: dict[str, Callable[[Job], Outputs]] = {
     "concat": concat,
+    "exchange": exchange,
     "open": open_file,
     "open_dir": open_directory,
     "export": export,

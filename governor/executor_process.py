@@ -22,6 +22,7 @@ from attrs import Factory, frozen
 import rain
 from rain.base import executor_protocol as protocol
 from rain.base.admission import TLS_FILE
+from rain.base.executor_protocol import SERVER
 from rain.common.printed import Kept, Streams, empty, keep, keep_of
 from rain.common.secret_file import VARIABLE as SECRET_FILE
 from rain.common.signals import signal_name
@@ -34,9 +35,6 @@ TAIL_OF_A_TASK = 4096
 SOCKET = "socket"
 SOCKET_PATH = "RAIN_EXECUTOR_SOCKET"
 """The environment variable with the socket for executors of other languages."""
-
-SERVER = "RAIN_SERVER"
-"""The environment variable with the server's address for tasks (see client/shared.py)."""
 
 _PACKAGES = str(Path(rain.__file__).resolve().parent.parent)
 

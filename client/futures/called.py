@@ -35,7 +35,6 @@ FUNCTIONS_REMEMBERED = 256
 SHAPES_REMEMBERED = 1000
 
 RESULT = ObjectShape("result", "pickle")
-ENCODING = [RESULT.content_type]
 
 _SIMPLE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -82,12 +81,16 @@ class CalledFunction:
         self.name: str = getattr(fn, "__name__", None) or type(fn).__name__
         self._owner, self._kept = _weakly(owner)
         self._surrounding = surrounding
+        self._result = RESULT
+        if surrounding is not None and surrounding.content_type != RESULT.content_type:
+            self._result = RESULT._replace(content_type=surrounding.content_type)
+        self.encoding = [self._result.content_type]
         self._told: ToldFunction | None = None
         self._shapes: dict[tuple[Options, tuple[str | None, ...]], TaskShape] = {}
         self._last: tuple[Options, tuple[str | None, ...], TaskShape] = (
             NO_OPTIONS,
             (),
-            NO_OPTIONS.shape(self.name, (), (RESULT,)),
+            NO_OPTIONS.shape(self.name, (), (self._result,)),
         )
         self._signature: inspect.Signature | None = None
         if surrounding is None or not surrounding.changes_arguments:
@@ -153,7 +156,9 @@ class CalledFunction:
         arguments = named_arguments(self._signature, args, keywords)
         key = options.cache_key
         environment = text_of(options.env)
-        return plan_of_call(session, fn, function, ENCODING, key, arguments, inputs, environment)
+        return plan_of_call(
+            session, fn, function, self.encoding, key, arguments, inputs, environment
+        )
 
     def same(
         self, fn: Function, args: Sequence[Any], keywords: Mapping[str, Any], options: Options
@@ -163,7 +168,7 @@ class CalledFunction:
         around = None if self._surrounding is None else self._surrounding.around
         function = self._told.same(fn if around is None else around(fn))
         arguments = named_arguments(self._signature, args, keywords)
-        outputs = [*ENCODING, *said_of(options.env)]
+        outputs = [*self.encoding, *said_of(options.env)]
         return key_of_call(function, outputs, options.cache_key, arguments)
 
     def shape(self, options: Options, labels: tuple[str | None, ...]) -> TaskShape:
@@ -175,7 +180,9 @@ class CalledFunction:
         if shape is None:
             if len(self._shapes) >= SHAPES_REMEMBERED:
                 self._shapes.clear()
-            shape = self._shapes[key] = options.shape(options.name or self.name, labels, (RESULT,))
+            shape = self._shapes[key] = options.shape(
+                options.name or self.name, labels, (self._result,)
+            )
         self._last = options, labels, shape
         return shape
 

@@ -93,7 +93,14 @@ class Futures:
         self, fn: Function, args: Sequence[Any], keywords: Mapping[str, Any], options: Options
     ) -> Future[Any]:
         """The future of a call, which is sent soon."""
-        future: Future[Any] = Future(self, *self.new_call(fn, args, keywords, options))
+        return self.added(self._calls.new_task(fn, args, keywords, options))
+
+    def added(self, task: Task) -> Future[Any]:
+        """The future of a task with one output, which is sent soon."""
+        self._expect_open()
+        output = task.output
+        output.kept = True
+        future: Future[Any] = Future(self, output, task)
         self.start(future)
         self.send_many()
         return future

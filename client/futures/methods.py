@@ -9,8 +9,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar, Unpack, overload
 
 from rain.client.future import Future
-from rain.client.futures import waiting
+from rain.client.futures import shuffling, waiting
 from rain.client.futures.executor import ClusterExecutor
+from rain.client.futures.shuffling import Exchange
 from rain.client.futures.task_function import TaskFunction
 from rain.client.options import NO_OPTIONS, Options, OptionWords, chosen
 from rain.client.remote import Remote
@@ -93,6 +94,69 @@ class Submitting:
                 raise
         futures.send_or_leave()
         return made
+
+    def shuffle(
+        self,
+        inputs: Iterable[Future[Any] | Any],
+        split: Callable[[Any, int], Any],
+        merge: Callable[[Any], T],
+        *,
+        parts: int,
+    ) -> list[Future[T]]:
+        """Splits each input into pieces, and makes each part of one piece of each input.
+
+        `split(value, parts)` gives a list with a piece for each part, or a dictionary of pieces by
+        the numbers of their parts, and runs once for each input. `merge(pieces)` gets an iterable
+        with the pieces of one part, in the order of the inputs, and runs once for each part. The
+        futures of the parts are given at once. The inputs may be futures.
+
+        >>> from rain.client import Client
+        >>> def split(words, parts):
+        ...     return [[word for word in words if len(word) % parts == i] for i in range(parts)]
+        >>> def merge(pieces):
+        ...     return sorted(word for piece in pieces for word in piece)
+        >>> with Client(cpus=1) as client:
+        ...     texts = [["to", "be", "or"], ["not", "to", "be"]]
+        ...     client.gather(client.shuffle(texts, split, merge, parts=2))
+        [['be', 'be', 'or', 'to', 'to'], ['not']]
+
+        Args:
+            inputs: values, or futures of them.
+            split: makes the pieces of one input.
+            merge: makes one part of its pieces.
+            parts: how many parts there are.
+        """
+        exchange = self.exchange(inputs, split, parts=parts)
+        return self.map(merge, exchange)
+
+    @hides_frames
+    def exchange(
+        self,
+        inputs: Iterable[Future[Any] | Any],
+        split: Callable[[Any, int], Any],
+        *,
+        parts: int,
+    ) -> Exchange:
+        """The first half of a shuffle: splits each input, for calls that read the parts.
+
+        So a call can read parts of several exchanges: `client.submit(join, a.part(3), b.part(3))`.
+        An exchange without inputs has empty parts.
+
+        >>> from rain.client import Client
+        >>> def split(numbers, parts):
+        ...     return [[number for number in numbers if number % parts == i] for i in range(parts)]
+        >>> with Client(cpus=1) as client:
+        ...     a = client.exchange([range(4)], split, parts=2)
+        ...     b = client.exchange([range(4, 8)], split, parts=2)
+        ...     client.submit(lambda left, right: [*left, *right], a.part(1), b.part(1)).result()
+        [[1, 3], [5, 7]]
+
+        Args:
+            inputs: values, or futures of them.
+            split: makes the pieces of one input, as for `shuffle`.
+            parts: how many parts there are.
+        """
+        return shuffling.exchange(self.open_futures(), inputs, split, parts, self._options)
 
     def options(self, **options: Unpack[OptionWords]) -> Submitting:
         """Options for calls: `client.options(cpus=4).submit(f, x)`.

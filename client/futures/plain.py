@@ -15,6 +15,7 @@ import msgpack
 from attrs import evolve
 
 from rain.base.caching import CONFIG_KEY
+from rain.base.exchange import LISTED
 from rain.base.executor_protocol import PLAIN
 from rain.client.arguments import (
     LARGEST_PICKLE,
@@ -26,7 +27,7 @@ from rain.client.arguments import (
 )
 from rain.client.data import DataObject
 from rain.client.future import Future
-from rain.client.futures.called import ENCODING, CalledFunctions, Function
+from rain.client.futures.called import CalledFunctions, Function
 from rain.client.futures.task_function import TaskFunction
 from rain.client.handles import quick_task
 from rain.client.large_arguments import LargeArguments, is_surely_large
@@ -88,11 +89,11 @@ class PlainCalls:
         table: dict[str, Any] = {
             "args": pickles,
             "kwargs": named,
-            "encode_outputs": ENCODING,
+            "encode_outputs": function.encoding,
             PLAIN: 1,
         }
-        if options.cache:
-            given = () if collector is None else collector.objects
+        given = () if collector is None else collector.objects
+        if options.cache and (options := _keeping(options, given)).cache:
             plan = function.plan(self._session, fn, args, keywords, options, given)
             table[CONFIG_KEY] = plan if kept is None else kept.tell_apart(plan, given, options)
         config = _pack(table)
@@ -170,6 +171,12 @@ class PlainCalls:
             for key, value in keywords.items()
         }
         return fn.new_task(given, {**named, "session": self._session})
+
+
+def _keeping(options: Options, given: Sequence[DataObject]) -> Options:
+    """Without a cache for who reads a part: where pieces are says nothing of what they are."""
+    reads_part = any(one.wire_shape.content_type == LISTED for one in given)
+    return evolve(options, cache="") if reads_part else options
 
 
 def _own_options(own: Options, options: Options) -> Options:

@@ -22,6 +22,10 @@ class Surroundings:
     in_chunks: bool = False
 
     @property
+    def content_type(self) -> str:
+        return "pickle"
+
+    @property
     def changes_arguments(self) -> bool:
         return self.in_chunks
 

@@ -39,6 +39,9 @@ of outputs and does not run the call.
 
 from typing import Final, NamedTuple
 
+SERVER: Final = "RAIN_SERVER"
+"""The variable with the server's address for tasks: HOST:PORT, and its standbys after commas."""
+
 PROTOCOL: Final = "rain-py-9"
 
 SOCKET_FD: Final = "RAIN_EXECUTOR_SOCKET_FD"
@@ -161,7 +164,8 @@ class Call(NamedTuple):
 
 # An answer is [task, start, end, outputs] or, where there is more to say, [task, start, end,
 # outputs or error text, debug lines, user JSON, what was printed, the pickled exception, whether
-# this failure is not worth another try] without the last words that are empty, or [task, 0.0, 0.0,
+# this failure is not worth another try, whether it could not read its part of a shuffle] without
+# the last words that are empty, or [task, 0.0, 0.0,
 # nil] for a call that was not run. Start and end are in seconds on the monotonic clock, which the
 # processes of a machine share. What was printed is "" or, for stdout and for stderr, [bytes that
 # are kept, size of all].

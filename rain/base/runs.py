@@ -52,6 +52,7 @@ TOLD_BY_GOVERNORS = frozenset(
         RunCause.EXECUTOR,
         RunCause.MEMORY,
         RunCause.NOT_STARTED,
+        RunCause.INPUT_LOST,
     }
 )
 """The others are found out by the server itself."""
@@ -104,16 +105,17 @@ RUN_TABLE: tuple[RunFacts, ...] = (
             RunCause.EXECUTOR,
             RunCause.MEMORY,
             RunCause.NOT_STARTED,
+            RunCause.INPUT_LOST,
         ),
         "a try; one of `crash_tries` for *executor*, of `memory_tries` for *memory*",
-        "it has failed; *not started* only when too many governors could not start the task",
+        "it has failed; *not started* and *input lost* only after that was so too often",
     ),
     RunFacts(
         RunState.HANDED_BACK,
         (),
-        (RunCause.NOT_STARTED,),
+        (RunCause.NOT_STARTED, RunCause.INPUT_LOST),
         "nothing",
-        "its governor could not start it",
+        "its governor could not start it, or it could not read its part of a shuffle",
     ),
     RunFacts(
         RunState.WITHDRAWN,

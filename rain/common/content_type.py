@@ -14,7 +14,9 @@ from typing import Any
 from rain.common.errors import RainException
 from rain.common.pickles import WITHOUT_BUFFERS, Part, dump_parts, joined, load
 
-NAMES = frozenset({"", "pickle", "cloudpickle", "json", "cbor", "arrow", "protobuf", "dir", "text"})
+NAMES = frozenset(
+    {"", "pickle", "cloudpickle", "json", "cbor", "arrow", "protobuf", "dir", "text", "parts"}
+)
 PREFIXES = ("text-", "user/", "mime/", "protobuf/")
 PICKLE_PROTOCOL = 5
 
@@ -130,6 +132,24 @@ def _decode_arrow(data: Part) -> Any:
     return arrow.decode(_library("pyarrow", "arrow"), data)
 
 
+def _encode_parts(value: Any) -> list[Part]:
+    from rain.common.partitioned import encode_partitioned  # noqa: PLC0415 # as above
+
+    return encode_partitioned(value, _encode_pickle)
+
+
+def _decode_parts(data: Part) -> Any:
+    from rain.common.partitioned import decode_partitioned  # noqa: PLC0415 # as above
+
+    return decode_partitioned(data)
+
+
+def _decode_list(data: Part) -> Any:
+    from rain.base.exchange import decode_list  # noqa: PLC0415 # as above
+
+    return decode_list(data)
+
+
 # Unpickling needs no cloudpickle here: its pickles import the library themselves.
 _ENCODERS: dict[str, Callable[[Any], list[Part]]] = {
     "pickle": _encode_pickle,
@@ -137,6 +157,7 @@ _ENCODERS: dict[str, Callable[[Any], list[Part]]] = {
     "json": _encode_json,
     "cbor": _encode_cbor,
     "arrow": _encode_arrow,
+    "parts": _encode_parts,
 }
 _DECODERS: dict[str, Callable[[Part], Any]] = {
     "pickle": load,
@@ -144,6 +165,8 @@ _DECODERS: dict[str, Callable[[Part], Any]] = {
     "json": _decode_json,
     "cbor": _decode_cbor,
     "arrow": _decode_arrow,
+    "parts": _decode_parts,
+    "exchange": _decode_list,
 }
 
 

@@ -136,3 +136,11 @@ def rebuilt(
     error.args = args
     vars(error).update(attributes)
     return error
+
+
+class PiecesLostError(BaseException):
+    """A piece cannot be read from where it should be.
+
+    No `Exception`: a function that catches these must not go on with a part of its input. Its task
+    runs again when the cluster knows where all pieces are.
+    """

@@ -20,6 +20,7 @@ from rain.base import executor_protocol as protocol
 from rain.base.ids import NUMBER_BITS
 from rain.base.shortage import ShortageError, lacks_thread_of_ours
 from rain.common import running
+from rain.common.errors import PiecesLostError
 from rain.common.handing_on import Then
 from rain.executor.blocking import Blocking
 from rain.executor.context import Context
@@ -151,6 +152,8 @@ class Work:
             throw_away(context.staged or (), frozenset())
             if self.passes(error):
                 raise
+            if isinstance(error, PiecesLostError):
+                return str(error), [context.debug_lines, "", "", b"", False, True]
             with_hint(error)
             data, why_text_only = self.pickled(error)
             text = text_of(error) + why_text_only + explained(error, memory.spaces.current)

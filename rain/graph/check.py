@@ -19,6 +19,7 @@ from rain.base.runs import RUN_FACTS, RunState
 from rain.base.states import TASK_FACTS, ObjectState, TaskRow
 from rain.graph import check_claims, check_references, check_shadows
 from rain.graph.data_object import DataObject
+from rain.graph.exchanges import check_exchanges
 from rain.graph.expect import Expect
 from rain.graph.governor import Governor
 from rain.graph.graph import Graph
@@ -45,6 +46,7 @@ def check(graph: Graph) -> None:
         check_claims.check_object(graph, data_object, contained, unneeded, leaving, expect)
     _check_pauses(graph, Expect(graph, found))
     check_shadows.check_shadows(graph, found)
+    check_exchanges(graph, found)
     for governor in graph.governors.values():
         _check_governor(graph, governor, found)
     for session in graph.sessions.values():

@@ -8,6 +8,7 @@ from typing import Any
 from attrs import evolve
 
 from rain.base.errors import RefusedError
+from rain.base.exchange import EXCHANGE
 from rain.base.ids import (
     NO_SESSION,
     NUMBER_BITS,
@@ -83,6 +84,11 @@ class Draft:
             self._check_new_kind("task kind", task_kind.id, known_tasks, self.task_kinds)
             for output in task_kind.outputs:
                 self._object_kind(output)
+            if task_kind.task_type == EXCHANGE and not _may_exchange(task_kind):
+                raise RefusedError(
+                    f"the task kind {spell(task_kind.id)} is an exchange: it makes one list, and"
+                    " does not run twice at a time"
+                )
             depth = self.member.depth
             root = self.session.root if depth else NO_SESSION
             is_so = depth == task_kind.depth and root == task_kind.root
@@ -289,6 +295,8 @@ class Draft:
             session.has_priorities = session.has_priorities or kind.priority != 0
             if kind.idempotent:
                 lateness.add_group(self.graph, session, kind)
+            if kind.task_type == EXCHANGE:
+                self.graph.has_exchanges = True
 
     def _connect(self, task: Task, earlier: list[DataObject]) -> None:
         alone = (task,)
@@ -389,3 +397,7 @@ class Draft:
         raise RefusedError(
             f"{where} is from an earlier submit and was not kept; keep it before that submit"
         )
+
+
+def _may_exchange(kind: TaskKind) -> bool:
+    return len(kind.outputs) == 1 and not kind.idempotent

@@ -58,6 +58,7 @@ class Graph:
     shadowed: dict[Task, Task] = Factory(dict)  # and of these the late tasks
     sched: object = None  # the scheduler's own
     has_needs: bool = False  # some task has had more memory than governors need be told
+    has_exchanges: bool = False  # some task lists where its inputs are (`exchanges`)
 
     def __attrs_post_init__(self) -> None:
         self.look_into_sessions()

@@ -19,6 +19,7 @@ from rain.base.states import ObjectMove, ObjectState, TaskMove, TaskRow
 from rain.graph import claims, moving, planning, references
 from rain.graph.copy import forget_copies, move_copy
 from rain.graph.data_object import DataObject
+from rain.graph.exchanges import being_listed_by, lists_with
 from rain.graph.failing import failure_of
 from rain.graph.governor import Governor
 from rain.graph.run import Ending
@@ -62,6 +63,7 @@ def lose_governor(
     for data_object in touched:
         if data_object.is_finished:  # else it is being made again already, because of another one
             _check_holders(data_object, losses)
+            _list_anew(data_object, losses)
     return losses
 
 
@@ -74,7 +76,25 @@ def lose_copy(data_object: DataObject, governor: Governor, now: float) -> Losses
         # Else it is being made there.
         losses.dropped.append((data_object, governor))
     _check_holders(data_object, losses)
+    _list_anew(data_object, losses)
     return losses
+
+
+def lose_list(made: DataObject, now: float) -> Losses:
+    """The list of an exchange turned out to be of no use, or what passes it on."""
+    losses = Losses(now)
+    if made.is_finished and not made.is_at_server and made.is_needed:
+        _make_again(made, losses)
+    return losses
+
+
+def _list_anew(data_object: DataObject, losses: Losses) -> None:
+    """A copy of an object is gone, which lists may name."""
+    for made in lists_with(data_object):
+        _make_again(made, losses)
+    for task in being_listed_by(data_object):
+        losses.stopped += planning.take_back(task, Ending(losses.now, RunCause.INPUT_LOST))
+        losses.unplanned[task] = None
 
 
 def _check_holders(data_object: DataObject, losses: Losses) -> None:
@@ -103,6 +123,7 @@ def _make_again(lost: DataObject, losses: Losses) -> None:
             losses.unmakeable[data_object] = failure_of(data_object)
         elif producer.row is TaskRow.FINISHED:
             pending += _run_again(producer, losses)
+        pending += [(made, ObjectMove.LOSE) for made in lists_with(data_object)]
 
 
 def _unfinish(data_object: DataObject, why: ObjectMove, losses: Losses) -> None:

@@ -17,6 +17,7 @@ from typing import NoReturn
 
 from rain.base.copies import CopyMove
 from rain.base.errors import InvariantError
+from rain.base.exchange import EXCHANGE
 from rain.base.runs import RunCause
 from rain.base.states import ObjectState, TaskMove, TaskRow
 from rain.graph import moving, rules
@@ -53,8 +54,8 @@ def plan(task: Task, governor: Governor, priority: int = 0) -> None:
 
 def can_go_ahead(task: Task, governor: Governor) -> bool:
     """Whether the governor was told to make all missing inputs of the task, and keeps to that."""
-    if len(task.inputs) > LOOKED_AT:
-        return False
+    if len(task.inputs) > LOOKED_AT or task.kind.task_type == EXCHANGE:
+        return False  # where the inputs of an exchange are is known when they are finished
     for data_object in task.inputs:
         if data_object.state is ObjectState.UNFINISHED:
             producer = data_object.producer

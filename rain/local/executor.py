@@ -23,7 +23,7 @@ from rain.base.ids import TaskId
 from rain.base.shortage import ShortageError
 from rain.client import nested
 from rain.client.nested import TaskClient
-from rain.common import running
+from rain.common import pieces, running
 from rain.common.printed import Streams, logs_of
 from rain.executor.executor import Work
 from rain.executor.memory import Memory
@@ -37,6 +37,7 @@ from rain.local.clock import DURATION, Steps
 from rain.local.errors import keeping_frames
 from rain.local.interrupts import Interrupts
 from rain.local.modules import OwnModules
+from rain.local.pieces import Find, LocalPieces
 from rain.local.printed import Written, keeping_printed
 from rain.stream.removing import remove
 
@@ -57,6 +58,7 @@ class Executor(Work):
         tell: Tell,
         new_client: Callable[[], TaskClient],
         clock: Steps,
+        find: Find,
     ) -> None:
         folder.mkdir()
         self.number = number
@@ -76,6 +78,7 @@ class Executor(Work):
         self._queue: deque[protocol.Call] = deque()
         self._new_client = new_client
         self._clock = clock
+        self._pieces = LocalPieces(find)
         self._client: TaskClient | None = None
 
     # From the governor.
@@ -209,12 +212,14 @@ class Executor(Work):
         sys.path[:] = [entry or os.getcwd() for entry in path]  # noqa: PTH109 # "" is the folder
         changed = sys.path[:]
         client, here = nested.install(self.client), running.install(self._waiting)
+        reader = pieces.install(self._pieces)
         sys.setrecursionlimit(limit + STACK)
         self.task_folder.enter()
         try:
             yield
         finally:
             sys.setrecursionlimit(limit)
+            pieces.install(reader)
             running.install(here)
             nested.install(client)
             if sys.path == changed:

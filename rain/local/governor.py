@@ -267,7 +267,7 @@ class Governor:
         self._folder.mkdir(exist_ok=True)
         folder = self._folder / str(number)
         self._executors[number] = Executor(
-            number, folder, self.store, self.tell, self.new_client, self.clock
+            number, folder, self.store, self.tell, self.new_client, self.clock, self.find
         )
         self.tell(ExecutorReady(number))
 

@@ -6,7 +6,6 @@ Everything here runs in the thread of the user who waits for it.
 from __future__ import annotations
 
 import os
-import stat
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +21,7 @@ from rain.base.wire.orders import SERVER
 from rain.stream.copying import copy_bytes
 from rain.stream.errors import NotHereError, UnreachableError
 from rain.stream.machine import machine_id
-from rain.stream.mapping import map_descriptor
+from rain.stream.mapping import map_descriptor, open_same
 from rain.stream.memory import receive_bytes
 from rain.stream.protocol import SharedPlace
 from rain.stream.ranges import Piece, Range, piece_of
@@ -54,7 +53,7 @@ class IntoMemory:
 
     def take_shared(self, place: SharedPlace, length: int) -> bool:
         """Looks at the stored file itself. It stays as long as somebody looks."""
-        descriptor = _open_same(place)
+        descriptor = open_same(place)
         if descriptor is None:
             return False
         try:
@@ -79,7 +78,7 @@ class IntoFile:
         self._path = path
 
     def take_shared(self, place: SharedPlace, length: int) -> bool:
-        descriptor = _open_same(place)
+        descriptor = open_same(place)
         if descriptor is None:
             return False
         try:
@@ -177,20 +176,6 @@ class Downloads:
 
     def close(self) -> None:
         self.reader.close()
-
-
-def _open_same(place: SharedPlace) -> int | None:
-    """Opens a stored file, if the path leads to it from here too."""
-    try:
-        descriptor = os.open(place.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except OSError:  # another user's, or in a container
-        return None
-    status = os.fstat(descriptor)
-    is_same = (status.st_dev, status.st_ino) == (place.device, place.inode)
-    if is_same and stat.S_ISREG(status.st_mode):
-        return descriptor
-    os.close(descriptor)
-    return None
 
 
 def _fill(descriptor: int, connected: Connected, length: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import trio
@@ -21,6 +22,13 @@ if TYPE_CHECKING:
     from rain.tls.identity import Identity
 
 
+def found_each(
+    find: Callable[[ObjectId], Held | None], objects: Sequence[ObjectId]
+) -> list[Held | None]:
+    """Each of these as it was found, in one visit to the thread of trio."""
+    return [find(one) for one in objects]
+
+
 class GovernorHolder:
     """Objects of a governor: found in the thread of trio, read in the threads of streams."""
 
@@ -35,6 +43,11 @@ class GovernorHolder:
         if incarnation not in {0, self._incarnation}:
             return None  # another program listened here before, or listens elsewhere
         return self._background.from_thread(self._source.find, object_id)
+
+    def find_each(self, objects: Sequence[ObjectId], incarnation: int) -> list[Held | None]:
+        if incarnation not in {0, self._incarnation}:
+            return [None for _ in objects]
+        return self._background.from_thread(found_each, self._source.find, objects)
 
     def begin_upload(self, key: bytes, object_id: ObjectId, length: int) -> UnfinishedUpload:
         raise RefusedError("governors take no uploads")
@@ -52,6 +65,9 @@ class ServerHolder:
 
     def find(self, object_id: ObjectId, incarnation: int) -> Held | None:
         return self._background.from_thread(self._handler.find, object_id)
+
+    def find_each(self, objects: Sequence[ObjectId], incarnation: int) -> list[Held | None]:
+        return self._background.from_thread(found_each, self._handler.find, objects)
 
     def begin_upload(self, key: bytes, object_id: ObjectId, length: int) -> UnfinishedUpload:
         return self._handler.uploads.begin_upload(key, object_id, length)

@@ -16,6 +16,7 @@ from rain.base.wire.orders import Orders
 from rain.graph import DataObject, Governor, Session, Task, planning
 from rain.graph.needs import needs_of
 from rain.scheduler.api import Plan
+from rain.server import exchanging
 from rain.server.placing import bring, lend, place_again, tell_object_kind
 from rain.server.state import State
 from rain.server.tries import is_suspect, must_wait
@@ -179,7 +180,11 @@ def _tell(state: State, governor: Governor, tasks: list[Task]) -> None:
     if state.graph.has_needs:
         columns.needs += [0] * (len(columns.ids) - len(tasks) - len(columns.needs))
         columns.needs += needs_of(tasks)
-    read = [one for task in tasks for one in task.inputs]
+    read = (
+        exchanging.places_told(columns, tasks)
+        if state.graph.has_exchanges
+        else [one for task in tasks for one in task.inputs]
+    )
     if read:
         columns.inputs += [one.id for one in read]
         there = governor.objects  # what is not finished is made there

@@ -23,7 +23,7 @@ from rain.graph.run import Run
 from rain.graph.session import Session
 from rain.graph.standing_in import stands_in
 from rain.graph.task import Task
-from rain.server import blaming, failing, following, memory, speculation, waiting
+from rain.server import blaming, exchanging, failing, following, memory, speculation, waiting
 from rain.server.began import difference
 from rain.server.state import State
 
@@ -151,6 +151,8 @@ def _finish_batch(
         _take_notes(outputs, notes)
     free = _take_contents(state, outputs, notes)
     free += _pass_on(tasks) if state.nests else ()
+    if state.graph.has_exchanges:
+        free += exchanging.lists_made(outputs, data)
     _finish_outputs(state, governor, outputs, sizes, data)
     free += claims.finished_reading(readers)
     if free:

@@ -21,6 +21,7 @@ from rain.graph.copy import move_copy
 from rain.server import (
     away,
     draining,
+    exchanging,
     failing,
     feasibility,
     finishing,
@@ -231,6 +232,9 @@ def _failed(state: State, governor: Governor, failure: TaskFailure, printed: str
         return
     if failure.cause is RunCause.NOT_STARTED:
         handing_back.handed_back(state, governor, task, failure)
+        return
+    if failure.cause is RunCause.INPUT_LOST:
+        exchanging.unreadable(state, governor, task, failure)
         return
     if failure.peak:
         memory.note_peak(state, task, failure.peak)

@@ -38,21 +38,36 @@ def out_of_reach(state: State, governor: Governor, task: Task, failure: TaskFail
     _hand_back(state, governor, task, failure, state.settings.out_of_reach)
 
 
+def unreadable(state: State, governor: Governor, task: Task, failure: TaskFailure) -> bool:
+    """A task could not read its part of a shuffle, which is nothing that a rest would mend.
+
+    Returns whether it was handed back; after a few times it fails.
+    """
+    return _withdrawn(state, governor, task, failure, state.settings.out_of_reach)
+
+
 def _hand_back(
     state: State, governor: Governor, task: Task, failure: TaskFailure, limit: int
 ) -> None:
+    if _withdrawn(state, governor, task, failure, limit) and not governor.rests:
+        rests.begin(state, governor, UNIT, failure.message)  # else it was sent this before
+
+
+def _withdrawn(
+    state: State, governor: Governor, task: Task, failure: TaskFailure, limit: int
+) -> bool:
+    """Takes the task from the governor, or lets it fail when this has been so too often."""
     why = failure.message
     times = state.not_started[task] = state.not_started.get(task, 0) + 1
     if times >= limit:
         del state.not_started[task]
         message = f"no governor could start the task, in {times} tries; the last one: {why}"
         failing.run_failed(state, governor, task, evolve(failure, message=message))
-        return
+        return False
     _withdraw(state, task, Ending(state.now, failure.cause, why, failure.debug))
     state.forget_outputs(governor, task)
     state.touched[governor] = None
-    if not governor.rests:  # else it was sent this before
-        rests.begin(state, governor, UNIT, why)
+    return True
 
 
 def _withdraw(state: State, task: Task, ending: Ending) -> None:

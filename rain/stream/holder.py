@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -101,6 +102,10 @@ class Holder(Protocol):
 
     def find(self, object_id: ObjectId, incarnation: int) -> Held | None:
         """Finds an object; None if it is not here, or if the incarnation is not ours."""
+        ...
+
+    def find_each(self, objects: Sequence[ObjectId], incarnation: int) -> list[Held | None]:
+        """Finds several objects at once."""
         ...
 
     def begin_upload(self, key: bytes, object_id: ObjectId, length: int) -> UnfinishedUpload:

@@ -2,8 +2,11 @@
 
 import mmap
 import os
+import stat
 from pathlib import Path
 from typing import Self
+
+from rain.stream.protocol import SharedPlace
 
 
 class Mapping(mmap.mmap):
@@ -40,6 +43,27 @@ def map_privately(path: Path) -> memoryview:
     with path.open("rb") as file:
         length = os.fstat(file.fileno()).st_size
         return _private(file.fileno(), length) if length else memoryview(bytearray())
+
+
+def map_region(descriptor: int, offset: int, length: int) -> memoryview:
+    """Maps a part of an open file copy-on-write; the caller keeps the descriptor."""
+    before = offset % mmap.ALLOCATIONGRANULARITY
+    whole = mmap.mmap(descriptor, before + length, access=mmap.ACCESS_COPY, offset=offset - before)
+    return memoryview(whole)[before:]
+
+
+def open_same(place: SharedPlace) -> int | None:
+    """Opens a stored file, if the path leads to it from here too."""
+    try:
+        descriptor = os.open(place.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:  # another user's, or in a container
+        return None
+    status = os.fstat(descriptor)
+    is_same = (status.st_dev, status.st_ino) == (place.device, place.inode)
+    if is_same and stat.S_ISREG(status.st_mode):
+        return descriptor
+    os.close(descriptor)
+    return None
 
 
 def own_bytes(view: memoryview) -> memoryview | None:

@@ -6,6 +6,7 @@ make the other side wait for, or store, only a few thousand bytes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
 from struct import Struct
 
@@ -23,7 +24,15 @@ TEXT_LIMIT = 8 * 1024
 NOBODY = bytes(16)
 """The key if no machine or client is named."""
 
+PART_ASKED_AT_ONCE = 1024
+"""Objects of which a reader may ask for a part in one request."""
+
 _REQUEST = Struct("!B7xqqQ16s")
+_ID = Struct("!q")
+_LENGTH = Struct("!Q")
+
+IN_FILE = 1 << 63
+"""In a table of lengths: the piece is not sent, and the place of its file follows behind them."""
 _ANSWER = Struct("!B3xIQ")
 
 REQUEST_SIZE = _REQUEST.size
@@ -37,6 +46,7 @@ class Ask(IntEnum):
     WRITE = 2  # upload an object
     ADOPT = 3  # upload an object as a file of the same machine
     LINKED = 4  # that file is in its place
+    PARTS = 6  # read one part of each of several objects
     RANGE = 5  # read some bytes of an object; they are named behind the request (ranges.py)
 
 
@@ -50,6 +60,7 @@ class Say(IntEnum):
     DONE = 4  # the upload is complete
     REFUSED = 5  # the text says why
     LINK = 6  # the text says where the file of an upload is to be linked
+    PIECES = 7  # a table of the lengths of `length` pieces follows, then those that are sent
 
 
 @frozen
@@ -57,9 +68,9 @@ class Request:
     """One request; `key` is the reader's machine, or the client that uploads."""
 
     ask: Ask
-    object: ObjectId
+    object: ObjectId  # for parts: the number of the part, and the ids of the objects follow
     holder: int = 0  # the incarnation that must answer; 0 for any
-    length: int = 0  # of an upload
+    length: int = 0  # of an upload; for parts: of how many objects
     key: bytes = NOBODY
 
     def encode(self) -> bytes:
@@ -73,6 +84,38 @@ class Request:
         except ValueError:
             raise ProtocolError(f"a stream has the unknown request {number}") from None
         return Request(ask, ObjectId(object_id), holder, length, key)
+
+
+def encode_ids(ids: Sequence[ObjectId]) -> bytes:
+    """The objects of which a part is read."""
+    return b"".join(map(_ID.pack, ids))
+
+
+def decode_ids(data: bytes) -> list[ObjectId]:
+    """Reads them; the caller has received `ids_size` bytes."""
+    return [ObjectId(number) for (number,) in _ID.iter_unpack(data)]
+
+
+def ids_size(request: Request) -> int:
+    """How many bytes follow a request for parts."""
+    if not 0 < request.length <= PART_ASKED_AT_ONCE or request.object < 0:
+        raise ProtocolError(f"a stream asks for parts of {request.length} objects")
+    return request.length * _ID.size
+
+
+def encode_lengths(lengths: Sequence[int]) -> bytes:
+    """The table of the lengths of pieces."""
+    return b"".join(map(_LENGTH.pack, lengths))
+
+
+def decode_lengths(data: bytes) -> list[int]:
+    """Reads it."""
+    return [length for (length,) in _LENGTH.iter_unpack(data)]
+
+
+def lengths_size(count: int) -> int:
+    """How many bytes such a table has."""
+    return count * _LENGTH.size
 
 
 @frozen

@@ -154,6 +154,22 @@ class StreamReader:
             raise UnreachableError(f"{source}: {error}") from None
         return pieces[0]
 
+    def exchange(
+        self, source: str, what: Callable[[Connected, int, bytes], None], transfer: Transfer
+    ) -> None:
+        """Lets something be asked over a connection to a source; it is told the machine, too.
+
+        Raises `NotHereError`, `UnreachableError`, `StoppedError`, or what is raised there.
+        """
+        try:
+            self._with_connection(
+                source, lambda connected, holder: what(connected, holder, self._machine), transfer
+            )
+        except BrokenError as error:
+            if transfer.stopped:
+                raise StoppedError("nobody wants it any more") from None
+            raise UnreachableError(f"{source}: {error}") from None
+
     def relay(
         self, source: str, request: Request, target: Connected, wanted: Range | None = None
     ) -> None:
@@ -181,7 +197,7 @@ class StreamReader:
                 sockets.send_file(connected, data.descriptor, 0, len(data))
             else:
                 sockets.send(connected, data)
-            _expect(_receive_answer(connected), Say.DONE)
+            _expect(receive_answer(connected), Say.DONE)
 
         try:
             self._with_connection(SERVER, exchange, Transfer())
@@ -224,7 +240,7 @@ class StreamReader:
     def _ask(self, connected: Connected, request: Request, wanted: Range | None = None) -> Answer:
         behind = b"" if wanted is None else wanted.encode()
         sockets.send(connected, request.encode() + behind)
-        answer = _receive_answer(connected)
+        answer = receive_answer(connected)
         if answer.say is Say.NOT_HERE:
             raise NotHereError(f"the holder does not have {spell(request.object)}")
         if answer.say is Say.REFUSED:
@@ -310,7 +326,8 @@ class StreamReader:
                 self._kept.setdefault(address, []).append((time.monotonic(), connected))
 
 
-def _receive_answer(connected: Connected) -> Answer:
+def receive_answer(connected: Connected) -> Answer:
+    """Receives the header of an answer and its text."""
     head = sockets.receive(connected, ANSWER_SIZE)
     if not head:
         raise BrokenError("the other side closed the connection")

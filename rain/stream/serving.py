@@ -19,6 +19,7 @@ from rain.stream.admission import accept_tls, admit
 from rain.stream.archive import Archive, ChangedError
 from rain.stream.errors import NotHereError, UnreachableError
 from rain.stream.holder import Elsewhere, Holder, InFile, InFolder, InMemory
+from rain.stream.part_serving import give_parts
 from rain.stream.protocol import HELLO, NOBODY, REQUEST_SIZE, Answer, Ask, Request, Say
 from rain.stream.ranges import Range, give_range
 from rain.stream.reading import StreamReader
@@ -149,6 +150,9 @@ class StreamServer:
             return
         if request.ask is Ask.LINKED:
             raise ProtocolError("a stream tells of a link that nobody has asked for")
+        if request.ask is Ask.PARTS:
+            give_parts(connected, request, self._holder, shares=self._shares_with(request))
+            return
         held = self._holder.find(request.object, request.holder)
         match held:
             case None:

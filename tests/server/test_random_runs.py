@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
 from rain.base.attempts import Attempts
+from rain.base.exchange import EXCHANGE
 from rain.base.ids import ObjectId, RequestId, TaskId
 from rain.base.runs import RunCause
 from rain.base.states import TaskState
@@ -33,7 +34,7 @@ def task_shapes(draw: st.DrawFn) -> tuple[list[int], int, int, int, int, bool]:
     return inputs, outputs, cpus, kept, draw(st.sampled_from([1, 2, 3])), draw(st.booleans())
 
 
-CAUSES = [None, RunCause.TASK, RunCause.EXECUTOR]
+CAUSES = [None, RunCause.TASK, RunCause.EXECUTOR, RunCause.INPUT_LOST]
 
 
 class RandomRuns(ComingAndGoing):
@@ -82,6 +83,26 @@ class RandomRuns(ComingAndGoing):
             session.objects += made
             session.kept += keep_these
             usable += made
+        session.client.submit(draft)
+
+    @precondition(ComingAndGoing.has_sessions)
+    @rule(number=which, pieces=st.integers(1, 3), readers=st.integers(0, 3), more=st.booleans())
+    def shuffle(self, number: int, pieces: int, readers: int, more: bool) -> None:
+        """Some tasks, of which an exchange lists what they make, and the tasks that read its list.
+
+        The exchange may read what was kept before, too.
+        """
+        session = self.session(number)
+        draft = session.draft
+        earlier = self.wild.kept_in(session)[:1] if more else []
+        split = [draft.task() for _ in range(pieces)]
+        listed = [*earlier, *[one for _, (one,) in split]]
+        exchange = draft.task(*listed, cpus=0, task_type=EXCHANGE)
+        merge = [draft.task(*exchange[1], keep=True) for _ in range(readers)]
+        for task, made in (*split, exchange, *merge):
+            session.tasks.append(task)
+            session.objects += made
+        session.kept += [one for _, made in merge for one in made]
         session.client.submit(draft)
 
     @precondition(ComingAndGoing.has_sessions)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -60,6 +60,9 @@ class Having:
         if object_id in self.elsewhere:
             return Elsewhere(self.elsewhere[object_id])
         return Holding(self.contents).find(object_id)
+
+    def find_each(self, objects: Sequence[ObjectId], incarnation: int) -> list[Held | None]:
+        return [self.find(one, incarnation) for one in objects]
 
     def begin_upload(self, key: bytes, object_id: ObjectId, length: int) -> UnfinishedUpload:
         raise RefusedError("the disk is full")

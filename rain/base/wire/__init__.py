@@ -20,7 +20,7 @@ Nobody changes a value after it was handed over.
 """
 
 CLIENT_VERSION = 20
-GOVERNOR_VERSION = 21
+GOVERNOR_VERSION = 22
 
 INLINE_LIMIT = 16 * 1024
 """Data objects up to this many bytes travel inside the messages that mention them."""

@@ -1,0 +1,138 @@
+"""The pieces of one part of a shuffle, for the task that merges them.
+
+They are read while the task asks for them: some at a time, from the governors that have them. Those
+of this machine are mapped, as far as they are large.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+from rain.base.admission import TLS_FILE, Member
+from rain.base.errors import ProtocolError, RefusedError
+from rain.base.exchange import Listed
+from rain.base.executor_protocol import SERVER
+from rain.base.ids import ObjectId
+from rain.base.leading import Servers
+from rain.common.errors import PiecesLostError, RainException
+from rain.common.pickles import Part, load
+from rain.common.secret_file import secret_from_environment
+
+BYTES_AT_ONCE = 32 * 1024 * 1024
+"""About so much of a part is read at once."""
+
+OBJECTS_AT_ONCE = 256
+
+
+class Reader(Protocol):
+    """Reads pieces."""
+
+    def read(self, part: int, members: Sequence[Listed]) -> list[Part | None]:
+        """The piece of each of these; None where there is none."""
+        ...
+
+
+class Pieces:
+    """One part of a shuffle: the pieces of all its inputs, in the order of the inputs.
+
+    It can be iterated, as often as one likes. Each time the pieces are read anew, and only a few of
+    them are in memory at a time unless the function keeps them. An input that has no piece for this
+    part is left out.
+    """
+
+    def __init__(self, members: Sequence[Listed], part: int) -> None:
+        self._members = members
+        self.part = part
+
+    def __iter__(self) -> Iterator[Any]:
+        reader = current_reader()
+        for some in windows(self._members):
+            pieces = reader.read(self.part, some)
+            pieces.reverse()
+            while pieces:  # each is let go before the next one is loaded
+                piece = pieces.pop()
+                if piece is not None:
+                    yield load(piece)
+
+    def __repr__(self) -> str:
+        return f"<Pieces of part {self.part}, of {len(self._members)} inputs>"
+
+
+def windows(members: Sequence[Listed]) -> Iterator[Sequence[Listed]]:
+    """Those that are read together: about as much as is read at once, if parts are alike."""
+    first = size = 0
+    for place, one in enumerate(members):
+        if place > first and (size >= BYTES_AT_ONCE or place - first >= OBJECTS_AT_ONCE):
+            yield members[first:place]
+            first, size = place, 0
+        size += one.piece
+    if first < len(members):
+        yield members[first:]
+
+
+class StreamedPieces:
+    """Reads from governors."""
+
+    def __init__(self) -> None:
+        from rain.stream.machine import machine_id  # noqa: PLC0415 # few tasks read parts
+        from rain.stream.reading import StreamReader  # noqa: PLC0415 # as above
+
+        identity = None
+        named = os.environ.get(TLS_FILE, "")
+        if named and named != "none":
+            from pathlib import Path  # noqa: PLC0415 # as above
+
+            from rain.tls.identity import Identity  # noqa: PLC0415 # it brings ssl along
+
+            identity = Identity.read(Path(named), Member.CLIENT)
+        self._reader = StreamReader(
+            Servers.of(os.environ[SERVER]),
+            machine=machine_id(),
+            secret=secret_from_environment(os.environ),
+            identity=identity,
+        )
+
+    def read(self, part: int, members: Sequence[Listed]) -> list[Part | None]:
+        from rain.stream.part_reading import Parts  # noqa: PLC0415 # as above
+
+        found: dict[ObjectId, Part | None] = {}
+        for source in dict.fromkeys(one.source for one in members):
+            asked = Parts(part, [one.object for one in members if one.source == source])
+            self._ask(source, asked)
+            found |= asked.pieces
+        return [found[one.object] for one in members]
+
+    def _ask(self, source: str, asked: Any) -> None:
+        from rain.stream.errors import NotHereError, UnreachableError  # noqa: PLC0415 # as above
+        from rain.stream.reading import Transfer  # noqa: PLC0415 # as above
+
+        try:
+            self._reader.exchange(source, asked.exchange, Transfer())
+        except (NotHereError, UnreachableError, ProtocolError) as error:
+            raise PiecesLostError(f"cannot read part {asked.part}: {error}") from None
+        except RefusedError as error:
+            raise RainException(str(error)) from None
+
+
+_lock = threading.Lock()
+_reader: Reader | None = None
+
+
+def current_reader() -> Reader:
+    """The reader of this process."""
+    global _reader  # noqa: PLW0603 # one for each process
+    with _lock:
+        if _reader is None:
+            _reader = StreamedPieces()
+        return _reader
+
+
+def install(reader: Reader | None) -> Reader | None:
+    """Sets the reader of this process, and gives the one before; None for that of executors."""
+    global _reader  # as above
+    with _lock:
+        before, _reader = _reader, reader
+        return before

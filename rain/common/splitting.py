@@ -1,0 +1,26 @@
+"""The functions that tasks of a shuffle call in place of those that users give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rain.base.exchange import Listed
+from rain.common.partitioned import Partitioned
+from rain.common.pieces import Pieces
+
+
+class Split:
+    """Splits one input into a piece for each part."""
+
+    def __init__(self, fn: Callable[..., Any], parts: int) -> None:
+        self._fn = fn
+        self._parts = parts
+
+    def __call__(self, value: Any) -> Partitioned:
+        return Partitioned(self._fn(value, self._parts), self._parts)
+
+
+def pieces_of(listed: list[Listed], part: int) -> Pieces:
+    """In a pickled argument: what the function gets for one part of an exchange."""
+    return Pieces(listed, part)

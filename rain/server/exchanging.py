@@ -1,0 +1,52 @@
+"""Exchanges (rain/graph/exchanges.py): what their governors are told, and what becomes of lists.
+
+A governor is told of an exchange without inputs: where these are is the configuration of the task,
+and the list that it makes. So nothing is moved, and the list goes to its readers as any object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rain.base.wire.orders import AssignedTasks
+from rain.base.wire.update import TaskFailure
+from rain.graph import DataObject, Governor, Task, loss, references
+from rain.graph.exchanges import is_exchange, list_of, lists_of
+from rain.server import handing_back, losses
+from rain.server.state import State
+
+
+def places_told(columns: AssignedTasks, tasks: Sequence[Task]) -> list[DataObject]:
+    """Completes the rows of these tasks, which are the last ones; returns all that others read."""
+    first = len(columns.ids) - len(tasks)
+    for place, task in enumerate(tasks, first):
+        if is_exchange(task):
+            columns.configs[place] = list_of(task)
+            columns.input_counts[place] = 0
+    return [one for task in tasks if not is_exchange(task) for one in task.inputs]
+
+
+def lists_made(outputs: Sequence[DataObject], data: list[bytes]) -> list[DataObject]:
+    """New lists claim what they name; returns what former ones have claimed and nobody needs now.
+
+    The server does not keep their bytes: they are of use only as long as nothing of it has moved.
+    """
+    free: list[DataObject] = []
+    for place, output in enumerate(outputs):
+        producer = output.producer
+        if producer is not None and is_exchange(producer):
+            data[place] = b""
+            if not output.is_finished:
+                free += references.contain(output, producer.inputs)
+    return free
+
+
+def unreadable(state: State, governor: Governor, task: Task, failure: TaskFailure) -> None:
+    """A task could not read its part of a shuffle, so the list that it has read is of no use.
+
+    It waits until the list was made anew. After a few times it fails: a firewall may be the reason.
+    """
+    lists = lists_of(task)
+    if handing_back.unreadable(state, governor, task, failure):
+        for made in lists:
+            losses.pass_on(state, loss.lose_list(made, state.now))

@@ -1,0 +1,110 @@
+"""Serves parts: one part of each of several partitioned objects, in one exchange.
+
+Some objects at a time are looked up and answered together: a table of the lengths of their pieces,
+and the pieces. A large piece is not sent to a reader on this machine, which gets the place of the
+file instead and maps the piece. The first object that is not here or has no such part ends the
+answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from rain.base.errors import RefusedError
+from rain.base.ids import ObjectId, spell
+from rain.stream import sockets
+from rain.stream.holder import Held, Holder, InFile, InMemory
+from rain.stream.parts import in_file, in_memory, place_of
+from rain.stream.protocol import (
+    IN_FILE,
+    Answer,
+    Request,
+    Say,
+    decode_ids,
+    encode_lengths,
+    ids_size,
+)
+from rain.stream.sockets import BrokenError, Connected
+
+MAPPED_FROM = 256 * 1024
+"""A smaller piece is sent, because to open and map its file would take longer."""
+
+TOGETHER = 64
+"""Objects that are looked up and answered together; so many files are open for one reader."""
+
+
+@frozen
+class _Piece:
+    held: InMemory | InFile
+    offset: int
+    length: int
+
+
+def give_parts(connected: Connected, request: Request, holder: Holder, *, shares: bool) -> None:
+    """Answers a request for parts; the reader `shares` the files of this machine."""
+    data = sockets.receive(connected, ids_size(request))
+    if not data:
+        raise BrokenError("the request was cut off")
+    ids = decode_ids(data)
+    for first in range(0, len(ids), TOGETHER):
+        some = ids[first : first + TOGETHER]
+        found = holder.find_each(some, request.holder)
+        try:
+            pieces = _pieces(some, found, int(request.object))
+            if isinstance(pieces, Answer):
+                sockets.send(connected, pieces.encode())
+                return
+            _give(connected, pieces, shares=shares)
+        finally:
+            for held in found:
+                if isinstance(held, InFile):
+                    held.close()
+
+
+def _pieces(
+    ids: Sequence[ObjectId], found: Sequence[Held | None], part: int
+) -> list[_Piece] | Answer:
+    """Where each piece is, or the answer that one cannot be had."""
+    pieces: list[_Piece] = []
+    for object_id, held in zip(ids, found, strict=True):
+        try:
+            if isinstance(held, InMemory):
+                pieces.append(_Piece(held, *place_of(in_memory(held.data), part)))
+            elif isinstance(held, InFile):
+                pieces.append(_Piece(held, *place_of(in_file(held.descriptor), part)))
+            else:
+                return Answer(Say.NOT_HERE, text=spell(object_id))
+        except RefusedError as error:
+            return Answer(Say.REFUSED, text=f"{spell(object_id)}: {error}")
+    return pieces
+
+
+def _give(connected: Connected, pieces: Sequence[_Piece], *, shares: bool) -> None:
+    mapped = [
+        shares and isinstance(piece.held, InFile) and piece.length >= MAPPED_FROM
+        for piece in pieces
+    ]
+    lengths = [
+        piece.length | (IN_FILE if is_mapped else 0)
+        for piece, is_mapped in zip(pieces, mapped, strict=True)
+    ]
+    small = [Answer(Say.PIECES, len(pieces)).encode(), encode_lengths(lengths)]
+    for piece, is_mapped in zip(pieces, mapped, strict=True):
+        if is_mapped:
+            continue
+        held = piece.held
+        if isinstance(held, InMemory):
+            small.append(held.data[piece.offset : piece.offset + piece.length])
+        elif piece.length < MAPPED_FROM:
+            small.append(in_file(held.descriptor)(piece.offset, piece.length))
+        else:
+            sockets.send(connected, b"".join(small))
+            small.clear()
+            sockets.send_file(connected, held.descriptor, piece.offset, piece.length)
+    for piece, is_mapped in zip(pieces, mapped, strict=True):
+        if is_mapped and isinstance(piece.held, InFile):
+            size, place = piece.held.place()
+            small.append(Answer(Say.SHARED, size, place.spell()).encode())
+    sockets.send(connected, b"".join(small))

@@ -1,0 +1,84 @@
+"""Partitioned values as data, and the pieces of a part as their reader sees them."""
+
+from collections.abc import Sequence
+
+import pytest
+from attrs import define
+
+from rain.base.exchange import Listed, decode_list, encode_list
+from rain.base.ids import ObjectId
+from rain.common import pieces
+from rain.common.content_type import decode_value, encode_value
+from rain.common.errors import RainException
+from rain.common.partitioned import Partitioned
+from rain.common.pickles import Part
+from rain.common.pieces import BYTES_AT_ONCE, OBJECTS_AT_ONCE, Pieces, windows
+from rain.stream.parts import in_memory, place_of
+
+
+@define
+class Reading:
+    """Reads pieces of what a test has made, and counts how often it is asked."""
+
+    objects: Sequence[bytes]
+    asked: int = 0
+
+    def read(self, part: int, members: Sequence[Listed]) -> list[Part | None]:
+        self.asked += 1
+        found: list[Part | None] = []
+        for one in members:
+            data = self.objects[one.object]
+            offset, length = place_of(in_memory(data), part)
+            found.append(data[offset : offset + length] or None)
+        return found
+
+
+def members(count: int, piece: int = 10) -> list[Listed]:
+    return [Listed(ObjectId(number), piece, f"h{number % 3}:1") for number in range(count)]
+
+
+def test_pieces_come_back_under_the_numbers_of_their_parts() -> None:
+    data = encode_value(Partitioned({2: [1, 2], 0: "x"}, 3), "parts")
+    assert decode_value(data, "parts") == {0: "x", 2: [1, 2]}
+    assert decode_value(encode_value(Partitioned([None, 5], 2), "parts"), "parts") == {
+        0: None,
+        1: 5,
+    }
+
+
+def test_a_split_that_returns_something_else_is_told_what_to_return() -> None:
+    with pytest.raises(RainException, match="2 pieces for 3 parts"):
+        Partitioned([1, 2], 3)
+    with pytest.raises(RainException, match="the part 3; the parts are the numbers from 0 to 2"):
+        Partitioned({3: 1}, 3)
+    with pytest.raises(RainException, match="only what a split has made"):
+        encode_value([1, 2], "parts")
+    with pytest.raises(RainException, match="has no parts"):
+        decode_value(b"something else", "parts")
+
+
+def test_a_part_has_the_pieces_of_all_inputs_in_their_order_as_often_as_one_likes() -> None:
+    objects = [encode_value(Partitioned({0: n} if n % 2 else {}, 1), "parts") for n in range(600)]
+    reading = Reading(objects)
+    before = pieces.install(reading)
+    try:
+        part = Pieces(members(600), 0)
+        assert list(part) == list(range(1, 600, 2))
+        assert reading.asked == 600 // OBJECTS_AT_ONCE + 1
+        assert sum(part) == sum(range(1, 600, 2))
+    finally:
+        pieces.install(before)
+
+
+def test_only_so_much_of_a_part_is_read_at_a_time() -> None:
+    large = [len(some) for some in windows(members(5, BYTES_AT_ONCE // 2))]
+    assert large == [2, 2, 1]
+    assert [len(some) for some in windows(members(2, 10 * BYTES_AT_ONCE))] == [1, 1]
+    assert list(windows([])) == []
+
+
+def test_a_list_names_each_source_once() -> None:
+    listed = members(100)
+    data = encode_list(listed)
+    assert decode_list(data) == listed
+    assert data.count(b"h1:1") == 1
