@@ -22,6 +22,7 @@ MODULES = {
     "standby": "bench.standby",
     "life": "bench.life.command",
     "memory": "bench.memory.command",
+    "shuffle": "bench.shuffling",
 }
 """The module of each command, which is imported only when the command is used."""
 

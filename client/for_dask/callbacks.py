@@ -71,6 +71,12 @@ class Watch:
                     fn(key, value, self._dsk, self.state, WORKER)
 
 
+def is_watched(callbacks: Any) -> bool:
+    """Whether callbacks are given, or active anyway."""
+    with _local(callbacks) as active:
+        return bool(active)
+
+
 @contextmanager
 def watched(callbacks: Any, dsk: Any, nodes: Mapping[Key, Any]) -> Generator[Watch | None]:
     """The time in which a graph is computed; None if nobody wants to hear of it."""

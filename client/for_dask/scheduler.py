@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from attrs import evolve
 
 from rain.client.data import DataObject
-from rain.client.for_dask.callbacks import Watch, watched
+from rain.client.for_dask.callbacks import Watch, is_watched, watched
 from rain.client.for_dask.graphs import (
     Chain,
     Key,
@@ -25,12 +25,14 @@ from rain.client.for_dask.graphs import (
     nested,
     target_of,
 )
+from rain.client.for_dask.shuffles import Shuffles, TakingApart, find_shuffles
 from rain.client.futures import waiting
 from rain.client.futures.futures import Futures
+from rain.client.futures.shuffling import Part, exchange_task
 from rain.client.options import Options
 from rain.client.task import Task
 from rain.client.tracebacks import hides_frames
-from rain.common.bundles import call_chain
+from rain.common.bundles import call_chain, call_chain_of_part
 from rain.common.content_type import encode_value
 
 LARGEST_KNOWN = 4096
@@ -66,8 +68,10 @@ class DaskScheduler:
         options = Options.of(resources=resources, tries=1 + retries)
         wanted = list(flat(keys))
         nodes = needed_nodes(dsk, wanted)
-        graph = _Graph(self._opened(), options)
-        linked = chains(nodes, wanted)
+        # Callbacks hear of each node, so that none may be left out.
+        shuffles = Shuffles() if is_watched(callbacks) else find_shuffles(nodes, wanted)
+        graph = _Graph(self._opened(), options, shuffles)
+        linked = chains(shuffles.others(nodes), wanted)
         for key, chain in linked.items():
             graph.add(key, chain)
         firsts = {key: chain[0][1] for key, chain in linked.items()}
@@ -102,9 +106,11 @@ _Place: TypeAlias = Task | _Known
 class _Graph:
     """One graph as calls."""
 
-    def __init__(self, futures: Futures, options: Options) -> None:
+    def __init__(self, futures: Futures, options: Options, shuffles: Shuffles) -> None:
         self._futures = futures
         self._options = options
+        self._shuffles = shuffles
+        self._exchanges: dict[tuple[Key, ...], Task] = {}
         self._by_kind: dict[str, Options] = {}
         self._places: dict[Key, _Place] = {}
         self._steps: dict[Key, Task] = {}
@@ -126,7 +132,12 @@ class _Graph:
         keys: list[Key] = []
         inputs: list[DataObject] = []
         known: dict[Key, Any] = {}
+        read = self._shuffles.reads.get(chain[0][0])
+        if read is not None:
+            keys += read.pieces
         for dependency in chain[0][1].dependencies:
+            if dependency in self._shuffles.pieces:
+                continue
             place = self._places[dependency]
             handle = place.output if isinstance(place, Task) else place.handle(self._futures)
             if handle is not None:
@@ -135,7 +146,23 @@ class _Graph:
             elif isinstance(place, _Known):
                 known[dependency] = place.value
         data = encode_value((chain, keys, known), "pickle")
-        return self._futures.step(call_chain, (data, *inputs), self._named(name_of(chain)))
+        options = self._named(name_of(chain))
+        parts = self._shuffles.parts.get(chain[-1][0])
+        if parts is not None:
+            options = evolve(options, surrounding=TakingApart(parts))
+        if read is None:
+            return self._futures.step(call_chain, (data, *inputs), options)
+        part = Part(self._exchange(read.splits).output, read.part)
+        return self._futures.step(call_chain_of_part, (data, part, *inputs), options)
+
+    def _exchange(self, splits: tuple[Key, ...]) -> Task:
+        """What lists where these nodes have left their pieces."""
+        task = self._exchanges.get(splits)
+        if task is None:
+            made = [self._steps[split].output for split in splits]
+            task = exchange_task(self._futures.session, made, self._options.priority)
+            self._exchanges[splits] = self._steps["exchange", splits] = task
+        return task
 
     def _named(self, kind: str) -> Options:
         options = self._by_kind.get(kind)

@@ -7,24 +7,27 @@ exchange, of which tasks read a part (rain/base/exchange.py). So a shuffle of 1,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
 from rain.base.exchange import EXCHANGE, LISTED
 from rain.base.resources import CPUS
+from rain.client.data import DataObject
 from rain.client.future import Future
 from rain.client.handles import quick_task
 from rain.client.options import Options
 from rain.client.shapes import ObjectShape, TaskShape
 from rain.client.stack import here
+from rain.client.task import Task
 from rain.common.errors import RainException
 from rain.common.partitioned import PARTITIONED
 from rain.common.splitting import Split, pieces_of
 
 if TYPE_CHECKING:
     from rain.client.futures.futures import Futures
+    from rain.client.session import Session
 
 MOST_PARTS = 1 << 20
 
@@ -55,7 +58,7 @@ class Exchange:
         """
         if not 0 <= number < self._parts:
             raise IndexError(f"there are {self._parts} parts, and none with the number {number}")
-        return Part(self._future, number)
+        return Part(self._future.handle, number)
 
     def __len__(self) -> int:
         return self._parts
@@ -71,11 +74,11 @@ class Exchange:
 class Part:
     """One part of an exchange, as an argument of calls."""
 
-    _future: Future[Any]
+    _list: DataObject  # of the exchange
     number: int
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return pieces_of, (self._future.handle, self.number)
+        return pieces_of, (self._list, self.number)
 
     def __repr__(self) -> str:
         return f"<Part {self.number} of an exchange>"
@@ -108,14 +111,18 @@ def exchange(
         raise RainException(f"parts is a number from 1 to {MOST_PARTS:,}, not {parts!r}")
     around = evolve(options, surrounding=Splitting(parts))
     pieces = [futures.call(split, (value,), {}, around) for value in inputs]
+    task = exchange_task(futures.session, [one.handle for one in pieces], options.priority)
+    return Exchange(futures.added(task), parts)
+
+
+def exchange_task(session: Session, splits: Sequence[DataObject], priority: int) -> Task:
+    """What lists where the pieces of some inputs are; it is still to be added to its session."""
     shape = TaskShape(
         EXCHANGE,
         "exchange",
         ((CPUS, 0),),
         outputs=(_LIST,),
-        priority=options.priority,
+        priority=priority,
         idempotent=False,
     )
-    handles = tuple([one.handle for one in pieces])
-    task = quick_task(futures.session, shape, b"", handles, here(1))
-    return Exchange(futures.added(task), parts)
+    return quick_task(session, shape, b"", tuple(splits), here(1))

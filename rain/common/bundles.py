@@ -9,6 +9,8 @@ import pickle
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
+from rain.common.pieces import Pieces
+
 
 class _Unpickler(pickle.Unpickler):
     """Puts values of the cluster where the pickle has their places."""
@@ -39,3 +41,8 @@ def call_chain(data: bytes, *values: Any) -> Any:
     for key, node in chain:
         read = {key: node(read)}
     return read[chain[-1][0]]
+
+
+def call_chain_of_part(data: bytes, pieces: Pieces, *values: Any) -> Any:
+    """The same, where the first node reads the pieces of a part before the other values."""
+    return call_chain(data, *pieces, *values)

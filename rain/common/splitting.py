@@ -24,3 +24,15 @@ class Split:
 def pieces_of(listed: list[Listed], part: int) -> Pieces:
     """In a pickled argument: what the function gets for one part of an exchange."""
     return Pieces(listed, part)
+
+
+class TakeApart:
+    """Takes some items out of what a function makes, by the numbers of their parts."""
+
+    def __init__(self, fn: Callable[..., Any], parts: tuple[int, ...]) -> None:
+        self._fn = fn
+        self._parts = parts
+
+    def __call__(self, *args: Any) -> Partitioned:
+        made = self._fn(*args)
+        return Partitioned({part: made[part] for part in self._parts}, max(self._parts) + 1)

@@ -46,8 +46,8 @@ class Ask(IntEnum):
     WRITE = 2  # upload an object
     ADOPT = 3  # upload an object as a file of the same machine
     LINKED = 4  # that file is in its place
-    PARTS = 6  # read one part of each of several objects
     RANGE = 5  # read some bytes of an object; they are named behind the request (ranges.py)
+    PARTS = 6  # read one part of each of several objects
 
 
 class Say(IntEnum):

@@ -7,7 +7,7 @@ import re
 import subprocess
 import warnings
 from _thread import interrupt_main
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -20,6 +20,8 @@ import pytest
 
 from rain.client import Client, RainWarning
 from rain.client.for_dask.scheduler import LARGEST_KNOWN
+from rain.client.futures.futures import Futures
+from rain.client.task import Task
 from tests.adapters.own_tests import PROJECT, command, environment
 from tests.support.modes import MODES, client_in, in_processes
 
@@ -102,6 +104,41 @@ def test_a_data_frame_is_computed() -> None:
     sums = frames.from_pandas(table, npartitions=4).groupby("b").a.sum().compute()
 
     assert sums.to_dict() == {0: 1683, 1: 1617, 2: 1650}
+
+
+def first_of(rows: Any) -> int:
+    return int(rows["v"].min())
+
+
+def test_data_frames_are_shuffled_as_one(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts: list[int] = []
+    run = Futures.run
+
+    def counting(self: Futures, steps: Sequence[Task], wanted: Iterable[Task]) -> Any:
+        counts.append(len(steps))
+        return run(self, steps, wanted)
+
+    monkeypatch.setattr(Futures, "run", counting)
+    frames: Any = import_module("dask.dataframe")
+    pandas: Any = import_module("pandas")
+    rows = pandas.DataFrame({"k": [n * 7 % 30 for n in range(600)], "v": range(600)})
+    names = pandas.DataFrame({"k": range(30), "name": [f"n{n % 4}" for n in range(30)]})
+    table, other = frames.from_pandas(rows, npartitions=5), frames.from_pandas(names, npartitions=3)
+    with dask.config.set({"dataframe.shuffle.method": "tasks"}):
+        shuffled = table.shuffle("k", npartitions=5).compute()
+        joined = table.merge(other, on="k").compute()
+        first = table.groupby("k").apply(first_of, meta=("v", "int64")).compute()
+        ordered = table.sort_values("v", ascending=False).compute()
+        indexed = table.set_index("k", sorted=False).compute()
+    assert sorted(shuffled["v"]) == list(range(600))
+    assert counts[0] == 5 + 1 + 5 + 1  # splits, what lists them, merges, and all together
+    expected = rows.merge(names, on="k")
+    assert sorted(zip(joined["v"], joined["name"], strict=True)) == sorted(
+        zip(expected["v"], expected["name"], strict=True)
+    )
+    assert dict(first) == dict(rows.groupby("k")["v"].min())
+    assert list(ordered["v"]) == list(range(599, -1, -1))
+    assert list(indexed.index) == sorted(rows["k"])
 
 
 def test_a_data_frame_of_delayed_parts_is_computed() -> None:
