@@ -314,7 +314,7 @@ async def _registered(
         upstream = await reach(connect, settings.server_wait, log)
         uplink = Uplink(upstream, connect, log)
         try:
-            settings.readiness.announce(streams.address)
+            settings.readiness.announce(streams.address, f"incarnation {incarnation}")
             log.info(
                 "governor ready",
                 address=uplink.address,

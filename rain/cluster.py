@@ -21,7 +21,14 @@ from rain.client import Client
 from rain.start.choice import find_cluster
 from rain.start.clusters import Cluster as Started
 from rain.start.clusters import read_cluster, user_index
-from rain.start.governors import BatchGovernors, Governors, LocalGovernors, RemoteGovernors
+from rain.start.governors import (
+    BatchGovernors,
+    Governors,
+    LocalGovernors,
+    RemoteGovernors,
+    Scale,
+    read_scale,
+)
 from rain.start.interrupts import InterruptedStartError
 from rain.start.jobs import JobLine, look_at_jobs
 from rain.start.options import AnyPath, Environment, Order, StartOptions
@@ -52,7 +59,16 @@ class ServerOptions(TypedDict, total=False):
     scratch: str  # where each governor keeps its data, as "/scratch/$USER"
 
 
-class JobOptions(ServerOptions, total=False):
+class ScaleOptions(ServerOptions, total=False):
+    """For a number of governors that follows the work, in place of a fixed one."""
+
+    maximum: int
+    minimum: int  # of governors that are there without any work; 0 unless it is said
+    largest: int  # how many times as large one job may be, if few large jobs are better
+    idle: float | str  # how long a governor may have no task: seconds, or as "60s"
+
+
+class JobOptions(ScaleOptions, total=False):
     """What a cluster of jobs takes. Without an amount the batch system decides on it."""
 
     cpus: int  # of each job
@@ -78,10 +94,18 @@ class Cluster:
     _started: Started
 
     @classmethod
-    def local(cls, cpus: Sequence[int] | None = None, **options: Unpack[ServerOptions]) -> Self:
-        """Starts governors on this machine: one for each number of cpus, or one with all cpus."""
-        counts = (None,) if cpus is None else tuple(cpus)
-        return cls._start(LocalGovernors(counts), options)
+    def local(
+        cls, cpus: Sequence[int] | int | None = None, **options: Unpack[ScaleOptions]
+    ) -> Self:
+        """Starts governors on this machine: one for each number of cpus, or one with all cpus.
+
+        With `maximum=` they are started when tasks wait for them, each with so many cpus.
+        """
+        scale = _scale(None, options)
+        counts = (cpus,) if cpus is None or isinstance(cpus, int) else tuple(cpus)
+        if scale is not None and len(counts) > 1:
+            raise StartError("with maximum= all governors are alike: give one number of cpus")
+        return cls._start(LocalGovernors(counts), options, scale=scale)
 
     @classmethod
     def ssh(cls, hosts: Iterable[str], **options: Unpack[ServerOptions]) -> Self:
@@ -89,23 +113,29 @@ class Cluster:
         return cls._start(RemoteGovernors(tuple(hosts)), options)
 
     @classmethod
-    def slurm(cls, governors: int, **options: Unpack[JobOptions]) -> Self:
+    def slurm(cls, governors: int | None = None, **options: Unpack[JobOptions]) -> Self:
         """Starts a server here, and governors as jobs of Slurm; `JobOptions` has the options."""
         return cls.batch("slurm", governors, **options)
 
     @classmethod
-    def batch(cls, launcher: str, governors: int, **options: Unpack[JobOptions]) -> Self:
+    def batch(
+        cls, launcher: str, governors: int | None = None, **options: Unpack[JobOptions]
+    ) -> Self:
         """Starts a server here, and governors as jobs of a batch system.
 
         Args:
             launcher: "slurm", "sge", "pbs", "lsf", or one that another package offers.
-            governors: how many jobs; each runs one governor.
+            governors: how many jobs; each runs one governor. With `maximum=` in its place there are
+                as many as the work needs.
             options: what each job gets, and the options of the server; see `JobOptions`.
         """
+        scale = _scale(governors, options)
+        if scale is None and not governors:
+            raise StartError("say how many governors, or maximum= if the work decides it")
         memory, time = options.pop("memory", None), options.pop("time", None)
         asked = BatchGovernors(
             launcher,
-            governors,
+            governors or 0,
             options.pop("cpus", None),
             parse_size(memory) if isinstance(memory, str) else memory,
             options.pop("gpus", None),
@@ -113,7 +143,7 @@ class Cluster:
             tuple(options.pop("options", ())),
             options.pop("wait", 0),
         )
-        return cls._start(asked, options)
+        return cls._start(asked, options, scale=scale)
 
     @classmethod
     def from_file(cls, file: AnyPath, **options: Any) -> Self:
@@ -195,8 +225,10 @@ class Cluster:
         self.stop()
 
     @classmethod
-    def _start(cls, governors: Governors, options: ServerOptions) -> Self:
-        return cls._start_order(Order(StartOptions(**options), governors))
+    def _start(
+        cls, governors: Governors, options: ServerOptions, scale: Scale | None = None
+    ) -> Self:
+        return cls._start_order(Order(StartOptions(**options), governors, scale=scale))
 
     @classmethod
     def _start_order(cls, order: Order) -> Self:
@@ -205,3 +237,31 @@ class Cluster:
         except InterruptedStartError as interrupted:
             raise KeyboardInterrupt from interrupted
         return cls(started.cluster)
+
+
+_WORDS = {
+    "--governors": "governors",
+    "--max": "maximum=",
+    "--min": "minimum=",
+    "--idle": "idle=",
+    "--largest": "largest=",
+}
+"""What programs call these options."""
+
+
+def _scale(governors: int | None, options: ScaleOptions) -> Scale | None:
+    """Takes what is said of a number that follows the work."""
+    idle = options.pop("idle", None)
+    try:
+        return read_scale(
+            governors,
+            options.pop("maximum", None),
+            options.pop("minimum", None),
+            parse_duration(idle) if isinstance(idle, str) else idle,
+            options.pop("largest", None),
+        )
+    except ValueError as error:
+        told = str(error)
+        for option, word in _WORDS.items():
+            told = told.replace(option, word)
+        raise StartError(told) from None

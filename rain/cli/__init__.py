@@ -24,6 +24,7 @@ from rain.cli.keys_command import keys
 from rain.cli.lab_command import lab
 from rain.cli.logs_command import logs
 from rain.cli.restart_command import restart
+from rain.cli.scaler_command import scaler
 from rain.cli.server_command import server
 from rain.cli.sessions_command import sessions
 from rain.cli.start_command import start
@@ -45,7 +46,7 @@ def cli() -> None:
 
 _DAEMONS = (server, governor)
 _CLUSTERS = (start, add, stop, restart, drain, status, sessions, token, logs)
-for _command in (*_DAEMONS, *_CLUSTERS, template, lab, cache, env, journal, keys):
+for _command in (*_DAEMONS, *_CLUSTERS, template, scaler, lab, cache, env, journal, keys):
     cli.add_command(_command)
 
 

@@ -11,10 +11,12 @@ import click
 from rain.base.durations import parse_duration
 from rain.base.sizes import parse_size
 from rain.cli.options import parsed, words
+from rain.cli.scale_options import scale_options
 from rain.cli.start_options import start_options
 from rain.start.governors import SSH
 
 if TYPE_CHECKING:
+    from rain.start.governors import Scale
     from rain.start.options import Order, StartOptions
 
 _SPOKEN = {
@@ -50,16 +52,19 @@ ssh_option = click.option(
 
 
 @click.command("local")
-@click.option(
-    "--governors", type=click.IntRange(min=1), default=1, show_default=True, help="How many."
-)
+@click.option("--governors", type=click.IntRange(min=1), help="How many.  [default: 1]")
+@scale_options
 @click.option(
     "--cpus", type=click.IntRange(min=1), help="Of each governor.  [default: they share all]"
 )
 @reserve_cpu_option
 @start_options
 def start_local(
-    options: StartOptions, governors: int, cpus: int | None, reserve_cpu: bool
+    options: StartOptions,
+    governors: int,
+    scale: Scale | None,
+    cpus: int | None,
+    reserve_cpu: bool,
 ) -> Order:
     """Start governors on this machine."""
     from rain.start.governors import LocalGovernors
@@ -67,6 +72,9 @@ def start_local(
 
     if cpus is not None and reserve_cpu:
         raise click.UsageError("-S and --cpus cannot be combined: the number says it already")
+    if scale is not None:
+        return Order(options, LocalGovernors((cpus,)), scale=scale)
+    governors = governors or 1
     if cpus is None and governors > 1:
         cpus = max(1, (len(os.sched_getaffinity(0)) - reserve_cpu) // governors)
         reserve_cpu = False
@@ -103,9 +111,9 @@ def batch_command(name: str) -> click.Command:
     @click.option(
         "--governors",
         type=click.IntRange(min=1),
-        required=True,
         help="How many jobs; each runs one governor.",
     )
+    @scale_options
     @click.option("--cpus", type=click.IntRange(min=1), help="The cpus of each job.")
     @click.option(
         "--memory",
@@ -133,6 +141,7 @@ def batch_command(name: str) -> click.Command:
     def command(
         options: StartOptions,
         governors: int,
+        scale: Scale | None,
         cpus: int | None,
         memory: int | None,
         gpus: int | None,
@@ -143,8 +152,10 @@ def batch_command(name: str) -> click.Command:
         from rain.start.governors import BatchGovernors
         from rain.start.options import Order
 
+        if scale is None and not governors:
+            raise click.UsageError("say how many: --governors, or --max if the work decides it")
         jobs = BatchGovernors(name, governors, cpus, memory, gpus, time, tuple(further), wait)
-        return Order(options, jobs)
+        return Order(options, jobs, scale=scale)
 
     command.help = (
         f"Start a server here, and governors as jobs of {title}.\n\nThe jobs may wait in the queue:"

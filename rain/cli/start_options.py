@@ -217,7 +217,10 @@ def _tell(started: StartedCluster) -> None:
     cluster = started.cluster
     count = cluster.governors
     queued = f", submitted to {cluster.jobs[0].launcher}" if cluster.jobs else ""
-    click.echo(f"Rain is ready: a server and {count} governor{'s' if count > 1 else ''}{queued}.")
+    many = f"{count} governor{'s' if count > 1 else ''}{queued}"
+    if cluster.scaler is not None:
+        many = "governors when tasks wait for them"
+    click.echo(f"Rain is ready: a server and {many}.")
     click.echo(f"  server  {cluster.address}")
     secret = read_secret(Path(cluster.secret_file)) if cluster.secret_file else None
     if cluster.http:
@@ -230,7 +233,7 @@ def _tell(started: StartedCluster) -> None:
         click.echo(f"  secret  export RAIN_SECRET_FILE={shlex.quote(cluster.secret_file)}")
     if cluster.tls:
         click.echo(f"  tls     export RAIN_TLS={shlex.quote(cluster.tls)}")
-    if cluster.jobs:
+    if cluster.jobs or cluster.scaler is not None:
         click.echo("  look    rain status")
     if started.note:
         click.echo(f"  journal {started.note}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from attrs import frozen
 
@@ -59,3 +59,23 @@ class Launcher(Protocol):
     def cancel(self, numbers: Sequence[str]) -> None:
         """Ends jobs, whether they wait or run. Those that have ended do not matter."""
         ...
+
+
+@runtime_checkable
+class Draining(Protocol):
+    """What a launcher may have, too: a way to end jobs that run without a limit of time.
+
+    What `cancel` ends, most batch systems kill soon after.
+    """
+
+    def drain(self, numbers: Sequence[str]) -> None:
+        """Sends SIGUSR2 to the governors of these jobs."""
+        ...
+
+
+def let_drain(launcher: Launcher, numbers: Sequence[str]) -> None:
+    """Lets governors leave in order, with as much time as the launcher can give them."""
+    if isinstance(launcher, Draining):
+        launcher.drain(numbers)
+    else:
+        launcher.cancel(numbers)

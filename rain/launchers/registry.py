@@ -12,6 +12,7 @@ from importlib.metadata import EntryPoint, entry_points
 from rain.base.errors import StartError
 from rain.launchers.grid_engine import GridEngine
 from rain.launchers.interface import Launcher
+from rain.launchers.local import LocalJobs
 from rain.launchers.lsf import Lsf
 from rain.launchers.pbs import Pbs
 from rain.launchers.slurm import Slurm
@@ -32,7 +33,7 @@ def launcher_names() -> list[str]:
 
 def find_launcher(name: str) -> Launcher:
     """The launcher of that name; StartError names those that there are."""
-    ours = OURS.get(name)
+    ours = {"local": LocalJobs, **OURS}.get(name)
     if ours is not None:
         return ours()
     other = _others().get(name)

@@ -72,6 +72,7 @@ class Cluster:
     jobs: tuple[JobEntry, ...] = ()
     server_command: tuple[str, ...] = ()  # starts its server again; () if nobody waits for that
     alike: GovernorOptions = GovernorOptions()
+    scaler: Member | None = None  # starts and ends governors as the work needs
 
     def here(self) -> list[Member]:
         """The members on this machine."""
@@ -91,7 +92,8 @@ class Cluster:
 
     def is_running(self) -> bool:
         """Whether a process of it runs here (the server does, unless the cluster has ended)."""
-        return any(is_running(member.mark) for member in self.here())
+        ours = self.here() if self.scaler is None else [*self.here(), self.scaler]
+        return any(is_running(member.mark) for member in ours)
 
     @property
     def server(self) -> Member:
@@ -134,6 +136,7 @@ def spell_cluster(cluster: Cluster) -> str:
         "server_command": list(cluster.server_command),
         "jobs": [{**asdict(job), "log_folder": str(job.log_folder)} for job in cluster.jobs],
         "governors": asdict(cluster.alike),
+        "scaler": None if cluster.scaler is None else spell_mark(cluster.scaler.mark),
     }
     return json.dumps(content, indent=2) + "\n"
 
@@ -154,6 +157,10 @@ def _read_access(told: Mapping[str, Any]) -> RemoteAccess:
 def _read_member(told: Mapping[str, Any]) -> Member:
     access = _read_access(told["remote"]) if "remote" in told else None
     return Member(told["name"], told["address"], _mark(told["process"]), told["host"], access)
+
+
+def _read_scaler(told: str | None) -> Member | None:
+    return None if told is None else Member("scaler", "", _mark(told))
 
 
 def parse_cluster(text: str, where: Path) -> Cluster:
@@ -183,6 +190,7 @@ def parse_cluster(text: str, where: Path) -> Cluster:
             ),
             tuple(content.get("server_command", ())),
             GovernorOptions(**content.get("governors", {})),
+            _read_scaler(content.get("scaler")),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise StartError(f"{where} does not describe a cluster: {error}") from error

@@ -45,6 +45,38 @@ class BatchGovernors:
     wait: int = 0  # how many are to be ready when the start is over
 
 
+@frozen
+class Scale:
+    """How many governors there may be when their number follows the work."""
+
+    most: int
+    least: int = 0
+    idle: float = 60.0  # seconds without a task after which one is let go
+    largest: int = 1  # how many times as large one job may be
+
+
+def read_scale(
+    governors: int | None,
+    most: int | None,
+    least: int | None,
+    idle: float | None,
+    largest: int | None,
+) -> Scale | None:
+    """The scale that is asked for, None for a fixed number; ValueError if it is neither or both."""
+    if most is None:
+        given = {"--min": least, "--idle": idle, "--largest": largest}
+        for option, said in given.items():
+            if said is not None:
+                raise ValueError(f"{option} is for a cluster that scales: say --max, too")
+        return None
+    if governors is not None:
+        raise ValueError("--governors is a fixed number, and --max is not: say one of them")
+    found = Scale(most, least or 0, 60.0 if idle is None else idle, largest or 1)
+    if found.least > found.most:
+        raise ValueError(f"--min {found.least} is more than --max {found.most}")
+    return found
+
+
 Governors: TypeAlias = LocalGovernors | RemoteGovernors | BatchGovernors
 
 

@@ -17,6 +17,7 @@ from rain.start.clusters import Cluster, JobEntry
 from rain.start.governors import BatchGovernors
 from rain.start.launch import Launch
 from rain.start.plan import Daemon, seen_from_governors
+from rain.start.scaling_files import scaled_jobs
 
 LOOK_AGAIN = 1.0  # seconds; batch systems do not like to be asked more often
 _TAIL = 2048
@@ -144,7 +145,7 @@ def _line(entry: JobEntry, standing: Standing, address: str) -> JobLine:
             state = "running" if address else "starting"
             return JobLine(entry.name, entry.number, state, address, standing.why)
         case JobState.ENDED:
-            said = _last_line(entry.log_folder / f"{entry.name}.out")
+            said = last_line(entry.log_folder / f"{entry.name}.out")
             why = ": ".join(part for part in (standing.why, said) if part)
             return JobLine(entry.name, entry.number, "ended", why=why)
 
@@ -160,7 +161,7 @@ def read_address(file: Path) -> str:
     return seen_from_governors(lines[1].removeprefix("ready "), lines[0])
 
 
-def _last_line(file: Path) -> str:
+def last_line(file: Path) -> str:
     """The last line of what a job has printed, if it may be why the job has ended."""
     try:
         with file.open("rb") as opened:
@@ -175,6 +176,11 @@ def _because(why: str) -> str:
     return f": {why}" if why else ""
 
 
+def all_jobs(cluster: Cluster) -> list[JobEntry]:
+    """The jobs of a cluster, those of its scaler among them."""
+    return [*cluster.jobs, *scaled_jobs(cluster.log_folder)]
+
+
 def look_at_jobs(cluster: Cluster) -> list[JobLine]:
     """The jobs of a cluster."""
     return [
@@ -184,7 +190,7 @@ def look_at_jobs(cluster: Cluster) -> list[JobLine]:
 
 def _by_launcher(cluster: Cluster) -> list[tuple[str, list[JobEntry]]]:
     found: dict[str, list[JobEntry]] = {}
-    for job in cluster.jobs:
+    for job in all_jobs(cluster):
         found.setdefault(job.launcher, []).append(job)
     return list(found.items())
 
@@ -194,7 +200,7 @@ def drain_job(cluster: Cluster, wanted: str) -> JobEntry | None:
 
     A batch system ends a job that runs with SIGTERM, so that its governor drains.
     """
-    for job in cluster.jobs:
+    for job in all_jobs(cluster):
         if wanted in {job.name, job.number}:
             find_launcher(job.launcher).cancel([job.number])
             return job

@@ -20,7 +20,7 @@ from rain.daemon.folders import default_log_folder
 from rain.launchers.surroundings import Surroundings, read_scratch
 from rain.start.add import Added, add_governors
 from rain.start.clusters import Cluster, has_ended, user_index
-from rain.start.governors import SSH, BatchGovernors, Governors
+from rain.start.governors import SSH, BatchGovernors, Governors, Scale
 from rain.start.plan import DEFAULT_PORT, NONE, Settings, run_rain
 from rain.start.remote import RemoteAccess
 from rain.start.start import StartedCluster, start_cluster
@@ -126,6 +126,7 @@ class Order:
     reserve_cpu: bool = False
     remote_init: str = ""
     ssh: tuple[str, ...] = USUAL_SSH
+    scale: Scale | None = None
 
     def start(self) -> StartedCluster:
         """Starts it; StartError if it cannot be, and then nothing is left running."""
@@ -138,6 +139,8 @@ class Order:
 
     def add_to(self, cluster: Cluster) -> Added:
         """Adds the governors to a cluster that runs."""
+        if self.scale is not None:
+            raise StartError("--max is for 'rain start': say with --governors how many to add")
         # Jobs of batch systems see the logs of a cluster only if it has other jobs already.
         away = isinstance(self.governors, BatchGovernors) and not cluster.jobs
         folder = shared_log_folder().absolute() if away else cluster.log_folder
@@ -169,6 +172,7 @@ class Order:
             advertise=options.advertise,
             around=options.around,
             folder=Path.cwd(),
+            scale=self.scale,
         )
 
     @property

@@ -11,7 +11,7 @@ from rain.base.errors import StartError
 from rain.daemon.addresses import parse_address
 from rain.daemon.exposure import is_loopback
 from rain.launchers.surroundings import IN_CONTAINER, NOTHING, Surroundings, wrapped
-from rain.start.governors import BatchGovernors, Governors, LocalGovernors, RemoteGovernors
+from rain.start.governors import BatchGovernors, Governors, LocalGovernors, RemoteGovernors, Scale
 
 DEFAULT_PORT = 7210
 DEFAULT_HTTP_PORT = 7222
@@ -41,6 +41,7 @@ class Settings:
     secret_file: Path | None = None
     tls: Path | None = None  # the folder of `rain keys`, or "none"
     insecure: bool = False
+    scale: Scale | None = None  # for a number of governors that follows the work
     advertise: str = ""  # the name or address of this machine for governors; "" finds it out
     around: Surroundings = NOTHING
     folder: Path = Path()  # where governors run
@@ -136,12 +137,16 @@ def plan_template(settings: Settings) -> Daemon | None:
     is_plain = not settings.run_prefix and settings.around == NOTHING
     if not is_plain or not isinstance(settings.governors, LocalGovernors):
         return None
+    if settings.scale is not None:  # the scaler starts them
+        return None
     return Daemon(TEMPLATE, settings.rain, settings.log_folder)
 
 
 def plan_governors(settings: Settings, server: str) -> tuple[Daemon, ...]:
     """Plans the governors for a server at this address."""
     governors, first = settings.governors, settings.first
+    if settings.scale is not None:
+        return ()  # the scaler starts them
     if isinstance(governors, LocalGovernors):
         several = settings.neighbours + len(governors.cpus)
         return tuple(

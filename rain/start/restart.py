@@ -14,7 +14,8 @@ from rain.start.ending import wait_readable
 from rain.start.interrupts import interrupts
 from rain.start.launch import Launch
 from rain.start.plan import Daemon
-from rain.start.processes import open_process
+from rain.start.processes import is_running, open_process
+from rain.start.scaling_plan import again_scaler
 from rain.start.start import StartedCluster
 
 GRACE = 10.0
@@ -41,12 +42,25 @@ def restart_server(
         launch.wait_until_ready([child])
         assert child.mark is not None
         server = Member("server", child.address, child.mark)
-        again = evolve(cluster, members=(server, *cluster.members[1:]))
+        again = evolve(
+            cluster, members=(server, *cluster.members[1:]), scaler=_scaler(cluster, launch)
+        )
         write_cluster(again)
         launch.settle()
     index.remove(cluster)
     index.add(again)
     return StartedCluster(again, note=child.said)
+
+
+def _scaler(cluster: Cluster, launch: Launch) -> Member | None:
+    """The scaler of the cluster; another one if it has ended."""
+    known = cluster.scaler
+    if known is None or is_running(known.mark):
+        return known
+    child = launch.local(again_scaler(cluster), again=True)
+    launch.wait_until_ready([child])
+    assert child.mark is not None
+    return evolve(known, mark=child.mark)
 
 
 def _end_server(cluster: Cluster, grace: float) -> None:

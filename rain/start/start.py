@@ -15,6 +15,7 @@ from rain.base.errors import StartError
 from rain.common.secret_file import make_secret_file, read_secret
 from rain.daemon.folders import make_folder
 from rain.daemon.user_key import user_key
+from rain.launchers.registry import find_launcher
 from rain.start import processes
 from rain.start.children import Child
 from rain.start.choice import is_address_of
@@ -36,6 +37,8 @@ from rain.start.plan import (
 )
 from rain.start.processes import is_running
 from rain.start.remote import RemoteAccess
+from rain.start.scaling_files import STATE_FILE, write_order
+from rain.start.scaling_plan import launcher_name, plan_order, plan_scaler
 from rain.start.template_child import TemplateChild
 from rain.tls.identity import Identity
 
@@ -70,6 +73,7 @@ def start_cluster(
         governors = launch_governors(
             launch, submission, settings, address, handing(access, settings, secret), template
         )
+        scaler = start_scaler(launch, settings, address, access.folder)
         cluster = Cluster(
             settings.log_folder,
             socket.gethostname(),
@@ -86,6 +90,7 @@ def start_cluster(
                 settings.cache_limit or "",
                 _text(settings.work_folder),
             ),
+            None if scaler is None else member_of(scaler),
         )
         write_cluster(cluster)
         submission.keep()
@@ -97,6 +102,19 @@ def start_cluster(
             cluster, f"{index.folder} cannot be written: {error.strerror}", server.said
         )
     return StartedCluster(cluster, note=server.said)
+
+
+def start_scaler(launch: Launch, settings: Settings, address: str, folder: Path) -> Child | None:
+    """Starts what starts the governors, in a cluster whose number of governors follows the work."""
+    if settings.scale is None:
+        return None
+    launcher = find_launcher(launcher_name(settings))
+    order = plan_order(settings, settings.scale, address, folder, launcher)
+    write_order(settings.log_folder, order)
+    (settings.log_folder / STATE_FILE).unlink(missing_ok=True)  # of an earlier cluster
+    scaler = launch.local(plan_scaler(settings, address))
+    launch.wait_until_ready([scaler])
+    return scaler
 
 
 def order_template(launch: Launch, settings: Settings) -> TemplateChild | None:

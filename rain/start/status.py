@@ -18,6 +18,8 @@ from rain.base.wire.requests import DurableSessions, ServerInfo
 from rain.rpc.client_endpoint import ClientConnection
 from rain.start.clusters import Cluster
 from rain.start.jobs import JobLine, look_at_jobs
+from rain.start.processes import is_running
+from rain.start.scaling_files import read_state
 from rain.tls.identity import Identity
 
 _HTTP_SECONDS = 10.0
@@ -67,6 +69,9 @@ class ClusterStatus:
     dashboard: str = ""  # its URL for a browser
     jobs: tuple[JobLine, ...] = ()  # governors that a batch system starts
     jobs_unknown: str = ""  # why
+    scaling: dict[str, str] = Factory(dict)  # what the scaler wants of each kind, and why
+    scaler_ended: bool = False  # nobody starts governors any more
+    ended: dict[str, str] = Factory(dict)  # the last jobs of the scaler that have ended, and why
 
     def as_json(self) -> str:
         shown = asdict(self)
@@ -99,9 +104,18 @@ def with_jobs(status: ClusterStatus, cluster: Cluster | None) -> ClusterStatus:
     if cluster is None:
         return status
     try:
+        status = _with_scaling(status, cluster)
         return evolve(status, jobs=tuple(look_at_jobs(cluster)))
     except StartError as error:
         return evolve(status, jobs_unknown=str(error))
+
+
+def _with_scaling(status: ClusterStatus, cluster: Cluster) -> ClusterStatus:
+    state = read_state(cluster.log_folder)
+    if cluster.scaler is None or state is None:
+        return status
+    gone = not is_running(cluster.scaler.mark)
+    return evolve(status, scaling=state.says, scaler_ended=gone, ended=state.ended)
 
 
 def read_governors(reports: Sequence[GovernorReport]) -> tuple[GovernorLine, ...]:

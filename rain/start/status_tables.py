@@ -42,16 +42,26 @@ def print_status(status: ClusterStatus, console: Console) -> None:
                 )
     else:
         console.print("No governors.")
-    if status.jobs:
-        console.print(_jobs(status.jobs))
-    if status.jobs_unknown:
-        console.print(Text(f"Jobs are not shown: {status.jobs_unknown}."))
+    _print_jobs(status, console)
     if status.sessions is None:
         console.print(Text(f"Sessions are not shown: {status.sessions_unknown}."))
     elif status.sessions:
         console.print(_sessions(status.sessions))
     else:
         console.print("No sessions.")
+
+
+def _print_jobs(status: ClusterStatus, console: Console) -> None:
+    for kind, why in status.scaling.items():
+        console.print(Text(f"Scaling {kind}: {why}."), soft_wrap=True)
+    if status.scaler_ended:
+        console.print(Text("The scaler has ended: 'rain restart' starts it again."))
+    if status.jobs:
+        console.print(_jobs(status.jobs))
+    for name, why in status.ended.items():
+        console.print(Text(f"Ended: {name}: {why}"), soft_wrap=True)
+    if status.jobs_unknown:
+        console.print(Text(f"Jobs are not shown: {status.jobs_unknown}."))
 
 
 def _governors(lines: tuple[GovernorLine, ...]) -> Table:

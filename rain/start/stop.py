@@ -12,9 +12,10 @@ from attrs import frozen
 from rain.base.errors import StartError
 from rain.start.clusters import Cluster, Index, Member
 from rain.start.ending import Ending, end_processes
-from rain.start.jobs import cancel_jobs
-from rain.start.processes import is_running, parse_mark
+from rain.start.jobs import all_jobs, cancel_jobs
+from rain.start.processes import boot, is_running, parse_mark
 from rain.start.remote import RemoteAccess, end_script
+from rain.start.scaling_plan import LOCAL
 
 JOURNEY = 30.0  # additional seconds for ssh
 _ENDINGS: dict[str, Ending] = {str(ending): ending for ending in Ending}
@@ -41,8 +42,10 @@ class Stopped:
 
 def stop_cluster(cluster: Cluster, index: Index, grace: float) -> Stopped:
     """Ends all daemons of a cluster and removes it from the index if all hosts were reached."""
-    here = cluster.here()
     _check_owner(cluster)
+    if cluster.scaler is not None:  # first, so that it starts nothing any more
+        end_processes([cluster.scaler.mark], grace)
+    here = [*cluster.here(), *_local_jobs(cluster)]
     away = [
         Away(access, host, members, grace)
         for (host, access), members in cluster.elsewhere().items()
@@ -58,6 +61,16 @@ def stop_cluster(cluster: Cluster, index: Index, grace: float) -> Stopped:
     if not unreached:
         index.remove(cluster)
     return Stopped(tuple(endings), tuple(unreached))
+
+
+def _local_jobs(cluster: Cluster) -> list[Member]:
+    """Jobs that are processes of this machine."""
+    found: list[Member] = []
+    for job in all_jobs(cluster):
+        mark = parse_mark(f"{job.number.replace('.', ' ')} {boot()}")
+        if job.launcher == LOCAL and mark is not None:
+            found.append(Member(job.name, "", mark))
+    return found
 
 
 def _check_owner(cluster: Cluster) -> None:

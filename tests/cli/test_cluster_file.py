@@ -109,8 +109,8 @@ def test_each_option_of_each_command_has_one_name_in_the_file(name: str) -> None
         flag = isinstance(parameter, click.Option) and parameter.is_flag
         number = isinstance(parameter.type, click.IntRange | click.FloatRange)
         given["options" if key == "further" else key] = flag or (3 if number else "pbs")
-    for key in given.keys() & {"memory", "time", "cache-limit"}:
-        given[key] = "3h" if key == "time" else "3G"
+    for key in given.keys() & {"memory", "time", "idle", "cache-limit"}:
+        given[key] = "3h" if key in {"time", "idle"} else "3G"
     given["env"] = {"A": 1, "B": "two words"}
 
     assert read_values(command, given).keys() == {parameter.name for parameter in command.params}
@@ -161,7 +161,7 @@ def test_paths_are_relative_to_the_file_and_know_the_home_folder(
         ("simple = 1", "line 1: simple: it is true or false, and not 1"),
         ("simple = true\nhttp-listen = 1\nhttp_listen = 2", "line 3: 'http_listen' is said twice"),
         ('simple = true\nrunprefix = "\'"', 'line 2: runprefix: "\'" is not a command'),
-        ('launcher = "slurm"', "Missing option '--governors'"),
+        ('launcher = "slurm"', "say how many: --governors, or --max"),
         ("simple = ", "is not TOML: Invalid value (at end of document"),
     ],
 )

@@ -79,7 +79,7 @@ def test_local_governors_have_the_cpus_that_they_are_given(
     ("arguments", "words"),
     [
         (["--listen", "0", "slurm", "--governors", "1"], "--listen has to come after 'slurm'"),
-        (["slurm"], "Missing option '--governors'"),
+        (["slurm"], "say how many: --governors, or --max"),
         (["slurm", "--governors", "0"], "0 is not in the range x>=1"),
         (
             ["slurm", "--governors", "1", "--time", "60"],

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from rain.base.errors import StartError
+from rain.base.wire.requests import WhatHoldsUp
 from rain.cluster import Cluster
 from rain.launchers.interface import Job, JobState
 from rain.launchers.slurm import Slurm
@@ -21,6 +22,10 @@ pytestmark = [
     pytest.mark.whole,
     pytest.mark.skipif(shutil.which("slurmctld") is None, reason="apt install slurm-wlm"),
 ]
+
+
+WITHOUT_GOVERNORS = pytest.mark.filterwarnings("ignore::rain.client.RainWarning")
+"""Who waits is told that no governor is there yet."""
 
 
 @pytest.fixture(scope="module")
@@ -149,3 +154,54 @@ def test_a_time_limit_that_is_too_long_for_the_partition_is_why_a_job_waits(
 
     assert standing.state is JobState.QUEUED
     assert standing.why.startswith("Partition")
+
+
+@WITHOUT_GOVERNORS
+def test_governors_come_with_a_burst_of_work_and_go_after_it() -> None:
+    with (
+        Cluster.slurm(maximum=2, cpus=1, idle=2.0, listen="0", http_listen="0") as cluster,
+        cluster.client() as client,
+    ):
+        assert not queue()
+        found = client.gather([client.submit(node, n, 0.5) for n in range(60)])
+        names = [job.name for job in cluster.jobs()]
+        until_now(lambda: not queue())
+
+    assert [number for number, _ in found] == list(range(60))
+    assert names == ["governor-0", "governor-1"]
+
+
+@WITHOUT_GOVERNORS
+def test_a_job_that_is_cancelled_in_the_middle_is_replaced() -> None:
+    with (
+        Cluster.slurm(maximum=1, cpus=1, listen="0", http_listen="0") as cluster,
+        cluster.client() as client,
+    ):
+        futures = [client.submit(node, n, 0.5) for n in range(20)]
+        client.wait(futures, num_returns=2)
+        (job,) = cluster.jobs()
+        subprocess.run(["scancel", job.number], check=True)
+        found = client.gather(futures)
+        (other,) = cluster.jobs()
+
+    assert [number for number, _ in found] == list(range(20))
+    assert other.number != job.number
+
+
+@WITHOUT_GOVERNORS
+def test_what_slurm_says_of_a_job_that_waits_is_told_to_those_who_wait() -> None:
+    with (
+        Cluster.slurm(
+            maximum=1, cpus=1, listen="0", http_listen="0", options=["--begin=now+1hour"]
+        ) as cluster,
+        cluster.client() as client,
+    ):
+        future = client.submit(node, 1)
+
+        def says() -> bool:
+            return "is queued (BeginTime)" in str(client.connection.ask(WhatHoldsUp()).each)
+
+        until_now(says)
+        future.cancel()
+
+    assert not queue()

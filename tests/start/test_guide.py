@@ -1,4 +1,4 @@
-"""The shell examples of the guide's page on clusters are run, in order, in one folder."""
+"""The shell examples of the guide's pages on clusters are run, in order, in one folder."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from rain.start.clusters import Index
 from rain.start.ending import end_processes
 from tests.start.world import LOCAL_SSH, ROOT
 
-PAGE = ROOT / "docs" / "guide" / "clusters.md"
+GUIDE = ROOT / "docs" / "guide"
 BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 # The usual port may be in use where the tests run.
@@ -28,7 +28,8 @@ PYTHONPATH={shlex.quote(str(ROOT))} exec {shlex.quote(sys.executable)} -P -m rai
 
 
 @pytest.mark.whole
-def test_the_examples_of_the_page_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("page", "count", "starts"), [("clusters", 7, 7), ("autoscale", 1, 1)])
+def test_the_examples_of_a_page_run(tmp_path: Path, page: str, count: int, starts: int) -> None:
     programs = tmp_path / "bin"
     programs.mkdir()
     (programs / "rain").write_text(RAIN)
@@ -39,8 +40,13 @@ def test_the_examples_of_the_page_run(tmp_path: Path) -> None:
     # What the page installs is there already: tests install nothing.
     (programs / "pip").write_text("#!/bin/sh\n")
     (programs / "pip").chmod(0o755)
-    examples = BLOCK.findall(PAGE.read_text())
-    assert len(examples) == 7
+    # Who waits for the first governor is warned.
+    (programs / "python").write_text(
+        f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -W ignore "$@"\n'
+    )
+    (programs / "python").chmod(0o755)
+    examples = BLOCK.findall((GUIDE / f"{page}.md").read_text())
+    assert len(examples) == count
 
     try:
         ran = subprocess.run(
@@ -63,4 +69,4 @@ def test_the_examples_of_the_page_run(tmp_path: Path) -> None:
             end_processes([member.mark for member in cluster.members], 0.0)
 
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert ran.stdout.count("Rain is ready") == ran.stdout.count("has ended; its logs") == 7
+    assert ran.stdout.count("Rain is ready") == ran.stdout.count("has ended; its logs") == starts

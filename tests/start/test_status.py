@@ -244,6 +244,9 @@ def test_the_answer_as_json_holds_everything() -> None:
         "sessions_unknown": "",
         "jobs": [],
         "jobs_unknown": "",
+        "scaling": {},
+        "scaler_ended": False,
+        "ended": {},
     }
 
 

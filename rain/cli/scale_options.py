@@ -1,0 +1,73 @@
+"""--min, --max and --idle: governors as many as the work needs, instead of a fixed number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rain.base.durations import parse_duration
+from rain.cli.options import parsed
+
+if TYPE_CHECKING:
+    from rain.start.options import Order
+
+_OPTIONS = (
+    click.option(
+        "--max",
+        "most",
+        type=click.IntRange(min=1),
+        help="Start governors when tasks wait for them, this many at the most, and end those that"
+        " have nothing to do. Instead of --governors.",
+    ),
+    click.option(
+        "--min",
+        "least",
+        type=click.IntRange(min=0),
+        help="With --max: this many are there without any work.  [default: 0]",
+    ),
+    click.option(
+        "--idle",
+        callback=parsed(parse_duration),
+        metavar="TIME",
+        help="With --max: end a governor that had no task for so long, as 60s or 5m."
+        "  [default: 60s]",
+    ),
+    click.option(
+        "--largest",
+        type=click.IntRange(1, 64),
+        metavar="TIMES",
+        help="With --max: a job may ask for up to so many times the cpus, memory and gpus, where"
+        " few large jobs start sooner than many small ones.  [default: 1]",
+    ),
+)
+
+
+def scale_options(run: Callable[..., Order]) -> Callable[..., Order]:
+    """Adds these options to a command, which gets what they say as `scale`.
+
+    Its `governors` are 0 if there is a scale, and else as many as were asked for.
+    """
+
+    @wraps(run)
+    def command(
+        governors: int | None,
+        most: int | None,
+        least: int | None,
+        idle: int | None,
+        largest: int | None,
+        **own: Any,
+    ) -> Order:
+        from rain.start.governors import read_scale
+
+        try:
+            scale = read_scale(governors, most, least, idle, largest)
+        except ValueError as error:
+            raise click.UsageError(str(error)) from None
+        return run(governors=governors or 0, scale=scale, **own)
+
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command

@@ -1,0 +1,164 @@
+"""What a cluster that scales has in its log folder beside cluster.json.
+
+`scaler.json` says what its scaler may start, and is written once, by the start of the cluster.
+`scaling.json` says what the scaler has started, what it wants and why. Only the scaler writes it,
+so that the next one goes on from there, and other commands find the jobs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import Factory, asdict, define, frozen
+
+from rain.base.errors import StartError
+from rain.base.resources import Resources
+from rain.launchers.interface import Job
+from rain.scaling.picture import GovernorKind
+from rain.start.clusters import JobEntry
+
+ORDER_FILE, STATE_FILE = "scaler.json", "scaling.json"
+ANY_NUMBER = 10**9
+"""The number of the governor in a draft of a job: each governor puts its own in its place."""
+
+
+@frozen
+class KindOrder:
+    """Governors of one kind, and their jobs as drafts: one for each size from 1 on."""
+
+    kind: GovernorKind
+    launcher: str
+    drafts: tuple[Job, ...]
+
+    def job(self, number: int, size: int) -> Job:
+        """The job of the governor with this number."""
+        draft = self.drafts[size - 1]
+        before, after = f"governor-{ANY_NUMBER}", f"governor-{number}"
+        return Job(
+            draft.name.replace(before, after),
+            draft.script.replace(before, after),
+            draft.folder,
+            Path(str(draft.output).replace(before, after)),
+            draft.cpus,
+            draft.memory,
+            draft.gpus,
+            draft.seconds,
+            draft.options,
+        )
+
+
+@frozen
+class ScalerOrder:
+    """All that a scaler may do."""
+
+    idle: float
+    kinds: tuple[KindOrder, ...]
+
+
+@define
+class ScaledJob:
+    """A governor that the scaler has asked for, which has not ended as far as is known."""
+
+    name: str
+    number: str
+    kind: str
+    size: int
+    asked: float  # seconds since 1970
+    began: float = 0.0  # when its time began; 0 while it waits
+    joined: float = 0.0  # when its governor was there; 0 before
+    leaving: float = 0.0  # when it was told to leave; 0 for never
+
+
+@define
+class ScalingState:
+    """What the scaler has done."""
+
+    first: int = 0  # the number of the next governor
+    jobs: list[ScaledJob] = Factory(list)
+    says: dict[str, str] = Factory(dict)  # what it wants and why, by kind
+    ended: dict[str, str] = Factory(dict)  # the last jobs that have ended, and why
+    resources: dict[str, dict[str, int]] = Factory(dict)  # what governors of a kind have, if found
+
+
+def write_order(log_folder: Path, order: ScalerOrder) -> None:
+    """Writes scaler.json. The script of a job has the path of the secret, and not the secret."""
+    _write(log_folder / ORDER_FILE, _plain(order))
+
+
+def write_state(log_folder: Path, state: ScalingState) -> None:
+    """Writes scaling.json."""
+    _write(log_folder / STATE_FILE, _plain(state))
+
+
+def read_order(log_folder: Path) -> ScalerOrder:
+    """Reads scaler.json."""
+    content = _read(log_folder / ORDER_FILE)
+    if content is None:
+        raise StartError(f"the cluster of {log_folder} does not scale: it has no {ORDER_FILE}")
+    return ScalerOrder(content["idle"], tuple(map(_kind_order, content["kinds"])))
+
+
+def read_state(log_folder: Path) -> ScalingState | None:
+    """Reads scaling.json; None for a cluster that does not scale."""
+    content = _read(log_folder / STATE_FILE)
+    if content is None:
+        return None
+    jobs = [ScaledJob(**told) for told in content.pop("jobs")]
+    return ScalingState(jobs=jobs, **content)
+
+
+def scaled_jobs(log_folder: Path) -> list[JobEntry]:
+    """The jobs of a scaler, as other jobs of the cluster."""
+    state = read_state(log_folder)
+    if state is None or not state.jobs:
+        return []
+    launchers = {one.kind.name: one.launcher for one in read_order(log_folder).kinds}
+    return [JobEntry(job.name, job.number, launchers[job.kind], log_folder) for job in state.jobs]
+
+
+def _kind_order(told: dict[str, Any]) -> KindOrder:
+    kind, drafts = told["kind"], told["drafts"]
+    resources = kind.pop("resources")
+    return KindOrder(
+        GovernorKind(resources=None if resources is None else _resources(resources), **kind),
+        told["launcher"],
+        tuple(map(_job, drafts)),
+    )
+
+
+def _resources(told: dict[str, Any]) -> Resources:
+    return Resources(told["cpus"], tuple((name, amount) for name, amount in told["others"]))
+
+
+def _job(told: dict[str, Any]) -> Job:
+    folder, output = Path(told.pop("folder")), Path(told.pop("output"))
+    options: Sequence[str] = told.pop("options")
+    return Job(folder=folder, output=output, options=tuple(options), **told)
+
+
+def _plain(value: ScalerOrder | ScalingState) -> dict[str, Any]:
+    return asdict(
+        value, value_serializer=lambda _, __, held: str(held) if isinstance(held, Path) else held
+    )
+
+
+def _write(file: Path, content: dict[str, Any]) -> None:
+    draft = file.with_suffix(".new")
+    try:
+        draft.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+        draft.replace(file)
+    except OSError as error:
+        raise StartError(f"{file} cannot be written: {error.strerror}") from error
+
+
+def _read(file: Path) -> dict[str, Any] | None:
+    try:
+        content: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise StartError(f"{file} cannot be read: {error}") from error
+    return content

@@ -1,0 +1,139 @@
+"""Clusters whose number of governors follows the work, on this machine."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from rain.base.errors import StartError
+from rain.cluster import Cluster
+from rain.start.clusters import read_cluster
+from rain.start.processes import is_running
+from rain.start.scaling_files import read_state
+from tests.launchers.real_slurm import free_ports
+from tests.support.waiting import until_now
+
+pytestmark = [
+    pytest.mark.whole,
+    # Who waits is told that no governor is there yet.
+    pytest.mark.filterwarnings("ignore::rain.client.RainWarning"),
+]
+
+
+@pytest.fixture(autouse=True)
+def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+
+
+def nap(number: int, seconds: float = 0.5) -> tuple[int, int]:
+    time.sleep(seconds)
+    return number, os.getppid()
+
+
+def started(cluster: Cluster) -> int:
+    """How many governors the scaler has asked for so far."""
+    state = read_state(cluster.log_folder)
+    return 0 if state is None else state.first
+
+
+def has_none(cluster: Cluster) -> bool:
+    return not cluster.jobs()
+
+
+def run_rain(*words: str) -> str:
+    command = [sys.executable, "-P", "-m", "rain", *words]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    return ran.stdout
+
+
+def test_governors_come_with_the_work_and_go_after_it() -> None:
+    with (
+        Cluster.local(1, maximum=2, idle=1.0, listen="0", http_listen="0") as cluster,
+        cluster.client() as client,
+    ):
+        assert cluster.jobs() == []
+        found = client.gather([client.submit(nap, n, 1.0) for n in range(40)])
+        assert [number for number, _ in found] == list(range(40))
+        assert started(cluster) == 2
+        until_now(partial(has_none, cluster))
+        status = run_rain("status", cluster.address)
+
+    assert "Scaling local: wants 0 of 2: nothing waits." in status
+    assert status.count(": was let go") == 2
+
+
+def test_data_that_somebody_needs_keeps_the_last_governor() -> None:
+    with (
+        Cluster.local(1, maximum=1, idle=0.5, listen="0", http_listen="0") as cluster,
+        cluster.client() as client,
+    ):
+        large = client.submit(bytes, 300_000)
+        client.wait([large])
+        time.sleep(3.0)  # for longer than the idle time
+        assert started(cluster) == 1
+        assert len(large.result()) == 300_000
+        assert len(cluster.jobs()) == 1
+        del large
+        until_now(partial(has_none, cluster))
+
+
+def test_a_governor_that_is_killed_is_replaced_and_the_results_are_right() -> None:
+    with (
+        Cluster.local(1, maximum=2, minimum=2, listen="0", http_listen="0") as cluster,
+        cluster.client() as client,
+    ):
+        futures = [client.submit(nap, n, 0.5) for n in range(30)]
+        client.wait(futures, num_returns=3)
+        victim = cluster.jobs()[0]
+        os.kill(int(victim.number.partition(".")[0]), signal.SIGKILL)
+        found = client.gather(futures)
+        until_now(lambda: started(cluster) == 3)
+
+    assert [number for number, _ in found] == list(range(30))
+
+
+def test_another_scaler_takes_the_place_of_one_that_was_killed() -> None:
+    (port,) = free_ports(1)  # the server comes back at the same one
+    with Cluster.local(
+        1, maximum=1, minimum=1, listen=str(port), http_listen="0", journal="journal"
+    ) as cluster:
+        known = read_cluster(cluster.log_folder)
+        assert known is not None
+        assert known.scaler is not None
+        until_now(lambda: started(cluster) == 1)
+        mark = known.scaler.mark
+        os.kill(mark.pid, signal.SIGKILL)
+        until_now(lambda: not is_running(mark))
+        assert "The scaler has ended" in run_rain("status", str(cluster.log_folder))
+        run_rain("restart", str(cluster.log_folder))
+        with cluster.client() as client:
+            assert client.submit(abs, -1).result() == 1
+        assert "The scaler has ended" not in run_rain("status", str(cluster.log_folder))
+        assert started(cluster) == 1  # the same governor
+
+
+WRONG: list[tuple[Callable[[], object], str]] = [
+    (lambda: Cluster.slurm(2, maximum=3), "governors is a fixed number, and maximum= is not"),
+    (Cluster.slurm, "say how many governors, or maximum="),
+    (lambda: Cluster.slurm(minimum=1), "minimum= is for a cluster that scales: say maximum="),
+    (lambda: Cluster.local(maximum=1, minimum=2), "minimum= 2 is more than maximum= 1"),
+    (lambda: Cluster.local([1, 2], maximum=2), "all governors are alike"),
+]
+
+
+@pytest.mark.parametrize(("start", "why"), WRONG)
+def test_what_cannot_be_meant_is_refused_before_anything_starts(
+    start: Callable[[], object], why: str
+) -> None:
+    with pytest.raises(StartError, match=why):
+        start()
