@@ -6,6 +6,7 @@ anew removes what a killed process has left there, and two at a time do not writ
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import stat
@@ -19,6 +20,9 @@ from rain.stream.removing import remove
 
 SUFFIX = ".rain-part"
 """The end of the name of what is not complete."""
+
+_WITHOUT = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM})
+"""How a file system says that it has no locks, or no links."""
 
 _FILE = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -76,6 +80,8 @@ def created_folder(place: Path, *, overwrite: bool) -> Generator[Path, None, Non
     part.mkdir(exist_ok=True)
     descriptor = _locked(part, _FOLDER)
     try:
+        _put_back(path)
+        _expect_free(path, overwrite=overwrite)
         for left in part.iterdir():
             remove(left)
         yield part
@@ -105,13 +111,18 @@ def _locked(part: Path, flags: int) -> int:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.path.samestat(os.fstat(descriptor), part.stat()):
                 return descriptor
-        except BlockingIOError:
+        except FileNotFoundError:
+            os.close(descriptor)  # its maker has renamed it after we had opened it
+        except OSError as error:
+            if error.errno in _WITHOUT:
+                return descriptor
             os.close(descriptor)
+            if not isinstance(error, BlockingIOError):
+                raise
             path = part.with_name(part.name[1 : -len(SUFFIX)])
             raise FilesError(f"{path} is being written by another task or program now") from None
-        except FileNotFoundError:
-            pass  # its maker has renamed it after we had opened it
-        os.close(descriptor)
+        else:
+            os.close(descriptor)
         if flags & os.O_DIRECTORY:
             part.mkdir(exist_ok=True)
 
@@ -124,21 +135,41 @@ def _put_file(part: Path, path: Path, *, overwrite: bool) -> None:
         path.hardlink_to(part)  # refuses what has come meanwhile, which a rename does not
     except FileExistsError:
         raise _exists(path) from None
-    part.unlink()
+    except OSError as error:
+        if error.errno not in _WITHOUT:
+            raise
+        _expect_free(path, overwrite=False)
+        part.rename(path)
+    else:
+        part.unlink()
 
 
 def _put_folder(part: Path, path: Path, *, overwrite: bool) -> None:
-    old = path.with_name(f".{path.name}.rain-old")
-    remove(old)  # of one who was killed between two lines of this function
+    old = _old_of(path)
     if overwrite and path.exists():
         path.rename(old)
     try:
         part.rename(path)
     except OSError:
-        if path.exists():
+        if old.exists():
+            old.rename(path)
+        elif path.exists():
             raise _exists(path) from None
         raise
     remove(old)
+
+
+def _old_of(path: Path) -> Path:
+    return path.with_name(f".{path.name}.rain-old")
+
+
+def _put_back(path: Path) -> None:
+    """Mends what one has left who was killed while its folder took the place of another one."""
+    old = _old_of(path)
+    if path.exists():
+        remove(old)
+    elif old.exists():
+        old.rename(path)
 
 
 def _exists(path: Path) -> FileExistsAlready:

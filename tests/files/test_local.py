@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -10,7 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from rain.files import FileExistsAlready, FilesError, create_file, save_path
+from rain.files import (
+    AccessError,
+    ChangedFileError,
+    FileExistsAlready,
+    FilesError,
+    MissingFileError,
+    MissingPackageError,
+    UnreachableStoreError,
+    create_file,
+    save_path,
+)
 from rain.files.local import created, created_folder, part_of
 
 # Writes a half of a file or folder, says so, and waits to be killed.
@@ -134,6 +146,22 @@ def test_a_folder_replaces_another_one_whole(tmp_path: Path) -> None:
     assert names(tmp_path) == ["source", "target"]
 
 
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_folder_is_there_again_whose_replacement_was_killed_between_the_renames(
+    tmp_path: Path, is_replaced: bool
+) -> None:
+    target, old = tmp_path / "target", tmp_path / ".target.rain-old"
+    old.mkdir()
+    (old / "old").write_text("old")
+    if is_replaced:
+        target.mkdir()
+        (target / "new").write_text("new")
+    with pytest.raises(ZeroDivisionError), created_folder(target, overwrite=True):
+        raise ZeroDivisionError
+    assert names(target) == ["new" if is_replaced else "old"]
+    assert names(tmp_path) == ["target"]
+
+
 def test_a_link_stays_and_a_device_is_written_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "a")
     with create_file(tmp_path / "link") as stream:
@@ -144,3 +172,38 @@ def test_a_link_stays_and_a_device_is_written_as_it_is(tmp_path: Path) -> None:
     with create_file(tmp_path / "null", overwrite=True) as stream:
         stream.write(b"x")
     assert Path("/dev/null").is_char_device()
+
+
+def test_a_file_system_without_locks_and_links_is_written_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lacking(*_: object) -> None:
+        raise OSError(errno.EOPNOTSUPP, "Operation not supported")
+
+    monkeypatch.setattr("fcntl.flock", lacking)
+    monkeypatch.setattr(Path, "hardlink_to", lacking)
+    with create_file(tmp_path / "a") as stream:
+        stream.write(b"x")
+    with pytest.raises(FileExistsAlready), create_file(tmp_path / "a"):
+        pass
+    with created_folder(tmp_path / "b", overwrite=False) as folder:
+        (folder / "one").write_text("x")
+    assert names(tmp_path) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        FilesError,
+        MissingFileError,
+        AccessError,
+        ChangedFileError,
+        FileExistsAlready,
+        MissingPackageError,
+        UnreachableStoreError,
+    ],
+)
+def test_what_has_gone_wrong_in_a_task_is_the_same_in_the_program(kind: type[FilesError]) -> None:
+    sent = pickle.loads(pickle.dumps(kind("s3://bucket/a: why")))
+    assert type(sent) is kind
+    assert str(sent) == "s3://bucket/a: why"
