@@ -17,7 +17,6 @@ from rain.client.constants import blob, directory, pickled
 from rain.client.data import DataObject
 from rain.client.environments import Env
 from rain.client.errors import CancelledError
-from rain.client.for_joblib.registering import register_joblib, register_with_joblib
 from rain.client.future import Future
 from rain.client.futures.methods import task
 from rain.client.futures.waiting import as_completed
@@ -38,6 +37,7 @@ from rain.common.errors import (
     TaskTimeout,
     TimeoutException,
 )
+from rain.common.joblib_backend import register_joblib, register_with_joblib
 from rain.files.file import File
 from rain.files.finding import open_files
 from rain.files.publishing import create_file

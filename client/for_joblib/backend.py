@@ -19,8 +19,10 @@ from rain.client.for_joblib.batches import BatchSizes
 from rain.client.for_joblib.bundle import Uploads, bundled
 from rain.client.future import Future
 from rain.client.futures.methods import Submitting
+from rain.client.nested import process_client
 from rain.client.stack import Stack, outside_libraries
 from rain.common.bundles import call_bundle
+from rain.common.running import running_call, waiting_for_tasks
 
 FEWEST_JOBS = 2
 """With a single job joblib would run the calls in this process, however busy it is."""
@@ -34,8 +36,8 @@ class RainBackend(parallel.ParallelBackendBase):  # type: ignore[misc] # joblib 
     Args:
         nesting_level: given by joblib: inside of how many calls this one is.
         inner_max_num_threads: refused by joblib, since a call has as many threads as it has cpus.
-        client: the client. Without one the backend starts a cluster on this machine with its first
-            call, which ends with the backend.
+        client: the client. Without one it is that of the running task. In a program the backend
+            starts a cluster on this machine with its first call, which ends with the backend.
         options: what each batch needs, as in `Client.options`.
     """
 
@@ -57,6 +59,7 @@ class RainBackend(parallel.ParallelBackendBase):  # type: ignore[misc] # joblib 
         self._running: set[Future[Any]] = set()
         self._uploads = Uploads()
         self._batches = BatchSizes()
+        self._waiting = waiting_for_tasks()
         self._called_at: Stack = ()  # joblib sends most batches from other threads
 
     # joblib asks these before and after a call.
@@ -77,8 +80,13 @@ class RainBackend(parallel.ParallelBackendBase):  # type: ignore[misc] # joblib 
         self._called_at = outside_libraries()
         return self.effective_n_jobs(n_jobs)
 
+    def start_call(self) -> None:
+        """A `Parallel` runs: a task lends its cpus until it has the results."""
+        self._waiting.__enter__()
+
     def stop_call(self) -> None:
         """All results are there: from now on the arrays may be changed."""
+        self._waiting.__exit__(None, None, None)
         self._uploads.clear()
 
     def terminate(self) -> None:
@@ -137,6 +145,8 @@ class RainBackend(parallel.ParallelBackendBase):  # type: ignore[misc] # joblib 
         return known
 
     def _client(self) -> Client:
+        if self._in_use is None and running_call() is not None:
+            self._in_use = process_client()
         if self._in_use is None:
             self._in_use = Client()
             weakref.finalize(self, self._in_use.housekeeper.stop_soon)

@@ -28,7 +28,11 @@ def main() -> int:
 
 
 def _run() -> None:
-    from rain.executor.executor import Executor  # noqa: PLC0415 # its modules are files, too
+    # Their modules are files, too.
+    from rain.common.joblib_backend import register_with_joblib  # noqa: PLC0415
+    from rain.executor.executor import Executor  # noqa: PLC0415
+
+    register_with_joblib()
 
     if "RAIN_PROFILE" in os.environ:
         from rain.daemon.sampling import start_if_asked  # noqa: PLC0415 # seldom used

@@ -234,6 +234,25 @@ def test_a_parallel_inside_of_a_call_uses_the_thread_of_the_call(backend: RainBa
         assert len(set(threads)) == 1
 
 
+def _cluster_of(_: int) -> str:
+    return os.environ["RAIN_SERVER"]
+
+
+def _clusters_of_a_parallel(count: int) -> list[str]:
+    joblib: Any = import_module("joblib")  # in a process that has loaded nothing else
+    found: list[str] = joblib.Parallel(n_jobs=2, backend="rain")(
+        joblib.delayed(_cluster_of)(number) for number in range(count)
+    )
+    return found
+
+
+def test_a_parallel_in_a_task_uses_the_cluster_of_the_task_and_lends_it_its_only_cpu() -> None:
+    with Client(cpus=1) as client:
+        clusters = client.submit(_clusters_of_a_parallel, 3).result(timeout=60)
+
+        assert clusters == [client.address] * 3
+
+
 def test_options_of_the_backend_are_those_of_its_calls(client: Client, tmp_path: Path) -> None:
     with joblib.parallel_config(backend="rain", client=client, tries=2):
         assert parallel([call(fails_once, tmp_path / "mark")]) == ["the second try"]

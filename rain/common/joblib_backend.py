@@ -1,14 +1,23 @@
-"""Makes the backend known to joblib, which is imported only then."""
+"""Makes the backend known to joblib, which is imported only then, in programs and in tasks.
+
+An executor does so when it starts, so this imports nothing that it has not loaded anyway.
+"""
 
 import sys
 from collections.abc import Sequence
-from importlib.abc import Loader
+from importlib import import_module
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader
 
 NAME = "rain"
+
+BACKEND = "rain.client.for_joblib.backend"
+"""The module of the backend, by its name: an executor loads a client only when a task uses one."""
 
 
 def register_with_joblib() -> None:
@@ -45,10 +54,8 @@ def register_joblib() -> None:
 
 
 def _new_backend(**options: Any) -> Any:
-    """The backend, which is loaded when it is used for the first time."""
-    from rain.client.for_joblib.backend import RainBackend  # noqa: PLC0415 # needs joblib
-
-    return RainBackend(**options)
+    """The backend, which is loaded when it is used for the first time: it needs joblib."""
+    return import_module(BACKEND).RainBackend(**options)
 
 
 class _Expecting:
@@ -63,14 +70,14 @@ class _Expecting:
         sys.meta_path.remove(self)
         spec = find_spec(name)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Registering(spec.loader)
+            spec.loader = cast("Loader", _Registering(spec.loader))
         return spec
 
 
-class _Registering(Loader):
+class _Registering:
     """Loads joblib as it would be loaded without this, and registers the backend."""
 
-    def __init__(self, loader: Loader) -> None:
+    def __init__(self, loader: "Loader") -> None:
         self._loader = loader
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
