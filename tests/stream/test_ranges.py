@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -14,10 +15,17 @@ from rain.base.wire.orders import SERVER
 from rain.common.fs import pack_tree
 from rain.stream.errors import NotHereError, UnreachableError
 from rain.stream.ranges import LARGEST, NoSuchFileError, Piece, Range, piece_of
-from tests.stream.serving import A, B, Having, listening, reading
+from tests.stream.serving import A, B, Having, listening, reading, way
 
 DATA = os.urandom(300_000)
 ARCHIVE = pack_tree({"one": b"1" * 5000, "sub": {"two": b"0123456789"}})
+
+
+@pytest.fixture(params=[False, True], ids=["plain", "encrypted"], autouse=True)
+def _encrypted(request: pytest.FixtureRequest) -> Generator[None]:
+    way["encrypted"] = request.param
+    yield
+    way["encrypted"] = False
 
 
 def a_folder(path: Path) -> Path:
