@@ -4,12 +4,15 @@ Rain's own calls have one pickle for each argument. The adapters of joblib and D
 library wants to be run as one pickle, and what comes from the cluster beside it.
 """
 
+from __future__ import annotations
+
 import io
 import pickle
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rain.common.pieces import Pieces
+if TYPE_CHECKING:
+    from rain.common.pieces import Pieces
 
 
 class _Unpickler(pickle.Unpickler):

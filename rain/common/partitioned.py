@@ -7,6 +7,7 @@ of one piece.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import index
 from typing import Any
 
 from rain.base.errors import RefusedError
@@ -21,16 +22,10 @@ PARTITIONED = "parts"
 class Partitioned:
     """What a task returns that makes a piece for each part: by number, since some may lack."""
 
-    def __init__(self, pieces: Sequence[Any] | Mapping[int, Any], parts: int) -> None:
+    def __init__(self, pieces: Sequence[Any] | Mapping[Any, Any], parts: int) -> None:
         if isinstance(pieces, Mapping):
             known: Mapping[Any, Any] = pieces
-            for part in known:
-                if type(part) is not int or not 0 <= part < parts:
-                    raise RainException(
-                        f"split has returned a piece for the part {part!r}; the parts are the"
-                        f" numbers from 0 to {parts - 1}"
-                    )
-            self.pieces = dict(known)
+            self.pieces = {_number(part, parts): piece for part, piece in known.items()}
         else:
             listed = list(pieces)
             if len(listed) != parts:
@@ -40,6 +35,20 @@ class Partitioned:
                 )
             self.pieces = dict(enumerate(listed))
         self.parts = parts
+
+
+def _number(part: Any, parts: int) -> int:
+    """The number of a part, which may also be one of numpy."""
+    try:
+        number = index(part)
+    except TypeError:
+        number = -1
+    if not 0 <= number < parts:
+        raise RainException(
+            f"split has returned a piece for the part {part!r}; the parts are the numbers from 0"
+            f" to {parts - 1}"
+        )
+    return number
 
 
 def encode_partitioned(value: Any, encode: Any) -> list[Part]:

@@ -119,20 +119,22 @@ class StreamedPieces:
 
 _lock = threading.Lock()
 _reader: Reader | None = None
+_owner = 0  # the process that has made it; 0 if it was installed
 
 
 def current_reader() -> Reader:
     """The reader of this process."""
-    global _reader  # noqa: PLW0603 # one for each process
+    global _reader, _owner  # one for each process
     with _lock:
-        if _reader is None:
-            _reader = StreamedPieces()
+        if _reader is None or (_owner and _owner != os.getpid()):
+            # A forked child has connections of its own.
+            _reader, _owner = StreamedPieces(), os.getpid()
         return _reader
 
 
 def install(reader: Reader | None) -> Reader | None:
     """Sets the reader of this process, and gives the one before; None for that of executors."""
-    global _reader  # as above
+    global _reader, _owner
     with _lock:
-        before, _reader = _reader, reader
+        before, _reader, _owner = _reader, reader, 0
         return before

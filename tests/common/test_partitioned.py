@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 from attrs import define
 
@@ -46,11 +47,18 @@ def test_pieces_come_back_under_the_numbers_of_their_parts() -> None:
     }
 
 
+def test_the_numbers_of_parts_may_be_those_of_numpy() -> None:
+    groups = {part: int(part) for part in np.arange(3)}
+    assert Partitioned(groups, 3).pieces == {0: 0, 1: 1, 2: 2}
+
+
 def test_a_split_that_returns_something_else_is_told_what_to_return() -> None:
     with pytest.raises(RainException, match="2 pieces for 3 parts"):
         Partitioned([1, 2], 3)
     with pytest.raises(RainException, match="the part 3; the parts are the numbers from 0 to 2"):
         Partitioned({3: 1}, 3)
+    with pytest.raises(RainException, match="the part 'a'"):
+        Partitioned({"a": 1}, 3)
     with pytest.raises(RainException, match="only what a split has made"):
         encode_value([1, 2], "parts")
     with pytest.raises(RainException, match="has no parts"):
