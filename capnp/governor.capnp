@@ -95,8 +95,9 @@ struct PlacedObjects {
   sizes @2 :List(Int64);
   contentTypes @3 :List(Text);  # as found when it was made; may be empty
   sources @4 :List(Text);
-  # "host:port#incarnation" of a governor's streams, or "server"; an empty text when the bytes are in
-  # `data`. May be empty.
+  # "host:port#incarnation" of a governor's streams, or "server", or several of them with blanks
+  # between; "later" when a source will be named; an empty text when the bytes are in `data`. May be
+  # empty.
   data @5 :List(Data);          # may be empty
 }
 

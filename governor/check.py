@@ -14,6 +14,7 @@ from rain.base.errors import InvariantError
 from rain.base.ids import session_of
 from rain.base.resources import MEMORY
 from rain.governor.check_tiers import tier_contradictions
+from rain.governor.fetch_queue import is_fetchable
 from rain.governor.lingering import Lingering
 from rain.governor.nodes import UNKNOWN, DataObject, Executor, Group, Session, Task
 from rain.governor.numbers import Numbers
@@ -166,8 +167,8 @@ def _object(state: State, target: DataObject) -> Iterator[str]:
         yield f"{target!r}: the list of lingering objects does not fit"
     if (row is ObjectRow.PULLING) != (state.objects.fetches.get(target.fetch) is target):
         yield f"{target!r}: the fetches do not fit"
-    if row is ObjectRow.REMOTE and state.objects.queue.count(target) != 1:
-        yield f"{target!r} is not exactly once in the queue of fetches"
+    if is_fetchable(target) and target not in state.objects.queue:
+        yield f"{target!r} is not in the queue of fetches"
     yield from _relations(target)
 
 
@@ -209,8 +210,8 @@ def _objects(state: State) -> Iterator[str]:
     yield from tier_contradictions(objects.files, known)
     if not set(objects.fetches.values()) <= set(known) or len(objects.fetches) > FETCHES_AT_ONCE:
         yield "there are too many fetches"
-    waiting = any(target.row is ObjectRow.REMOTE for target in known)
-    if waiting and len(objects.fetches) < FETCHES_AT_ONCE:
+    first = objects.queue.first()
+    if first is not None and objects.may_fetch(first):
         yield "a fetch could start, and does not"
 
 

@@ -1,7 +1,8 @@
 """Fetches objects from other governors and from the server, each in its own thread.
 
-A fetch is retried once from the same source if the connection breaks. It is not retried if the
-source says that it does not have the object: only the server knows other sources.
+The server may name several sources. When one breaks, or sends nothing for a while, the next one
+goes on from there. A single one is asked once more if the connection breaks. When all have failed,
+only the server knows others.
 """
 
 from __future__ import annotations
@@ -14,18 +15,24 @@ from structlog.typing import FilteringBoundLogger
 from rain.base.errors import RefusedError
 from rain.base.ids import spell
 from rain.base.kinds import DataType
+from rain.governor.arriving import Arriving
 from rain.governor.effects import Fetch
 from rain.governor.events import Event, FetchFailed, ObjectFetched
 from rain.governor.results import Stored
-from rain.governor.store import MEMORY_LIMIT, NoRoomError, Store, StoreError
+from rain.governor.store import MEMORY_LIMIT, NoRoomError, Store, StoreError, writing_into
 from rain.rpc.background import Background
 from rain.stream.errors import NotHereError, StoppedError, UnreachableError
 from rain.stream.memory import receive_bytes
 from rain.stream.protocol import SharedPlace
 from rain.stream.reading import StreamReader, Transfer
-from rain.stream.sockets import Connected
+from rain.stream.sockets import STALL_LIMIT, Connected
+from rain.stream.stamps import Stamp
 
 ATTEMPTS = 2
+"""Of a single source."""
+
+PATIENCE = 5.0
+"""Seconds without a byte after which another source is asked, if there is one."""
 
 
 class _Incoming:
@@ -34,9 +41,29 @@ class _Incoming:
     def __init__(self, store: Store, is_folder: bool) -> None:
         self._store = store
         self._is_folder = is_folder
+        self._arriving: Arriving | None = None
+        self._stamp: Stamp | None = None
         self.content: bytes | Stored = b""
 
+    @property
+    def has(self) -> tuple[int, Stamp] | None:
+        arriving = self._arriving
+        if arriving is None or arriving.stamp is None or not arriving.received:
+            return None
+        return arriving.received, arriving.stamp
+
+    def begin(self, stamp: Stamp | None) -> None:
+        self.give_up()
+        self._stamp = stamp
+
+    def give_up(self) -> None:
+        """What has come until now is not wanted."""
+        if self._arriving is not None:
+            self._arriving.abandon()
+            self._arriving = None
+
     def take_shared(self, place: SharedPlace, length: int) -> bool:
+        self.give_up()
         shared = self._store.link_in(place, length, is_folder=self._is_folder)
         if shared is not None:
             self.content = shared
@@ -48,7 +75,16 @@ class _Incoming:
         elif self._is_folder:
             self.content = self._store.receive_folder(connected, length)
         else:
-            self.content = self._store.receive(connected, length)
+            with writing_into(self._store):
+                self._arriving = Arriving(self._store, length, self._stamp)
+            self.take_rest(connected)
+
+    def take_rest(self, connected: Connected) -> None:
+        assert self._arriving is not None
+        with writing_into(self._store):
+            self._arriving.take_rest(connected)
+            self.content = self._arriving.complete()
+        self._arriving = None
 
 
 class Fetcher:
@@ -96,18 +132,30 @@ class Fetcher:
 
     def _fetch(self, fetch: Fetch, transfer: Transfer) -> bytes | Stored:
         """Reads the whole object; runs in a thread."""
-        is_folder = fetch.kind.data_type is DataType.DIRECTORY
-        attempt = 1
-        while True:
-            incoming = _Incoming(self._store, is_folder)
+        incoming = _Incoming(self._store, fetch.kind.data_type is DataType.DIRECTORY)
+        try:
+            self._receive(fetch, incoming, transfer)
+        finally:
+            incoming.give_up()
+        return incoming.content
+
+    def _receive(self, fetch: Fetch, incoming: _Incoming, transfer: Transfer) -> None:
+        """Tries one source after the other."""
+        sources = fetch.source.split()
+        order = sources if len(sources) > 1 else sources * ATTEMPTS
+        for number, source in enumerate(order, start=1):
+            is_last = number == len(order)
+            patience = STALL_LIMIT if is_last or len(sources) == 1 else PATIENCE
             try:
-                self._reader.read(fetch.source, fetch.object, incoming, transfer)
+                self._reader.read_on(source, fetch.object, incoming, transfer, patience)
             except UnreachableError:
-                if attempt == ATTEMPTS:
+                if is_last:
                     raise
-                attempt += 1
+            except NotHereError:
+                if is_last or len(sources) == 1:
+                    raise
             else:
-                return incoming.content
+                return
 
     def _ended(
         self, fetch: Fetch, transfer: Transfer, result: outcome.Outcome[bytes | Stored]

@@ -10,13 +10,13 @@ stays, even if the same object is made or sent again.
 
 from __future__ import annotations
 
-from collections import deque
-
 from rain.base.errors import ProtocolError
 from rain.base.ids import ObjectId, spell
 from rain.base.kinds import ObjectKind
+from rain.base.wire.orders import LATER
 from rain.governor.caching import Caching
 from rain.governor.effects import Fetch, StopFetch
+from rain.governor.fetch_queue import FetchQueue
 from rain.governor.lingering import Lingering
 from rain.governor.nodes import DataObject, Session, Task
 from rain.governor.outbox import Outbox
@@ -26,6 +26,10 @@ from rain.governor.tables import ObjectMove, ObjectRow, TaskMove, TaskRow
 from rain.governor.tiers import Tiers
 
 FETCHES_AT_ONCE = 8
+"""More would make all of them later, and the most urgent one with them."""
+
+BYTES_AT_ONCE = 1 << 30
+"""As many bytes may be on their way together; a larger object comes alone."""
 
 _HELD = ObjectRow.HELD
 _LINGERING = ObjectRow.LINGERING
@@ -40,7 +44,7 @@ class Objects:
         self._outbox = outbox
         self.now = 0.0
         self.lingering = Lingering(linger_seconds)
-        self.queue: deque[DataObject] = deque()  # remote objects in order; others in it are skipped
+        self.queue = FetchQueue()
         self.fetches: dict[int, DataObject] = {}  # objects being pulled, by fetch number
         self._fetch_count = 0
         self.files = SharedFiles(outbox, tiers)
@@ -83,9 +87,10 @@ class Objects:
         elif row is not ObjectRow.PULLING or target.source != source:
             self._end_fetch(target)
             target.move(ObjectMove.ORDER)
+            was_later = target.source == LATER
             target.content_type, target.size, target.source = content_type, size, source
-            if row is not ObjectRow.REMOTE:
-                self.queue.append(target)
+            if source != LATER and (row is not ObjectRow.REMOTE or was_later):
+                self.queue.add(target)
 
     def lend(
         self,
@@ -121,18 +126,24 @@ class Objects:
     # Transfers.
 
     def start_fetches(self) -> None:
-        """Starts the fetches that may start now, oldest first."""
+        """Starts the fetches that may start now, the most urgent first."""
         queue, fetches = self.queue, self.fetches
-        while queue and len(fetches) < FETCHES_AT_ONCE:
-            target = queue.popleft()
-            if target.row is not ObjectRow.REMOTE:
-                continue
+        while (target := queue.first()) is not None and self.may_fetch(target):
+            queue.pop()
             target.move(ObjectMove.PULL)
             self._fetch_count += 1
             target.fetch = self._fetch_count
             fetches[target.fetch] = target
             fetch = Fetch(target.fetch, target.id, target.source, target.size, target.kind)
             self._outbox.effects.append(fetch)
+
+    def may_fetch(self, target: DataObject) -> bool:
+        """Whether one more may be on its way."""
+        fetches = self.fetches
+        if len(fetches) >= FETCHES_AT_ONCE:
+            return False
+        coming = sum(one.size for one in fetches.values())
+        return not fetches or coming + target.size <= BYTES_AT_ONCE
 
     def fetched(self, fetch: int, content: bytes | Stored) -> None:
         """A transfer is complete; its content is thrown away if it is no longer needed."""
@@ -272,11 +283,13 @@ class Objects:
         elif target.row is not ObjectRow.HELD:
             if target.row is ObjectRow.UNSTORED:
                 target.move(ObjectMove.ORDER)
-                self.queue.append(target)
+                self.queue.add(target)
             task.missing += 1
             if target.waiting is None:
                 target.waiting = []
             target.waiting.append(task)
+            if target.row is ObjectRow.REMOTE:
+                self.queue.prefer(target, task.rank)
 
     def unread(self, target: DataObject, task: Task) -> None:
         """A task that reads the object has ended in any way; called once per use of the object."""

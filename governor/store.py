@@ -14,7 +14,10 @@ import os
 import shutil
 import stat
 import tarfile
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from rain.base.errors import RainError
 from rain.base.executor_protocol import SHARED
@@ -25,7 +28,8 @@ from rain.stream.copying import copy_bytes
 from rain.stream.protocol import SharedPlace
 from rain.stream.removing import make_folders_writable, remove
 from rain.stream.shared_memory import BOARD, Board, Placing
-from rain.stream.sockets import Connected, receive_file
+from rain.stream.sockets import Connected
+from rain.stream.stamps import Stamp
 from rain.stream.unpacking import extract
 
 MEMORY_LIMIT = 256 * 1024
@@ -47,6 +51,15 @@ class StoreError(RainError):
 
 class NoRoomError(StoreError):
     """A fetched object cannot be written here, from any source."""
+
+
+@contextmanager
+def writing_into(store: Store) -> Generator[None]:
+    """Around what writes a fetched object: says that it has no room here."""
+    try:
+        yield
+    except OSError as error:
+        raise NoRoomError(f"cannot write into {store.folder}: {error.strerror}") from None
 
 
 class Store:
@@ -171,20 +184,17 @@ class Store:
 
     # From other governors; in threads.
 
-    def receive(self, connected: Connected, length: int) -> Stored:
-        """Receives `length` bytes of a socket into a new file, without passing them through us."""
+    def new_file(self, length: int) -> tuple[int, BinaryIO]:
+        """A new file with room for so much, and its number; OSError if there is no room."""
         number = self._number_for(length)
+        file = self.path(number).open("wb")
         try:
-            with self.path(number).open("wb") as file:
-                reserve(file.fileno(), length)
-                receive_file(connected, file.fileno(), length)
-        except OSError as error:
-            self.delete([number])
-            raise NoRoomError(f"cannot write into {self.folder}: {error.strerror}") from None
-        except RainError:
+            reserve(file.fileno(), length)
+        except OSError:
+            file.close()
             self.delete([number])
             raise
-        return self.settle(number)
+        return number, file
 
     def receive_folder(self, connected: Connected, length: int) -> Stored:
         """Receives an archive from a socket and unpacks it into a new folder."""
@@ -243,6 +253,7 @@ class Store:
                 return False
             reserve(copy.fileno(), status.st_size)
             copy_bytes(source.fileno(), copy.fileno(), status.st_size)
+            Stamp.of(source.fileno()).mark(copy.fileno())
             self.copied += status.st_size
         _make_read_only(target)
         return True
@@ -294,6 +305,7 @@ class Store:
                 size = os.fstat(source.fileno()).st_size
                 reserve(target.fileno(), size)
                 copy_bytes(source.fileno(), target.fileno(), size)
+                Stamp.of(source.fileno()).mark(target.fileno())
                 os.fchmod(target.fileno(), stat.S_IMODE(os.fstat(source.fileno()).st_mode))
         except OSError as error:  # also if the object has gone meanwhile
             copy.unlink(missing_ok=True)

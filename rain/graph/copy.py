@@ -25,6 +25,10 @@ _FINISHED, _UNFINISHED = ObjectState.FINISHED, ObjectState.UNFINISHED
 _NONE, _ORDERED, _HELD = CopyRow.NONE, CopyRow.ORDERED, CopyRow.HELD
 
 
+AT_SERVER = -1
+"""The source of a copy that the server sends."""
+
+
 @define(eq=False, repr=False, weakref_slot=False)
 class Copy:
     """Only `move_copy` and the functions below it change its row."""
@@ -33,6 +37,7 @@ class Copy:
     governor: Governor
     row: CopyRow
     tries: int = 0  # how often the governor could not fetch it
+    source: int = 0  # while it is coming: the incarnation of who sends it, 0 for nobody yet
 
     def __repr__(self) -> str:
         return f"<Copy of {self.object!r} on {self.governor!r} {self.row.value}>"

@@ -62,10 +62,11 @@ class Transfers:
             self._pull_next(governor)
             return
         self._ledger.note(self._timeline.now, kinds.PULLED, governor.number, fetch.object)
-        if fetch.source == SERVER:
+        first, *_ = fetch.source.split()
+        if first == SERVER:
             source = len(self._governors)
         else:
-            holder = self._by_source[fetch.source]
+            holder = self._by_source[first]
             source = holder.number
             if holder.reactor.find(fetch.object) is None:
                 self._end_pull(governor, number)

@@ -17,7 +17,7 @@ from rain.graph import DataObject, Governor, Session, Task, planning
 from rain.graph.needs import needs_of
 from rain.scheduler.api import Plan
 from rain.server import exchanging
-from rain.server.placing import bring, lend, place_again, tell_object_kind
+from rain.server.placing import bring, find_sources, lend, place_again, tell_object_kind
 from rain.server.state import State
 from rain.server.tries import is_suspect, must_wait
 
@@ -57,8 +57,13 @@ def distribute(state: State) -> None:
             if copy.is_there:
                 place_again(state, copy)
         state.to_place.clear()
-    if not state.touched:
-        return
+    if state.touched:
+        _fill(state)
+    if state.unsourced:
+        find_sources(state)
+
+
+def _fill(state: State) -> None:
     most = state.settings.overbooking
     for governor in state.touched:
         if governor.rests:

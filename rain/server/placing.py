@@ -2,19 +2,21 @@
 
 Small objects are sent with the orders, so they arrive with them; an object that only one task reads
 is lent with that task. For all others the order names a holder, and the governor reports when they
-have arrived.
+have arrived. A large object goes to few governors at a time (`sources`): the others are told that
+its source comes later, and get it when somebody can send.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
-from rain.base.copies import CopyMove
+from rain.base.copies import CopyMove, CopyRow
 from rain.base.ids import KindId
 from rain.base.wire import INLINE_LIMIT
-from rain.base.wire.orders import SERVER, Orders
+from rain.base.wire.orders import LATER, SERVER, Orders
 from rain.graph import DataObject, Governor, Session
 from rain.graph.copy import Copy, move_copy, tell_of_copies
+from rain.server.sources import TREE_FROM, Senders
 from rain.server.state import State
 
 
@@ -78,9 +80,14 @@ def _place(
             sources.append("")
             contents.append(data)
         else:
-            sources.append(_source(data_object, governor, tries))
+            source = (
+                _source(data_object, governor, tries)
+                if data_object.size < TREE_FROM
+                else _sender(state, governor.objects[data_object], tries)
+            )
+            sources.append(source)
             contents.append(b"")
-            if data_object.size > INLINE_LIMIT:
+            if data_object.size > INLINE_LIMIT and source is not LATER:
                 state.estimates.ordered(governor, data_object, state.now)
 
 
@@ -91,6 +98,55 @@ def _source(data_object: DataObject, governor: Governor, tries: int) -> str:
     # Its own address is the last resort: a governor that has it says so, others ask for another.
     holders = [holder for holder in data_object.located if holder is not governor] or [governor]
     return holders[tries % len(holders)].source
+
+
+def _sender(state: State, copy: Copy, tries: int) -> str:
+    """The same for a large object, which few get at the same time; the others wait."""
+    data_object = copy.object
+    copy.source = 0
+    senders = Senders(data_object)
+    if tries:
+        sender = senders.after(tries, copy)
+    elif data_object in state.unsourced:
+        sender = None  # it does not overtake those that wait
+    else:
+        sender = senders.take(copy)
+    if sender is not None:
+        copy.source = sender.id
+        return senders.spelled(sender, copy)
+    if tries:
+        return copy.governor.source  # as above
+    state.unsourced.setdefault(data_object, {})[copy] = None
+    return LATER
+
+
+def find_sources(state: State) -> None:
+    """Names sources to governors that wait for one, the first first."""
+    for data_object, waiting in list(state.unsourced.items()):
+        senders = Senders(data_object)
+        for copy in list(waiting):
+            if not copy.is_there or copy.row is not CopyRow.COMING or copy.source:
+                del waiting[copy]
+                continue
+            sender = senders.take(copy)
+            if sender is not None:
+                del waiting[copy]
+                copy.source = sender.id
+                _name_source(state, copy, senders.spelled(sender, copy))
+        if not waiting:
+            del state.unsourced[data_object]
+
+
+def _name_source(state: State, copy: Copy, source: str) -> None:
+    data_object, governor = copy.object, copy.governor
+    state.orders(governor).objects.add(
+        data_object.id,
+        data_object.kind.id,
+        data_object.content_type,
+        data_object.size,
+        source,
+    )
+    state.estimates.ordered(governor, data_object, state.now)
 
 
 def tell_object_kind(orders: Orders, governor: Governor, session: Session, kind: KindId) -> None:

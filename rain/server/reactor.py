@@ -134,7 +134,7 @@ class Reactor:
     def _give_out(self) -> list[Effect]:
         """Step four, and all that the turn wants done."""
         state = self.state
-        if state.touched or state.to_place:
+        if state.touched or state.to_place or state.unsourced:
             distribution.distribute(state)
         effects = state.take_effects()
         if state.settings.debug:

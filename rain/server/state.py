@@ -121,6 +121,7 @@ class State:
     remade: dict[tuple[DataObject, Governor], int] = Factory(dict)  # how often for want of a copy
     postponed: dict[Copy, float] = Factory(dict)  # offered again: when
     to_place: dict[Copy, None] = Factory(dict)  # those to be tried again, if they are still there
+    unsourced: dict[DataObject, dict[Copy, None]] = Factory(dict)  # told that a source comes later
     not_started: dict[Task, int] = Factory(dict)  # how often governors have handed them back
     rests: dict[Governor, Rest] = Factory(dict)  # the last one of each governor that had any
     blamed: dict[Governor, int] = Factory(dict)  # for tasks that have finished elsewhere

@@ -48,6 +48,7 @@ class Ask(IntEnum):
     LINKED = 4  # that file is in its place
     RANGE = 5  # read some bytes of an object; they are named behind the request (ranges.py)
     PARTS = 6  # read one part of each of several objects
+    READ_ON = 7  # read the rest of an object, if it is the same
 
 
 class Say(IntEnum):
@@ -61,16 +62,17 @@ class Say(IntEnum):
     REFUSED = 5  # the text says why
     LINK = 6  # the text says where the file of an upload is to be linked
     PIECES = 7  # a table of the lengths of `length` pieces follows, then those that are sent
+    CHANGED = 8  # the object is here, but it is not the same
 
 
 @frozen
 class Request:
-    """One request; `key` is the reader's machine, or the client that uploads."""
+    """One request; `key` is the reader's machine, the client that uploads, or a stamp."""
 
     ask: Ask
     object: ObjectId  # for parts: the number of the part, and the ids of the objects follow
     holder: int = 0  # the incarnation that must answer; 0 for any
-    length: int = 0  # of an upload; for parts: of how many objects
+    length: int = 0  # of an upload, or of what a reader has; for parts: of how many objects
     key: bytes = NOBODY
 
     def encode(self) -> bytes:

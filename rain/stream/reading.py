@@ -36,6 +36,7 @@ from rain.stream.protocol import (
 from rain.stream.ranges import Piece, Range, receive_piece
 from rain.stream.sockets import BrokenError, Connected
 from rain.stream.staged import Staged
+from rain.stream.stamps import Stamp
 from rain.tls.errors import TlsError
 
 if TYPE_CHECKING:
@@ -55,6 +56,23 @@ class Taker(Protocol):
 
     def take(self, connected: Connected, length: int) -> None:
         """Takes exactly `length` bytes from the socket."""
+        ...
+
+
+class ResumingTaker(Taker, Protocol):
+    """One that goes on with the bytes of another holder."""
+
+    @property
+    def has(self) -> tuple[int, Stamp] | None:
+        """How many bytes have come of what; None if that is nothing that one can go on with."""
+        ...
+
+    def begin(self, stamp: Stamp | None) -> None:
+        """What comes next is from the beginning of this."""
+        ...
+
+    def take_rest(self, connected: Connected) -> None:
+        """Takes what was missing from the socket."""
         ...
 
 
@@ -170,6 +188,50 @@ class StreamReader:
                 raise StoppedError("nobody wants it any more") from None
             raise UnreachableError(f"{source}: {error}") from None
 
+    def read_on(
+        self,
+        source: str,
+        object_id: ObjectId,
+        taker: ResumingTaker,
+        transfer: Transfer,
+        patience: float,
+    ) -> None:
+        """Reads an object, or the rest of it. Without a byte for so long it breaks.
+
+        Raises what `read` raises.
+        """
+
+        def exchange(connected: Connected, holder: int) -> None:
+            sockets.limit_waiting(connected, patience)
+            if not self._read_rest(connected, holder, object_id, taker):
+                self._read(connected, holder, object_id, taker, taker.begin)
+
+        try:
+            self._with_connection(source, exchange, transfer)
+        except BrokenError as error:
+            if transfer.stopped:
+                raise StoppedError("nobody wants it any more") from None
+            raise UnreachableError(f"{source}: {error}") from None
+
+    def _read_rest(
+        self, connected: Connected, holder: int, object_id: ObjectId, taker: ResumingTaker
+    ) -> bool:
+        """Whether the holder has what the taker has a part of; then the rest has come."""
+        if taker.has is None:
+            return False
+        received, stamp = taker.has
+        request = Request(Ask.READ_ON, object_id, holder, received, stamp.encode())
+        answer = self._ask(connected, request)
+        if answer.say is Say.CHANGED:
+            return False
+        _expect(answer, Say.BYTES)
+        if received + answer.length != stamp.length:
+            raise ProtocolError("a stream sends another number of bytes than are missing")
+        taker.take_rest(connected)
+        with self._lock:
+            self.received += answer.length
+        return True
+
     def relay(
         self, source: str, request: Request, target: Connected, wanted: Range | None = None
     ) -> None:
@@ -226,13 +288,22 @@ class StreamReader:
         _expect(self._ask(connected, evolve(request, ask=Ask.LINKED)), Say.DONE)
         return True
 
-    def _read(self, connected: Connected, holder: int, object_id: ObjectId, taker: Taker) -> None:
+    def _read(
+        self,
+        connected: Connected,
+        holder: int,
+        object_id: ObjectId,
+        taker: Taker,
+        begin: Callable[[Stamp | None], object] | None = None,
+    ) -> None:
         answer = self._ask(connected, Request(Ask.READ, object_id, holder, key=self._machine))
         if answer.say is Say.SHARED:
             if taker.take_shared(SharedPlace.read(answer.text), answer.length):
                 return
             answer = self._ask(connected, Request(Ask.READ, object_id, holder))
         _expect(answer, Say.BYTES)
+        if begin is not None:
+            begin(Stamp.read(answer.text))
         taker.take(connected, answer.length)
         with self._lock:
             self.received += answer.length
@@ -274,6 +345,7 @@ class StreamReader:
         finally:
             transfer.release()
             if in_order:
+                sockets.limit_waiting(connected, self._stall_limit)
                 self._keep(address, connected)
             else:
                 connected.close()

@@ -24,6 +24,7 @@ from rain.stream.protocol import HELLO, NOBODY, REQUEST_SIZE, Answer, Ask, Reque
 from rain.stream.ranges import Range, give_range
 from rain.stream.reading import StreamReader
 from rain.stream.sockets import BrokenError, Connected
+from rain.stream.stamps import Stamp
 from rain.tls.encrypted import Encrypted
 
 if TYPE_CHECKING:
@@ -154,6 +155,9 @@ class StreamServer:
             give_parts(connected, request, self._holder, shares=self._shares_with(request))
             return
         held = self._holder.find(request.object, request.holder)
+        if request.ask is Ask.READ_ON and isinstance(held, InMemory | InFolder | Elsewhere):
+            sockets.send(connected, Answer(Say.CHANGED).encode())
+            return
         match held:
             case None:
                 sockets.send(connected, Answer(Say.NOT_HERE).encode())
@@ -186,15 +190,20 @@ class StreamServer:
                 give_range(connected, held, wanted)
 
     def _shares_with(self, request: Request) -> bool:
-        return request.key == self._machine != NOBODY
+        return request.ask is Ask.READ and request.key == self._machine != NOBODY
 
     def _give_file(self, connected: Connected, request: Request, held: InFile) -> None:
         length, place = held.place()
         if self._shares_with(request):
             sockets.send(connected, Answer(Say.SHARED, length, place.spell()).encode())
             return
-        sockets.send(connected, Answer(Say.BYTES, length).encode())
-        sockets.send_file(connected, held.descriptor, 0, length)
+        stamp = Stamp.of(held.descriptor)
+        start = request.length if request.ask is Ask.READ_ON else 0
+        if start > length or (start and Stamp.decode(request.key) != stamp):
+            sockets.send(connected, Answer(Say.CHANGED).encode())
+            return
+        sockets.send(connected, Answer(Say.BYTES, length - start, stamp.spell()).encode())
+        sockets.send_file(connected, held.descriptor, start, length - start)
 
     def _give_folder(self, connected: Connected, request: Request, held: InFolder) -> None:
         try:

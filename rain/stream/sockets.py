@@ -12,7 +12,7 @@ import fcntl
 import os
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, Self, TypeAlias
 
 from rain.base.errors import RainError
@@ -103,18 +103,44 @@ def receive_into(connected: Connected, target: memoryview) -> int:
     return got
 
 
-def receive_file(connected: Connected, target: int, length: int) -> None:
-    """Moves `length` bytes from a socket to a file: with splice, if they are not encrypted."""
+def receive_file(
+    connected: Connected,
+    target: int,
+    length: int,
+    start: int = 0,
+    note: Callable[[int], object] | None = None,
+) -> None:
+    """Fills a file of this length from a socket: with splice, if it is not encrypted.
+
+    The bytes before `start` are there already. `note` is told how many there are, again and again.
+    """
     if isinstance(connected, Encrypted):
-        for piece in _pieces(connected, length):
-            left = piece
-            while left:
-                left = left[os.write(target, left) :]
+        _receive_file_encrypted(connected, target, length, start, note)
         return
     with _Pipe() as pipe:
-        done = 0
+        done = start
         while done < length:
             done += pipe.move(connected.fileno(), target, length - done, done)
+            if note is not None:
+                note(done)
+
+
+def _receive_file_encrypted(
+    connected: Encrypted,
+    target: int,
+    length: int,
+    start: int,
+    note: Callable[[int], object] | None,
+) -> None:
+    done = start
+    for piece in _pieces(connected, length - start):
+        left = piece
+        while left:
+            count = os.pwrite(target, left, done)
+            left = left[count:]
+            done += count
+        if note is not None:
+            note(done)
 
 
 def pass_on(source: Connected, target: Connected, length: int) -> None:

@@ -9,6 +9,7 @@ from rain.base.ids import SessionId
 from rain.base.resources import Resources
 from rain.governor.check import check
 from rain.governor.effects import TakeBackCalls
+from rain.governor.fetch_queue import FetchQueue
 from rain.governor.nodes import DataObject, Executor, Session, Task
 from rain.governor.state import State
 from rain.governor.tables import ObjectRow, TaskRow
@@ -268,13 +269,13 @@ def foreign_fetch(state: State) -> None:
 
 
 def queue(state: State) -> None:
-    state.objects.queue.clear()
+    state.objects.queue = FetchQueue()
 
 
 def idle_fetches(state: State) -> None:
     for fetch, one in list(state.objects.fetches.items()):
         one.row = ObjectRow.REMOTE
-        state.objects.queue.append(one)
+        state.objects.queue.add(one)
         del state.objects.fetches[fetch]
 
 

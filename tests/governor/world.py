@@ -179,6 +179,7 @@ class World(PlayedServer):
         data: bytes | None = None,
         source: str = "other:1",
         *,
+        size: int = 1000,
         session: int = 1,
         orders: Orders | None = None,
         send: bool = True,
@@ -189,7 +190,7 @@ class World(PlayedServer):
         placed.ids.append(object_id(number, session))
         placed.kinds.append(kind)
         placed.content_types.append("")
-        placed.sizes.append(1000 if data is None else len(data))
+        placed.sizes.append(size if data is None else len(data))
         placed.sources.append(source if data is None else "")
         placed.data.append(data or b"")
         if send:

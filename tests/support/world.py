@@ -162,11 +162,11 @@ class World:
     def governor_of(self, governor_id: GovernorId) -> FakeGovernor:
         return next(governor for governor in self.governors if governor.id == governor_id)
 
-    def governor(self, cpus: int = 1, **others: int) -> FakeGovernor:
+    def governor(self, cpus: int = 1, host: str = "127.0.0.1", **others: int) -> FakeGovernor:
         """A new governor joins."""
         self.last_governor += 1
         fake = FakeGovernor(
-            self, GovernorId(self.last_governor), f"127.0.0.1:{9000 + self.last_governor}"
+            self, GovernorId(self.last_governor), f"{host}:{9000 + self.last_governor}"
         )
         self.governors.append(fake)
         resources = Resources.of({"cpus": cpus, **others})

@@ -9,6 +9,9 @@ from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.wire.columns import check_counts, outputs_of_nobody, uneven
 
 SERVER = "server"
+
+LATER = "later"
+"""Instead of a source: who sends the object is told as soon as somebody has room for that."""
 """The source of a placed object that the server itself holds."""
 
 
@@ -16,8 +19,9 @@ SERVER = "server"
 class PlacedObjects:
     """Objects that a governor shall hold, and where each comes from.
 
-    `sources` holds a governor (`rain.base.address.Source`), or `SERVER`; with "" the bytes are in
-    `data`.
+    `sources` holds a governor (`rain.base.address.Source`), `SERVER` or `LATER`; with "" the bytes
+    are in `data`. Several sources of a large object, in the order in which they are to be asked,
+    have blanks between them.
     """
 
     ids: list[ObjectId] = Factory(list)
@@ -26,6 +30,17 @@ class PlacedObjects:
     sizes: list[int] = Factory(list)
     sources: list[str] = Factory(list)
     data: list[bytes] = Factory(list)
+
+    def add(
+        self, object_id: ObjectId, kind: KindId, content_type: str, size: int, source: str
+    ) -> None:
+        """One that is somewhere else."""
+        self.ids.append(object_id)
+        self.kinds.append(kind)
+        self.content_types.append(content_type)
+        self.sizes.append(size)
+        self.sources.append(source)
+        self.data.append(b"")
 
     def leave_out(self, object_ids: Collection[ObjectId]) -> None:
         """Withdraws these, if they are among them: it has not been told yet."""

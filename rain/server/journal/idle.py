@@ -25,6 +25,7 @@ def is_at_rest(state: State) -> bool:
         or state.growing
         or state.touched
         or state.to_place
+        or state.unsourced
         or state.later
         or any(not (session.tasks or session.objects) for session in state.left)
         or state.nested

@@ -1,0 +1,68 @@
+"""The objects that are to be fetched: first what the most urgent task waits for. No I/O.
+
+Objects for which no task waits come last, in the order in which the server wants them. An object
+whose source is told later is not in the line.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+from rain.base.wire.orders import LATER
+from rain.governor.nodes import LAST_RANK, DataObject, Rank
+from rain.governor.tables import ObjectRow
+
+_REMOTE = ObjectRow.REMOTE
+
+
+class FetchQueue:
+    """One line. An object that has become more urgent has left a place behind, which is skipped."""
+
+    def __init__(self) -> None:
+        self._places: list[tuple[Rank, int, DataObject]] = []
+        self._ranks: dict[DataObject, Rank] = {}
+        self._added = 0
+
+    def __len__(self) -> int:
+        return len(self._ranks)
+
+    def __contains__(self, target: DataObject) -> bool:
+        return target in self._ranks
+
+    def add(self, target: DataObject) -> None:
+        """It can be fetched now; tasks may wait for it already."""
+        rank = min((task.rank for task in target.waiting or ()), default=LAST_RANK)
+        self._ranks.pop(target, None)
+        self._push(target, rank)
+
+    def prefer(self, target: DataObject, rank: Rank) -> None:
+        """Another task waits for it, which may be more urgent than those before."""
+        known = self._ranks.get(target)
+        if known is not None and rank < known:
+            self._push(target, rank)
+
+    def first(self) -> DataObject | None:
+        """What is to be fetched next."""
+        places = self._places
+        while places:
+            rank, _, target = places[0]
+            if self._ranks.get(target) == rank:
+                if is_fetchable(target):
+                    return target
+                del self._ranks[target]
+            heappop(places)
+        return None
+
+    def pop(self) -> None:
+        """Takes the first one out; it is fetched now."""
+        del self._ranks[heappop(self._places)[2]]
+
+    def _push(self, target: DataObject, rank: Rank) -> None:
+        self._ranks[target] = rank
+        self._added += 1
+        heappush(self._places, (rank, self._added, target))
+
+
+def is_fetchable(target: DataObject) -> bool:
+    """Whether it is not here and not on its way, and somebody has it."""
+    return target.row is _REMOTE and target.source != LATER

@@ -1,0 +1,104 @@
+"""From whom a governor fetches a large object: a holder that is near, or one with room to send.
+
+A holder sends one object to few others at the same time. Who finds no room waits until somebody has
+received it, and reads it there: those who have received it send it on, so that the object spreads
+as a tree. On one machine only one governor fetches it, and the others link to its file.
+
+Nothing is counted from turn to turn: who sends to whom is written at the copies themselves.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+from attrs import frozen
+
+from rain.base.address import split_address
+from rain.base.copies import CopyRow
+from rain.base.wire.orders import SERVER
+from rain.graph import DataObject
+from rain.graph.copy import AT_SERVER, Copy
+
+TREE_FROM = 1 << 20
+"""Smaller objects are sent sooner than others could hear that they may be had elsewhere."""
+
+SENDS_AT_ONCE = 2
+"""To how many machines a holder sends one object at the same time.
+
+With one they would have to wait for each slow reader, and with more all of them wait longer.
+"""
+
+
+MOST_OTHERS = 2
+"""As many other holders are named beside the one that sends."""
+
+
+@frozen
+class Sender:
+    """Who has all of an object: a governor, or the server."""
+
+    id: int  # the incarnation, or `AT_SERVER`
+    source: str  # how readers are told
+
+
+class Senders:
+    """Those of one object, as things stand."""
+
+    def __init__(self, data_object: DataObject) -> None:
+        self._near: dict[str, Sender] = {}  # by machine
+        self._coming: set[str] = set()  # machines that it is on its way to
+        sends: dict[int, int] = {}
+        holders: list[Sender] = []
+        for copy in data_object.copies:
+            governor = copy.governor
+            if copy.is_held:
+                holders.append(Sender(governor.id, governor.source))
+                self._near.setdefault(_machine(copy), holders[-1])
+            elif copy.row is CopyRow.COMING and copy.source:
+                sends[copy.source] = sends.get(copy.source, 0) + 1
+                self._coming.add(_machine(copy))
+        if data_object.spooled:
+            holders.append(Sender(AT_SERVER, SERVER))  # the last of those that are as busy
+            self._near.setdefault(_LOOPBACK, holders[-1])
+        self._holders = holders
+        self._free: list[tuple[int, int]] = []  # how many it sends to, and its place in the list
+        for place, holder in enumerate(holders):
+            if sends.get(holder.id, 0) < SENDS_AT_ONCE:
+                heappush(self._free, (sends.get(holder.id, 0), place))
+
+    def take(self, copy: Copy) -> Sender | None:
+        """Who sends to this governor now; None if it has to wait for somebody else."""
+        machine = _machine(copy)
+        near = self._near.get(machine)
+        if near is not None:
+            return near
+        if machine in self._coming or not self._free:
+            return None
+        sends, place = heappop(self._free)
+        if sends + 1 < SENDS_AT_ONCE:
+            heappush(self._free, (sends + 1, place))
+        self._coming.add(machine)
+        return self._holders[place]
+
+    def spelled(self, sender: Sender, copy: Copy) -> str:
+        """What the reader is told: the sender, and who goes on when that one breaks."""
+        place = self._holders.index(sender)
+        others = [
+            one
+            for one in (*self._holders[place + 1 :], *self._holders[:place])
+            if one.id != copy.governor.id
+        ]
+        return " ".join([sender.source, *(one.source for one in others[:MOST_OTHERS])])
+
+    def after(self, failures: int, copy: Copy) -> Sender | None:
+        """Who is tried after so many failures: each in turn, however busy; or nobody."""
+        others = [one for one in self._holders if one.id != copy.governor.id]
+        return others[failures % len(others)] if others else None
+
+
+_LOOPBACK = "127.0.0.1"
+"""Governors that are reached there are on the server's machine."""
+
+
+def _machine(copy: Copy) -> str:
+    return split_address(copy.governor.address)[0]
