@@ -1,4 +1,4 @@
-"""The account of a governor's memory: what is held, by whom and for what, each counted once.
+"""The account of a governor's memory: what holds how much, and for what, each counted once.
 
 * `limit`: what tasks may have together (`budget`), and `set_aside`: what is reserved for those that
   run, because they declare it or were found to need it.
@@ -18,7 +18,7 @@ from rain.governor.state import State
 from rain.governor.tables import ObjectRow
 
 NAMES = 20
-"""Names of running tasks that are told, those with the most memory."""
+"""This many names of running tasks are reported: those with the most memory."""
 
 Amounts = tuple[tuple[str, int], ...]
 
@@ -48,7 +48,7 @@ def account_of(state: State) -> Amounts:
 
 
 def by_name(state: State) -> Amounts:
-    """What the running tasks have, by their names, the most first."""
+    """The memory of running tasks, by their names, the largest first."""
     names: Counter[str] = Counter()
     for executor in state.pool.busy.values():
         kind = executor.calls[0].kind.kind

@@ -1,4 +1,4 @@
-"""How many bytes a governor may use: the one place where its budgets meet.
+"""How many bytes a governor may use: all of its budgets are computed here.
 
 * `memory`: what the executors may hold together. It is what the governor offers as the resource
   `memory`, and what `watch` keeps them within.
@@ -39,7 +39,7 @@ class Budget:
 
 @frozen
 class Room:
-    """What is there for one governor: a part of the machine, if several governors share it."""
+    """What one governor has: a part of the machine, if several governors share it."""
 
     memory: int  # that the machine and the control groups allow
     shared: int  # free in the file system of shared memory
@@ -67,7 +67,7 @@ def read_budget(memory: str, store: str, disk: str, room: Room) -> Budget:
 
 
 def _detected_store(told_memory: int | None, room: Room) -> int:
-    """Its part of the machine, or of what belongs to the memory that was told, if that is less."""
+    """Its part of the machine, or the part that goes with the memory option, if that is less."""
     most = min(room.memory * STORE_TENTHS // 10, room.shared * FILL_TENTHS // 10)
     if told_memory is None:
         return most

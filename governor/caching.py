@@ -1,9 +1,9 @@
-"""Tasks whose outputs may be in a cache, which is asked before they run and told when they have.
+"""Tasks with a cache: it is asked before they run, and gets their outputs afterwards.
 
 The cache is asked when the inputs of a task are here, since their contents are a part of the key. A
-task that is asked for takes no resources and needs no executor. What the cache does not have runs
-as any task. When it has run, its outputs are kept before anybody hears of them: what has finished
-can be found, from whichever governor. The cache works in threads, and nothing waits for it but
+task that is asked for takes no resources and needs no executor. A task that the
+cache does not have runs as usual. Its outputs are kept before it is reported as finished, so every
+governor can find what has finished. The cache works in threads, and nothing waits for it but
 these tasks.
 """
 
@@ -35,7 +35,7 @@ class Kept:
 
 
 class Caching:
-    """What the cache was asked and told, and has not answered; stopped tasks stay until then."""
+    """Questions to the cache that are not answered yet; stopped tasks stay until then."""
 
     def __init__(self, outbox: Outbox) -> None:
         self._outbox = outbox
@@ -44,7 +44,7 @@ class Caching:
         self.keeping: dict[int, Kept] = {}
 
     def ask(self, task: Task) -> None:
-        """The inputs of a task are here: has the cache its outputs?"""
+        """The inputs of a task are here: asks the cache for its outputs."""
         task.move(TaskMove.ASK)
         self._count += 1
         self.asked[self._count] = task

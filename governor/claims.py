@@ -1,11 +1,11 @@
-"""With how much memory tasks are admitted: what they declare, or what was found out.
+"""The memory that tasks reserve when they start: what they declare, or what was measured.
 
-What the server says of a task, and what tasks of its kind have had here, count like memory that the
-task declares: it starts when all of it is free (see `dispatch`). What needs far less than the share
-of a cpu is not counted, so that short and small tasks never wait for it.
+What the server says of a task, and what tasks of its kind have used here, count like memory that
+the task declares: it starts when all of it is free (see `dispatch`). A task that needs far less
+than the share of a cpu is not counted, so that short and small tasks never wait for memory.
 
-A kind moves to another group when its tasks turn out to need more, or far less. Tasks inside of
-other tasks are admitted without: the task that waits for them may hold what they would wait for.
+A kind moves to another group when its tasks turn out to need more, or far less. Nested
+tasks reserve nothing: the task that waits for them may hold the memory that they would wait for.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Claims:
         self._share = self._memory // max(capacity.cpus, 1)
 
     def group_for(self, kind: KnownKind, need: int) -> Group:
-        """The group of one task that needs so much, as the server says."""
+        """The group of one task that needs this much memory, as the server says."""
         memory = self._claim(need)
         if memory <= kind.group.memory:
             return kind.group
@@ -39,7 +39,7 @@ class Claims:
         return self._dispatch.group(group.runner, needs, group.environment)
 
     def learn(self, task: Task) -> None:
-        """The task has had so much memory (`peak`): those of its kind that wait need it, too."""
+        """The task has used this much memory (`peak`): waiting tasks of its kind need it, too."""
         kind, peak = task.kind, task.peak
         if kind.kind.depth or kind.kind.resources.amount(MEMORY):
             return
@@ -49,7 +49,7 @@ class Claims:
             _move(self._dispatch, task.session, kind, memory)
 
     def _claim(self, need: int) -> int:
-        """The memory that is set aside for such a task: in steps, so that there are few groups."""
+        """The memory that is reserved for such a task: in steps, so that there are few groups."""
         if need * LITTLE <= self._share or not self._memory:
             return 0
         step = 1 << max(need.bit_length() - 4, 0)
@@ -57,7 +57,7 @@ class Claims:
 
 
 def _move(dispatch: Dispatch, session: Session, kind: KnownKind, memory: int) -> None:
-    """The kind and those of its tasks that wait belong to another group from now on."""
+    """The kind and its waiting tasks belong to another group from now on."""
     old = kind.group
     kind.group = new = dispatch.group(old.runner, _with_memory(kind, memory), old.environment)
     if new is old:

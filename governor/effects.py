@@ -220,7 +220,7 @@ class SendUpdate:
 ExecutorEffect = (
     StartExecutor | TakeBackCalls | InterruptExecutor | RefuseWait | KillExecutor | DropCached
 )
-"""What concerns an executor, but for its calls."""
+"""What concerns an executor, except for its calls."""
 
 CacheEffect = LookUp | KeepOutputs
 
@@ -237,6 +237,6 @@ RareEffect = (
     | DeleteFiles
     | EndStrays
 )
-"""All but the two that are for every task."""
+"""All effects but the two that occur for every task."""
 
 Effect = CallExecutor | SendUpdate | RareEffect

@@ -330,7 +330,7 @@ async def _registered(
 
 
 def _machine(settings: GovernorSettings) -> bytes:
-    """Identifies the machine and user with whom stored files are shared."""
+    """Identifies the machine and the user: governors of both share stored files."""
     return machine_id() if settings.share_store else NOBODY
 
 

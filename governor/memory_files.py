@@ -1,4 +1,4 @@
-"""What the kernel says of the memory of processes, and of its end.
+"""What the kernel says of the memory of processes, and which of them it has killed.
 
 The memory of a process is what it has of its own (`RssAnon`): the heap, not the files that it maps.
 Mapped objects of the store are there once for all processes, and count for the store. So does the
@@ -19,7 +19,7 @@ _PROC = "/proc"
 
 OF_EXECUTORS = 500
 OF_THE_GOVERNOR = -500
-"""How gladly the kernel may kill executors and programs, and the governor (`prefer_to_kill`)."""
+"""The OOM scores of executors and programs, and of the governor (`prefer_to_kill`)."""
 
 _FORGET_PEAK = b"5"
 """Written to `clear_refs`: the peak of a process is what it has now."""
@@ -52,7 +52,7 @@ def _children(pid: int) -> Iterator[int]:
 
 
 def take_peak(pid: int) -> int:
-    """The most that a process had of its own since this was last asked; 0 if it has ended.
+    """The peak of a process since this was last asked; 0 if it has ended.
 
     The kernel keeps only the peak of all that it had, so files count that it has mapped meanwhile
     and does not map any more.
@@ -71,27 +71,27 @@ def take_peak(pid: int) -> int:
 
 
 def left_here(root: Path = Path("/")) -> int:
-    """Bytes that the machine and our control groups can still give; -1 if nobody says so."""
+    """Bytes that are free in the machine and in our control groups; -1 if that is unknown."""
     left = known_memory_left(root)
     return -1 if left is None else left
 
 
 class KernelKills:
-    """The processes that the kernel has killed for want of memory, here or in a control group."""
+    """Counts the processes that the kernel has killed because memory had run out."""
 
     def __init__(self, proc: Path = Path(_PROC)) -> None:
         self._file = proc / "vmstat"
         self._count = self._read()
 
     def take_one(self) -> bool:
-        """Whether there is one that nobody has taken; for a process that somebody has killed."""
+        """Whether the kernel has killed one more process than were taken here; takes it."""
         if self._read() <= self._count:
             return False
         self._count += 1
         return True
 
     def forget(self) -> None:
-        """Those that nobody has taken were processes of others."""
+        """All kills that were not taken concerned other processes."""
         self._count = self._read()
 
     def _read(self) -> int:
@@ -103,7 +103,7 @@ class KernelKills:
 
 
 def prefer_to_kill(pid: int, score: int) -> None:
-    """Tells the kernel how gladly it may kill a process: 1000 first, -1000 never.
+    """Sets the OOM score of a process: the kernel kills 1000 first, -1000 never.
 
     A process may always be made a better target. To make one a worse one needs a right, and without
     it nothing changes.

@@ -54,6 +54,6 @@ class Parting:
         self._ended.set()
 
     def fence(self, reason: str) -> None:
-        """The server is there, and does not take this governor back."""
+        """The server is reachable, but refuses this governor."""
         self.fenced = reason
         self._ended.set()

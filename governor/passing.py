@@ -9,7 +9,7 @@ from rain.governor.results import Content, PassedOn
 
 
 def input_of(task: Task, object_id: ObjectId) -> DataObject | None:
-    """The input of a task with this id."""
+    """The input of the task that has this id."""
     for target in task.inputs:
         if target.id == object_id:
             return target

@@ -1,10 +1,10 @@
-"""What is ended when the tasks of a governor together have more memory than it may use.
+"""Chooses what to end when the tasks of a governor use more memory than it may use.
 
 The kernel would end any process when memory runs out, perhaps the governor with the work of all
 tasks. So the governor looks at its executors and programs (`memory_sampler`), and acts before:
 
-1. What nobody wants any more, and is cleaning up, is killed.
-2. Executors that rest and hold much are ended.
+1. Cancelled tasks that still clean up are killed.
+2. Idle executors that hold much memory are ended.
 3. Tasks are evicted until there is enough: first those that have more than they may, which is what
    they declare, what they were found to need, or else the share of their cpus. Of these the newest
    goes first, and one that has no further try last. Small ones are spared, if others are left.
@@ -45,13 +45,13 @@ CROWD = (
 )
 
 SPARED = 64
-"""What has less than this fraction of the memory is spared, if there is anything else."""
+"""A task with less than this fraction of the memory is spared, if there is a larger one."""
 
 RESTING = 64 * 1024 * 1024
-"""Bytes of an executor that rests; with less it is not worth a new process."""
+"""An idle executor with fewer bytes is kept: a new process would cost more."""
 
 NAMED = 3
-"""How many of the neighbours of an evicted task are named."""
+"""How many neighbours of an evicted task a message names."""
 
 
 @frozen
@@ -91,7 +91,7 @@ class Pressure:
         self._cpus = max(capacity.cpus, 1)
 
     def sampled(self, event: MemorySampled) -> None:
-        """Notes what all have, and acts if that is too much."""
+        """Notes the memory of all processes, and acts if it is too much."""
         for number, memory in event.executors.items():
             executor = self._pool.executors.get(number)
             if executor is not None:
@@ -156,7 +156,7 @@ class Pressure:
             to_free -= holder.memory
 
     def _being_freed(self) -> int:
-        """What those had that are being ended."""
+        """The memory of processes that are being ended."""
         executors = self._pool.executors.values()
         return sum(executor.memory for executor in executors if executor.dying) + sum(
             self._dispatch.memory.get(run, 0)
@@ -165,7 +165,7 @@ class Pressure:
         )
 
     def _useless(self) -> Iterable[Executor]:
-        """Executors that do nothing that anybody wants."""
+        """Executors that work for nobody."""
         for executor in list(self._pool.executors.values()):
             if executor.dying or not executor.ready:
                 continue

@@ -250,7 +250,7 @@ class Programs:
         if run.said is not None:
             hides_stdout = STDOUT in run.program.out_paths and not isinstance(result, Failed)
             logs = logs_of(run.said, hides_stdout=hides_stdout)
-        # Who hears it may look at what it has printed.
+        # The reader of this may look at what the program has printed.
         self._tell(BuiltinDone(effect.run, time.monotonic() - run.began, result, logs))
         if run.said is not None:
             run.said.close()

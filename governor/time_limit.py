@@ -1,6 +1,6 @@
-"""When a governor must be gone: as its user says, or the batch system that has started it.
+"""The time at which a governor must have left, as its user or its batch system says.
 
-It drains so early that it has left by itself: what is there at the end of a job is killed.
+It drains early enough to leave by itself: the batch system kills what runs at the end of a job.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from rain.base.durations import parse_duration
 from rain.base.errors import StartError
 
 MARGIN = 5.0
-"""Seconds before the end at which it has left."""
+"""The governor has left this many seconds before its limit."""
 
 SLURM_END = "SLURM_JOB_END_TIME"
 """Seconds since 1970, in the jobs of Slurm."""

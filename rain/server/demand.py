@@ -23,7 +23,7 @@ _WAITS = (TaskRow.READY, TaskRow.QUEUED, TaskRow.PAUSED)
 
 
 def gather_demand(state: State, seconds: float, now: float) -> Demand:
-    """The demand now; of a running task at most so many seconds count."""
+    """The demand now; a running task counts with `seconds` at most."""
     needs: dict[Resources, Need] = {}
     governors = state.graph.governors.values()
     for governor in governors:
