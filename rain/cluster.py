@@ -18,6 +18,7 @@ from rain.base.errors import StartError
 from rain.base.sizes import parse_size
 from rain.cli.cluster_file import read_cluster_file, read_order
 from rain.client import Client
+from rain.start.asked import how_many
 from rain.start.choice import find_cluster
 from rain.start.clusters import Cluster as Started
 from rain.start.clusters import read_cluster, user_index
@@ -144,6 +145,54 @@ class Cluster:
             options.pop("wait", 0),
         )
         return cls._start(asked, options, scale=scale)
+
+    @classmethod
+    def dask(
+        cls, scheduler: Any, governors: int | None = None, **options: Unpack[JobOptions]
+    ) -> Self:
+        """Starts a server here, and a governor on each worker of a Dask cluster.
+
+        Args:
+            scheduler: a client of Dask, or the address of its scheduler.
+            governors: how many, if not one on each worker.
+            options: what each governor gets, and the options of the server; see `JobOptions`.
+        """
+        address = scheduler if isinstance(scheduler, str) else str(scheduler.scheduler.address)
+        return cls._inside("dask", address, governors, options)
+
+    @classmethod
+    def ray(
+        cls, address: str = "auto", governors: int | None = None, **options: Unpack[JobOptions]
+    ) -> Self:
+        """Starts a server here, and a governor in an actor on each node of a Ray cluster.
+
+        Args:
+            address: of the head of the Ray cluster; "auto" is that of this machine.
+            governors: how many, if not one on each node.
+            options: what each governor gets, and the options of the server; see `JobOptions`.
+        """
+        return cls._inside("ray", address, governors, options)
+
+    @classmethod
+    def kubernetes(cls, image: str, governors: int, **options: Unpack[JobOptions]) -> Self:
+        """Starts a server here, and governors as pods of Kubernetes.
+
+        Args:
+            image: a container image with Rain in it.
+            governors: how many pods; each runs one governor.
+            options: what each pod gets, and the options of the server; see `JobOptions`, where
+                `options` are more words of `rain start kubernetes`, as ["--namespace=science"].
+        """
+        options["options"] = [image, *options.get("options", ())]
+        return cls.batch("kubernetes", governors, **options)
+
+    @classmethod
+    def _inside(
+        cls, launcher: str, address: str, governors: int | None, options: JobOptions
+    ) -> Self:
+        options["options"] = [address]
+        count = how_many(launcher, governors, [address])
+        return cls.batch(launcher, count, **options)
 
     @classmethod
     def from_file(cls, file: AnyPath, **options: Any) -> Self:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -19,13 +19,50 @@ if TYPE_CHECKING:
     from rain.start.governors import Scale
     from rain.start.options import Order, StartOptions
 
+
+class _Spoken(NamedTuple):
+    """What people call a launcher, what they may say after its options, and what that is."""
+
+    title: str
+    further: str
+    meaning: str
+    part: str = ""  # where a governor is, if the launcher knows how many suit it
+
+
+def _batch(title: str, program: str) -> _Spoken:
+    return _Spoken(
+        f"as jobs of {title}",
+        "[-- OPTIONS]",
+        "The jobs may wait in the queue: 'rain status' shows them. OPTIONS are further options of"
+        f" {program}.",
+    )
+
+
 _SPOKEN = {
-    "slurm": ("Slurm", "sbatch"),
-    "sge": ("Grid Engine", "qsub"),
-    "pbs": ("PBS", "qsub"),
-    "lsf": ("LSF", "bsub"),
+    "slurm": _batch("Slurm", "sbatch"),
+    "sge": _batch("Grid Engine", "qsub"),
+    "pbs": _batch("PBS", "qsub"),
+    "lsf": _batch("LSF", "bsub"),
+    "dask": _Spoken(
+        "inside a Dask cluster",
+        "ADDRESS",
+        "ADDRESS is that of its scheduler. A governor is there as long as its worker.",
+        "worker",
+    ),
+    "ray": _Spoken(
+        "inside a Ray cluster",
+        "[ADDRESS]",
+        "ADDRESS is that of its head; by default it is the cluster of this machine. Each governor"
+        " is in an actor, which has its cpus.",
+        "node",
+    ),
+    "kubernetes": _Spoken(
+        "as pods of Kubernetes",
+        "IMAGE [-- OPTIONS]",
+        "IMAGE is a container image with Rain in it. OPTIONS are --namespace NAME, --context NAME,"
+        " and --template FILE: a pod with what else each of them is to have.",
+    ),
 }
-"""What people call these batch systems, and the program whose options a user may add."""
 
 reserve_cpu_option = click.option(
     "-S", "--reserve-cpu", is_flag=True, help="Leave one cpu free on the machine of the server."
@@ -105,13 +142,14 @@ def start_ssh(
 
 def batch_command(name: str) -> click.Command:
     """The command of a launcher."""
-    title, program = _SPOKEN.get(name, (name, "the batch system"))
+    spoken = _SPOKEN.get(name, _batch(name, "the batch system"))
+    one = f"How many.  [default: one on each {spoken.part}]"
 
     @click.command(name, context_settings={"ignore_unknown_options": False})
     @click.option(
         "--governors",
         type=click.IntRange(min=1),
-        help="How many jobs; each runs one governor.",
+        help=one if spoken.part else "How many jobs; each runs one governor.",
     )
     @scale_options
     @click.option("--cpus", type=click.IntRange(min=1), help="The cpus of each job.")
@@ -137,7 +175,7 @@ def batch_command(name: str) -> click.Command:
         help="Wait until that many governors are ready; the others may wait in the queue.",
     )
     @start_options
-    @click.argument("further", nargs=-1, type=click.UNPROCESSED, metavar="[-- OPTIONS]")
+    @click.argument("further", nargs=-1, type=click.UNPROCESSED, metavar=spoken.further)
     def command(
         options: StartOptions,
         governors: int,
@@ -149,16 +187,16 @@ def batch_command(name: str) -> click.Command:
         wait: int,
         further: tuple[str, ...],
     ) -> Order:
+        from rain.start.asked import how_many
         from rain.start.governors import BatchGovernors
         from rain.start.options import Order
 
-        if scale is None and not governors:
+        if scale is None and not governors and not spoken.part:
             raise click.UsageError("say how many: --governors, or --max if the work decides it")
-        jobs = BatchGovernors(name, governors, cpus, memory, gpus, time, tuple(further), wait)
+        if scale is None:
+            governors = how_many(name, governors, further)
+        jobs = BatchGovernors(name, governors, cpus, memory, gpus, time, further, wait)
         return Order(options, jobs, scale=scale)
 
-    command.help = (
-        f"Start a server here, and governors as jobs of {title}.\n\nThe jobs may wait in the queue:"
-        f" 'rain status' shows them. OPTIONS are further options of {program}."
-    )
+    command.help = f"Start a server here, and governors {spoken.title}.\n\n{spoken.meaning}"
     return command

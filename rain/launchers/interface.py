@@ -9,6 +9,8 @@ from typing import Protocol, runtime_checkable
 
 from attrs import frozen
 
+from rain.launchers.surroundings import NOTHING, Surroundings
+
 
 @frozen
 class Job:
@@ -23,6 +25,8 @@ class Job:
     gpus: int | None = None
     seconds: int | None = None  # how long it may run
     options: tuple[str, ...] = ()  # for the batch system, as the user has written them
+    governor: tuple[str, ...] = ()  # what `rain governor` is told, where no script can be run
+    around: Surroundings = NOTHING  # the same: what else is in the script
 
 
 class JobState(StrEnum):
@@ -39,6 +43,7 @@ class Standing:
 
     state: JobState
     why: str = ""
+    address: str = ""  # of the governor, if the launcher knows it, and no file of its job says it
 
 
 class Launcher(Protocol):
@@ -79,3 +84,12 @@ def let_drain(launcher: Launcher, numbers: Sequence[str]) -> None:
         launcher.drain(numbers)
     else:
         launcher.cancel(numbers)
+
+
+@runtime_checkable
+class Housed(Protocol):
+    """A launcher inside a cluster that is there already: it knows how many governors suit it."""
+
+    def room(self, options: Sequence[str]) -> int:
+        """How many governors there are to be, unless the user says another number."""
+        ...

@@ -11,8 +11,11 @@ from importlib.metadata import EntryPoint, entry_points
 
 from rain.base.errors import StartError
 from rain.launchers.grid_engine import GridEngine
+from rain.launchers.inside_dask import InDask
+from rain.launchers.inside_ray import InRay
 from rain.launchers.interface import Launcher
 from rain.launchers.local import LocalJobs
+from rain.launchers.kubernetes import Kubernetes
 from rain.launchers.lsf import Lsf
 from rain.launchers.pbs import Pbs
 from rain.launchers.slurm import Slurm
@@ -23,6 +26,9 @@ OURS: dict[str, Callable[[], Launcher]] = {
     "sge": GridEngine,
     "pbs": Pbs,
     "lsf": Lsf,
+    "dask": InDask,
+    "ray": InRay,
+    "kubernetes": Kubernetes,
 }
 
 

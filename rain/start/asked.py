@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rain.base.errors import StartError
+from rain.launchers.interface import Housed
+from rain.launchers.registry import find_launcher
 from rain.start.governors import (
     Governors,
     LocalGovernors,
@@ -77,3 +79,13 @@ def _read(file: Path) -> RemoteGovernors:
     except UnicodeDecodeError as error:
         raise StartError(f"the host file {file} is not text: {error}") from error
     return read_hosts(text, str(file))
+
+
+def how_many(launcher: str, governors: int | None, options: Sequence[str]) -> int:
+    """The number of jobs, which a user may leave to some launchers: None or 0."""
+    if governors:
+        return governors
+    found = find_launcher(launcher)
+    if not isinstance(found, Housed):
+        raise StartError(f"say how many jobs {launcher} is to be asked for: --governors N")
+    return found.room(options)

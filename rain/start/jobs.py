@@ -48,6 +48,8 @@ def plan_job(daemon: Daemon, governors: BatchGovernors, folder: Path, cpus_varia
         governors.gpus,
         governors.seconds,
         governors.options,
+        daemon.arguments,
+        daemon.around,
     )
 
 
@@ -138,6 +140,7 @@ def look(launcher: Launcher, entries: Sequence[JobEntry]) -> list[JobLine]:
 
 
 def _line(entry: JobEntry, standing: Standing, address: str) -> JobLine:
+    address = address or standing.address
     match standing.state:
         case JobState.QUEUED:
             return JobLine(entry.name, entry.number, "queued", why=standing.why)
