@@ -6,10 +6,11 @@ with Cluster.slurm(10, cpus=16, time="1:00:00") as cluster, cluster.client() as 
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypedDict, Unpack
+from typing import Any, Self, TypedDict, Unpack, cast
 
 from attrs import frozen
 
@@ -23,12 +24,15 @@ from rain.start.choice import find_cluster
 from rain.start.clusters import Cluster as Started
 from rain.start.clusters import read_cluster, user_index
 from rain.start.governors import (
+    SSH,
     BatchGovernors,
     Governors,
     LocalGovernors,
     RemoteGovernors,
     Scale,
+    as_user,
     read_scale,
+    through,
 )
 from rain.start.interrupts import InterruptedStartError
 from rain.start.jobs import JobLine, look_at_jobs
@@ -67,6 +71,14 @@ class ScaleOptions(ServerOptions, total=False):
     minimum: int  # of governors that are there without any work; 0 unless it is said
     largest: int  # how many times as large one job may be, if few large jobs are better
     idle: float | str  # how long a governor may have no task: seconds, or as "60s"
+
+
+class SshOptions(ServerOptions, total=False):
+    """What a cluster of hosts takes that are reached through ssh."""
+
+    user: str  # on hosts that name none
+    jump: str  # the host through which the others are reached, or several: "one,two"
+    ssh: str  # another command, as "ssh -F my-config"
 
 
 class JobOptions(ScaleOptions, total=False):
@@ -109,9 +121,13 @@ class Cluster:
         return cls._start(LocalGovernors(counts), options, scale=scale)
 
     @classmethod
-    def ssh(cls, hosts: Iterable[str], **options: Unpack[ServerOptions]) -> Self:
-        """Starts a governor on each of these hosts."""
-        return cls._start(RemoteGovernors(tuple(hosts)), options)
+    def ssh(cls, hosts: Iterable[str], **options: Unpack[SshOptions]) -> Self:
+        """Starts a governor on each of these hosts, which are reached through ssh."""
+        command = tuple(shlex.split(options.pop("ssh", SSH)))
+        user, jump = options.pop("user", ""), options.pop("jump", "")
+        governors = as_user(RemoteGovernors(tuple(hosts)), user)
+        more = StartOptions(**cast("ServerOptions", options))  # what is left are those of all
+        return cls._start_order(Order(more, governors, ssh=through(command, jump)))
 
     @classmethod
     def slurm(cls, governors: int | None = None, **options: Unpack[JobOptions]) -> Self:
@@ -174,7 +190,9 @@ class Cluster:
         return cls._inside("ray", address, governors, options)
 
     @classmethod
-    def kubernetes(cls, image: str, governors: int, **options: Unpack[JobOptions]) -> Self:
+    def kubernetes(
+        cls, image: str, governors: int | None = None, **options: Unpack[JobOptions]
+    ) -> Self:
         """Starts a server here, and governors as pods of Kubernetes.
 
         Args:
@@ -191,8 +209,9 @@ class Cluster:
         cls, launcher: str, address: str, governors: int | None, options: JobOptions
     ) -> Self:
         options["options"] = [address]
-        count = how_many(launcher, governors, [address])
-        return cls.batch(launcher, count, **options)
+        if "maximum" not in options:
+            governors = how_many(launcher, governors, [address])
+        return cls.batch(launcher, governors, **options)
 
     @classmethod
     def from_file(cls, file: AnyPath, **options: Any) -> Self:

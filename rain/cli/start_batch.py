@@ -13,7 +13,7 @@ from rain.base.sizes import parse_size
 from rain.cli.options import parsed, words
 from rain.cli.scale_options import scale_options
 from rain.cli.start_options import start_options
-from rain.start.governors import SSH
+from rain.start.governors import SSH, as_user, through
 
 if TYPE_CHECKING:
     from rain.start.governors import Scale
@@ -120,12 +120,21 @@ def start_local(
 
 @click.command("ssh")
 @click.argument("hosts", nargs=-1, required=True, metavar="FILE|HOST...")
+@click.option("--user", default="", metavar="NAME", help="The user on hosts that name none.")
+@click.option(
+    "--jump",
+    default="",
+    metavar="HOST",
+    help="Reach the hosts through this one, or through several: HOST,HOST.",
+)
 @ssh_option
 @reserve_cpu_option
 @start_options
 def start_ssh(
     options: StartOptions,
     hosts: tuple[str, ...],
+    user: str,
+    jump: str,
     ssh: tuple[str, ...],
     reserve_cpu: bool,
 ) -> Order:
@@ -136,8 +145,8 @@ def start_ssh(
     from rain.start.asked import hosts_of
     from rain.start.options import Order
 
-    governors = hosts_of(hosts, options.listen_host)
-    return Order(options, governors, reserve_cpu, ssh=ssh)
+    governors = as_user(hosts_of(hosts, options.listen_host), user)
+    return Order(options, governors, reserve_cpu, ssh=through(ssh, jump))
 
 
 def batch_command(name: str) -> click.Command:

@@ -14,8 +14,8 @@ from rain.launchers.grid_engine import GridEngine
 from rain.launchers.inside_dask import InDask
 from rain.launchers.inside_ray import InRay
 from rain.launchers.interface import Launcher
-from rain.launchers.local import LocalJobs
 from rain.launchers.kubernetes import Kubernetes
+from rain.launchers.local import LocalJobs
 from rain.launchers.lsf import Lsf
 from rain.launchers.pbs import Pbs
 from rain.launchers.slurm import Slurm

@@ -136,6 +136,27 @@ def once_each(governors: RemoteGovernors) -> RemoteGovernors:
     return RemoteGovernors(tuple(dict.fromkeys(governors.hosts)))
 
 
+def as_user(governors: RemoteGovernors, user: str) -> RemoteGovernors:
+    """The same hosts, reached as this user where they name none."""
+    _check_word("--user", user)
+    if not user:
+        return governors
+    return RemoteGovernors(
+        tuple(host if "@" in host else f"{user}@{host}" for host in governors.hosts)
+    )
+
+
+def through(ssh: tuple[str, ...], jump: str) -> tuple[str, ...]:
+    """The command that reaches hosts by way of another one, or of several: HOST,HOST."""
+    _check_word("--jump", jump)
+    return (*ssh, "-J", jump) if jump else ssh
+
+
+def _check_word(option: str, word: str) -> None:
+    if word.startswith("-") or len(word.split()) > 1:
+        raise StartError(f"{option} {word!r} is not a name")
+
+
 def refuse_options_before(launcher: str, given: Iterable[str]) -> None:
     """Options of a launcher stand after its name; before it they would do nothing."""
     misplaced = list(given)

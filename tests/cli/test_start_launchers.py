@@ -9,17 +9,17 @@ from click.testing import CliRunner
 
 from rain.base.errors import StartError
 from rain.cli.start_command import start
-from rain.start.governors import BatchGovernors, Governors, LocalGovernors, RemoteGovernors
-from rain.start.options import Order, StartOptions
+from rain.start.governors import BatchGovernors, LocalGovernors, RemoteGovernors
+from rain.start.options import Order
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[StartOptions, Governors]]:
+def orders(monkeypatch: pytest.MonkeyPatch) -> list[Order]:
     """What starts were asked for; none takes place."""
-    found: list[tuple[StartOptions, Governors]] = []
+    found: list[Order] = []
 
     def instead(self: Order) -> None:
-        found.append((self.options, self.governors))
+        found.append(self)
         raise StartError("asked")
 
     monkeypatch.setattr(Order, "start", instead)
@@ -33,7 +33,7 @@ def run(*arguments: str) -> str:
 
 
 def test_a_batch_system_is_asked_for_jobs_with_all_amounts(
-    asked: list[tuple[StartOptions, Governors]],
+    orders: list[Order],
 ) -> None:
     run(
         *("slurm", "--governors", "3", "--cpus", "16", "--memory", "64G", "--gpus", "2"),
@@ -41,8 +41,8 @@ def test_a_batch_system_is_asked_for_jobs_with_all_amounts(
         *("--", "--partition=long", "--qos", "high"),
     )
 
-    ((options, governors),) = asked
-    assert governors == BatchGovernors(
+    (order,) = orders
+    assert order.governors == BatchGovernors(
         "slurm",
         3,
         cpus=16,
@@ -52,27 +52,34 @@ def test_a_batch_system_is_asked_for_jobs_with_all_amounts(
         options=("--partition=long", "--qos", "high"),
         wait=2,
     )
-    assert (options.listen, options.before) == ("7300", "module load python")
+    assert (order.options.listen, order.options.before) == ("7300", "module load python")
 
 
-def test_ssh_takes_hosts_or_the_file_that_has_them(
-    asked: list[tuple[StartOptions, Governors]], tmp_path: Path
-) -> None:
+def test_ssh_takes_hosts_or_the_file_that_has_them(orders: list[Order], tmp_path: Path) -> None:
     file = tmp_path / "hosts"
     file.write_text("node1\n# mine\nme@node2\n")
 
     run("ssh", "node1", "me@node2")
     run("ssh", str(file))
 
-    assert [governors for _, governors in asked] == [RemoteGovernors(("node1", "me@node2"))] * 2
+    assert [order.governors for order in orders] == [RemoteGovernors(("node1", "me@node2"))] * 2
+
+
+def test_hosts_are_reached_as_another_user_and_through_others(orders: list[Order]) -> None:
+    run("ssh", "node1", "me@node2", "--user", "ada", "--jump", "login,gate", "--ssh", "ssh -x")
+
+    assert orders[-1].governors == RemoteGovernors(("ada@node1", "me@node2"))
+    assert orders[-1].ssh == ("ssh", "-x", "-J", "login,gate")
+    assert "--jump '-oProxyCommand=x' is not a name" in run("ssh", "a", "--jump=-oProxyCommand=x")
+    assert "--user 'two words' is not a name" in run("ssh", "a", "--user", "two words")
 
 
 def test_local_governors_have_the_cpus_that_they_are_given(
-    asked: list[tuple[StartOptions, Governors]],
+    orders: list[Order],
 ) -> None:
     run("local", "--governors", "2", "--cpus", "3")
 
-    assert [governors for _, governors in asked] == [LocalGovernors((3, 3))]
+    assert [order.governors for order in orders] == [LocalGovernors((3, 3))]
 
 
 @pytest.mark.parametrize(
@@ -94,11 +101,9 @@ def test_local_governors_have_the_cpus_that_they_are_given(
         ([], "or name a launcher, as 'rain start slurm --help'"),
     ],
 )
-def test_what_is_wrong_is_named(
-    asked: list[tuple[StartOptions, Governors]], arguments: list[str], words: str
-) -> None:
+def test_what_is_wrong_is_named(orders: list[Order], arguments: list[str], words: str) -> None:
     assert words in run(*arguments)
-    assert not asked
+    assert not orders
 
 
 def test_the_help_names_all_launchers() -> None:
