@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -32,14 +32,13 @@ class InDask:
         scheduler = _address(job.options)
         with _client(scheduler) as client:
             workers = _workers(client)
-            counts = client.run(holding.count)
+            counts = _run(client, holding.count)
             if not counts:
                 raise StartError(f"the Dask cluster at {scheduler} has no workers")
             worker = min(counts, key=lambda address: (counts[address], address))
             cpus = job.cpus or workers[worker]["nthreads"]
-            held = client.run(holding.begin, job.script, str(job.output), cpus, workers=[worker])[
-                worker
-            ]
+            told = _run(client, holding.begin, job.script, str(job.output), cpus, workers=[worker])
+            held = told[worker]
         return f"{worker.removeprefix(_SCHEME)}/{held}@{scheduler.removeprefix(_SCHEME)}"
 
     def look(self, numbers: Sequence[str]) -> Mapping[str, Standing]:
@@ -51,7 +50,7 @@ class InDask:
                     if worker not in present:
                         found[number] = Standing(JobState.ENDED, "its worker has gone")
                         continue
-                    told = client.run(holding.look, held, workers=[worker])[worker]
+                    told = _run(client, holding.look, held, workers=[worker])[worker]
                     if told is not None:
                         found[number] = told
         return found
@@ -63,9 +62,9 @@ class InDask:
                     present = _workers(client)
                     for worker, held in jobs.values():
                         if worker in present:
-                            client.run(holding.end, held, workers=[worker])
+                            _run(client, holding.end, held, workers=[worker])
             except StartError:
-                continue  # the governors have ended with their workers
+                continue  # workers end without their scheduler, and governors without their worker
 
 
 def _address(options: Sequence[str]) -> str:
@@ -98,6 +97,14 @@ def _client(scheduler: str) -> Generator[Any]:
         raise StartError(f"no Dask scheduler answers at {scheduler}: {error}") from error
     with client:
         yield client
+
+
+def _run(client: Any, function: Callable[..., object], *arguments: object, **more: object) -> Any:
+    """What a function returns on workers; StartError if it cannot be called there."""
+    try:
+        return client.run(function, *arguments, **more)
+    except (ImportError, OSError) as error:
+        raise StartError(f"the workers of Dask cannot hold governors: {error}") from error
 
 
 def _workers(client: Any) -> Mapping[str, Any]:

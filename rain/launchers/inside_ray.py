@@ -115,8 +115,9 @@ def _look(ray: Any, name: str) -> Standing:
         state, why = ray.get(actor.look.remote(), timeout=_SECONDS)
     except ray.exceptions.GetTimeoutError:
         return Standing(JobState.QUEUED, "its actor begins")
-    except ray.exceptions.RayActorError:
-        return Standing(JobState.ENDED, "its actor has died")
+    except ray.exceptions.RayActorError as error:
+        said = str(error).strip().splitlines()
+        return Standing(JobState.ENDED, ": ".join(["its actor has died", *said[-1:]]))
     return Standing(JobState(state), why)
 
 

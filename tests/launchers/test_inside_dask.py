@@ -108,7 +108,7 @@ def _ended(status: str) -> str:
     [
         ([], "name the scheduler of the Dask cluster: rain start dask HOST:PORT"),
         (["--partition=long"], "name the scheduler"),
-        (["inproc://10.0.0.1/1"], "needs workers that are processes"),
+        (["inproc://10.0.0.1/1"], "need workers that are processes"),
     ],
 )
 def test_what_is_no_scheduler_is_refused(options: list[str], words: str) -> None:
