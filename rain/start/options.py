@@ -130,6 +130,9 @@ class Order:
 
     def start(self) -> StartedCluster:
         """Starts it; StartError if it cannot be, and then nothing is left running."""
+        wait = self.governors.wait if isinstance(self.governors, BatchGovernors) else 0
+        if wait and self.scale is not None:
+            raise StartError("--wait and --max cannot be combined: tasks bring the governors")
         return start_cluster(
             self._settings(self.options.log_folder(self.governors).absolute()),
             self._access,

@@ -124,6 +124,8 @@ def test_another_scaler_takes_the_place_of_one_that_was_killed() -> None:
 
 WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: Cluster.slurm(2, maximum=3), "governors is a fixed number, and maximum= is not"),
+    (lambda: Cluster.slurm(maximum=3, wait=1), "--wait and --max cannot be combined"),
+    (lambda: Cluster.slurm(maximum=3, largest=2), "--largest needs --cpus"),
     (Cluster.slurm, "say how many governors, or maximum="),
     (lambda: Cluster.slurm(minimum=1), "minimum= is for a cluster that scales: say maximum="),
     (lambda: Cluster.local(maximum=1, minimum=2), "minimum= 2 is more than maximum= 1"),
