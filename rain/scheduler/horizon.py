@@ -4,18 +4,23 @@ Ready and soon-to-be-ready tasks are taken in the order of urgency. Each goes wh
 first, given when cpus are free and when its inputs arrive over links shared with all other planned
 transfers. Only tasks that can start within the horizon are planned; the rest stays open, because
 predictions for later are unreliable. So thousands of small tasks are planned ahead, and large ones
-shortly before they start. Tiny tasks are not worth this effort: they take the express lane.
+shortly before they start. A task whose name has needed much memory is planned for when a governor
+has it; others go on meanwhile. Tiny tasks are not worth this effort: they take the express lane.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import partial
 from itertools import islice
+from math import inf
+
+from attrs import Factory, define
 
 from rain.base.states import TaskRow
 from rain.base.wire import INLINE_LIMIT
-from rain.graph import DataObject, Governor, Graph, Task
+from rain.graph import DataObject, Governor, Graph, Session, Task
+from rain.graph.needs import needed
 from rain.graph.rules import allows
 from rain.scheduler.api import News, Plan
 from rain.scheduler.toolbox.accounts import Accounts
@@ -47,11 +52,35 @@ HORIZON = 1.0
 HELD = 32
 """A run ends after this many tasks that did not fit."""
 
+LACKING = 1024
+"""Or after this many that lack memory; other tasks may be behind them."""
+
 NEAREST = 8
 """The most governors with inputs, or with inputs of consumers, that are compared."""
 
 SOCIAL = 0.3
 """Transfers also delay others: a second of transfer counts as this many seconds of waiting."""
+
+
+@define
+class _PutOff:
+    """The tasks of one run that cannot start soon."""
+
+    held: list[Task] = Factory(list)  # for want of cpus
+    lacking: list[Task] = Factory(list)  # for want of memory
+    short: float = inf  # bytes that no governor had for one of these
+    tried: dict[Site, None] = Factory(dict)  # sites where cpus are reserved
+
+    def lacks(self, task: Task, need: int) -> bool:
+        """Whether a task is put off because one that needs no more was."""
+        if need < self.short:
+            return False
+        self.lacking.append(task)
+        return True
+
+    def is_enough(self) -> bool:
+        """Whether no more are looked at."""
+        return len(self.held) >= HELD or len(self.lacking) >= LACKING
 
 
 class HorizonScheduler:
@@ -80,10 +109,7 @@ class HorizonScheduler:
         if self._accounts.sleeping:
             self._list(task for task in self._accounts.due(plan.now) if needs_plan(task))
         if news.cleared:
-            self._accounts.forget(news.cleared)  # even if it has submitted since
-            self._express.forget(news.cleared)
-            self._shares.forget(news.cleared)
-            self._unproven.forget(news.cleared)
+            self._forget(news.cleared)
         governors = [governor for governor in graph.governors.values() if not governor.rests]
         if not governors:
             return
@@ -107,6 +133,14 @@ class HorizonScheduler:
         if news.ended:
             self._hear_of_ends(news.ended, plan)
         return early or bool(news.ended)  # nobody predicts failures
+
+    def _forget(self, sessions: Collection[Session]) -> None:
+        self._accounts.forget(sessions)  # even if one has submitted since
+        self._express.forget(sessions)
+        self._shares.forget(sessions)
+        self._unproven.forget(sessions)
+        for site in self._sites:
+            site.forget_ended()
 
     def _hear_of_ends(self, ended: list[Task], plan: Plan) -> bool:
         """Notes ended tasks; returns whether any has ended much earlier than predicted.
@@ -168,6 +202,7 @@ class HorizonScheduler:
         if note.site is not None:
             note.site.work -= note.seconds * task.cpus
             note.site.planned -= 1
+            note.site.holds.pop(task, None)
             note.site = None
 
     def _plan_again(self, plan: Plan) -> None:
@@ -218,9 +253,8 @@ class HorizonScheduler:
 
     def _plan_frontier(self, graph: Graph, plan: Plan) -> bool:
         """Plans tasks that can start soon; returns whether some belong to the express lane."""
-        sites, now, soon = self._sites, plan.now, plan.now + self._horizon
-        held: list[Task] = []
-        tried: dict[Site, None] = {}
+        sites, now = self._sites, plan.now
+        off = _PutOff()
         express: list[Task] = []
         self._shares.look(graph.governors.values(), now)
         for task in self._accounts.take(sites.cpus):
@@ -228,41 +262,50 @@ class HorizonScheduler:
             note.listed = False
             if not needs_plan(task):
                 continue
-            if note.seconds >= TINY and _is_tiny(task, note, plan):
+            ready = _ready_at(task, now)
+            is_scarce = ready is not None and bool(task.kind.resources.others)
+            if is_scarce or (note.seconds >= TINY and _is_tiny(task, note, plan)):
                 express.append(task)
                 continue
-            ready = _ready_at(task, now)
             if ready is None:
                 continue  # it is listed again when its producers are planned
-            if task.kind.resources.others:
-                express.append(task)
-                continue
-            place = self._choose(task, ready, plan)
-            if place is None:
-                held.append(task)
-            elif (
-                place.start - place.moving <= soon
-                or self._shares.passes(task.session)
-                or overtakes(task, place.site.governor)
-            ):
-                self._assign(task, note, place, plan)
-            elif ready - place.moving > soon:
-                self._accounts.later(task, ready - place.moving - self._horizon)
-            else:  # its cpus are reserved: later tasks take them into account
-                held.append(task)
-                place.site.book(min(task.cpus, place.site.cpus), place.start, note.seconds)
-                tried[place.site] = None
-            if len(held) >= HELD:
+            note.need = needed(task) if graph.has_needs else 0
+            if not off.lacks(task, note.need):
+                self._plan_one(task, note, ready, plan, off)
+            if off.is_enough():
                 break
-        self._list(held)
+        self._list(off.held)
+        self._list(off.lacking)
         for task in express:
             note = note_of(task)
             note.listed = True
             self._accounts.finished(task, note.seconds)
         self._express.add(express)
-        for site in tried:
+        for site in off.tried:
             sites.look_again(site, now)
         return bool(express)
+
+    def _plan_one(self, task: Task, note: Note, ready: float, plan: Plan, off: _PutOff) -> None:
+        """Plans a task if it can start soon, or else puts it off."""
+        now, soon = plan.now, plan.now + self._horizon
+        place = self._choose(task, note.need, ready, plan)
+        if place is None:
+            off.held.append(task)
+        elif (
+            place.start - place.moving <= soon
+            or self._shares.passes(task.session)
+            or overtakes(task, place.site.governor)
+        ):
+            self._assign(task, note, place, plan)
+        elif ready - place.moving > soon:
+            self._accounts.later(task, ready - place.moving - self._horizon)
+        elif place.site.has_memory(note.need, now) > now:
+            off.lacking.append(task)  # its cpus may do something else until there is memory
+            off.short = min(off.short, note.need)
+        else:  # its cpus are reserved: later tasks take them into account
+            off.held.append(task)
+            place.site.book(min(task.cpus, place.site.cpus), place.start, note.seconds)
+            off.tried[place.site] = None
 
     def _assign(self, task: Task, note: Note, place: Place, plan: Plan) -> None:
         site, governor = place.site, place.site.governor
@@ -291,6 +334,8 @@ class HorizonScheduler:
         site.planned += 1
         note.site = site
         note.end = start + seconds
+        if note.need:
+            site.holds[task] = note.end, note.need
 
     def _moves(self, task: Task, donor: Governor, taker: Governor, plan: Plan) -> bool:
         """Whether a task that waits at one governor would start earlier at another."""
@@ -299,8 +344,8 @@ class HorizonScheduler:
             return True  # it came through the express lane
         sites.look(sites[donor], now)
         wanted = wanted_inputs(task, plan)
-        place = place_on(sites[taker], sites, task.cpus, wanted, now, now)
         note = note_of(task)
+        place = place_on(sites[taker], sites, task.cpus, wanted, now, now, note.need)
         if place.start + min(self._horizon, note.seconds) >= sites[donor].last:
             return False
         self._leave_site(task, note)
@@ -322,7 +367,7 @@ class HorizonScheduler:
 
     # Finding the earliest end.
 
-    def _choose(self, task: Task, ready: float, plan: Plan) -> Place | None:
+    def _choose(self, task: Task, need: int, ready: float, plan: Plan) -> Place | None:
         sites, now, cpus = self._sites, plan.now, task.cpus
         wanted = wanted_inputs(task, plan) if task.inputs else []
         near: dict[Governor, float] = {}
@@ -338,15 +383,18 @@ class HorizonScheduler:
             first = sites.first(cpus, now)
             if first is None:
                 return None
+            if need and first.has_memory(need, now) > now:
+                first = sites.with_memory(cpus, need, now) or first
             if not near and not related:
-                return Place(first, max(first.start(cpus, now), ready), 0.0)
+                start = max(first.start(cpus, now), first.has_memory(need, now), ready)
+                return Place(first, start, 0.0)
             candidates = [first, *self._nearest(near, cpus), *self._nearest(related, cpus)]
         best: tuple[float, float, Fit] | None = None
         chosen: Place | None = None
         for site in dict.fromkeys(candidates):
             if site.slots[0] <= now:
                 sites.look(site, now)
-            place = place_on(site, sites, cpus, wanted, ready, now)
+            place = place_on(site, sites, cpus, wanted, ready, now, need)
             governor = site.governor
             key = (
                 place.start + SOCIAL * place.moving,

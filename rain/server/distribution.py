@@ -182,9 +182,10 @@ def _tell(state: State, governor: Governor, tasks: list[Task]) -> None:
     columns.configs += [task.config for task in tasks]
     columns.input_counts += [len(task.inputs) for task in tasks]
     columns.outputs += [output.id for task in tasks for output in task.outputs]
-    if state.graph.has_needs:
+    needs = needs_of(tasks) if state.graph.has_needs else []
+    if any(needs) or columns.needs:
         columns.needs += [0] * (len(columns.ids) - len(tasks) - len(columns.needs))
-        columns.needs += needs_of(tasks)
+        columns.needs += needs
     read = (
         exchanging.places_told(columns, tasks)
         if state.graph.has_exchanges

@@ -11,8 +11,9 @@ from bisect import insort
 from collections.abc import Iterable, Iterator
 from heapq import heapify, heappop, heappush, heapreplace
 
-from attrs import define
+from attrs import Factory, define
 
+from rain.base.resources import MEMORY
 from rain.base.states import TaskRow
 from rain.graph import Governor, Task
 from rain.scheduler.toolbox.levels import Mark
@@ -44,6 +45,8 @@ class Site:
     upload: float = 0.0
     last: float = 0.0  # when the last waiting task will start
     looked: int = -1  # the run in which the slots were last computed from its tasks
+    # Of planned tasks that are known to need much memory: their ends, and the bytes.
+    holds: dict[Task, tuple[float, int]] = Factory(dict)
 
     @property
     def cpus(self) -> int:
@@ -53,6 +56,28 @@ class Site:
     def start(self, cpus: int, now: float) -> float:
         """When this many cpus are free at once."""
         return max(self.slots[cpus - 1], now) if cpus else now
+
+    def has_memory(self, need: int, now: float) -> float:
+        """When the tasks that are planned here leave a task this memory.
+
+        What needs more than the governor has starts when nothing else holds any.
+        """
+        memory = _memory(self)
+        if not memory or not need:
+            return now
+        self.forget_ended()
+        held, time = sum(need for _, need in self.holds.values()), now
+        for end, freed in sorted(self.holds.values()):
+            if held + need <= memory:
+                break
+            held -= freed
+            time = max(end, now + OVERDUE)
+        return time
+
+    def forget_ended(self) -> None:
+        """Tasks that have ended with their session hold no memory."""
+        for task in [task for task in self.holds if task.is_done or not task.is_known]:
+            del self.holds[task]
 
     def book(self, cpus: int, start: float, seconds: float) -> None:
         """Books cpus for this time."""
@@ -87,6 +112,10 @@ class Site:
         for task in waiting:
             cpus = min(task.cpus, count)
             self.book(cpus, self.start(cpus, now), _seconds(task))
+
+
+def _memory(site: Site) -> int:
+    return site.governor.offered.amount(MEMORY)
 
 
 def _seconds(task: Task) -> float:
@@ -136,6 +165,14 @@ class Sites:
             self.cpus = sum(site.cpus for site in self._sites.values())
             self.real_cpus = sum(governor.cpus for governor in self._sites)
             self._soonest = {}
+
+    def with_memory(self, cpus: int, need: int, now: float) -> Site | None:
+        """A site that has cpus and memory for a task now."""
+        for site in self._sites.values():
+            is_free = cpus <= site.cpus and site.start(cpus, now) <= now
+            if is_free and site.has_memory(need, now) <= now and not 0 < _memory(site) < need:
+                return site
+        return None
 
     def look(self, site: Site, now: float) -> None:
         """Updates the times of a site, once per run."""

@@ -36,6 +36,7 @@ class Note(Mark):
     end: float = 0.0
     site: Site | None = None
     listed: bool = False
+    need: int = 0  # bytes of memory, beyond what its kind declares
 
 
 def note_of(task: Task) -> Note:
@@ -85,9 +86,15 @@ def wanted_inputs(task: Task, plan: Plan) -> list[Wanted]:
 
 
 def place_on(
-    site: Site, sites: Sites, cpus: int, wanted: list[Wanted], ready: float, now: float
+    site: Site,
+    sites: Sites,
+    cpus: int,
+    wanted: list[Wanted],
+    ready: float,
+    now: float,
+    need: int = 0,
 ) -> Place:
-    """When a task that is ready at this time could start there."""
+    """When a task that is ready at this time could start there, with so much memory."""
     arrival, down, moving = ready, max(site.download, now), 0.0
     for found in wanted:
         if site.governor in found.places:
@@ -95,6 +102,8 @@ def place_on(
         down = max(found.made, down, _source_free(found.places, sites)) + found.seconds
         moving += found.seconds
         arrival = max(arrival, down)
+    if need:
+        arrival = max(arrival, site.has_memory(need, now))
     return Place(site, max(arrival, site.start(min(cpus, site.cpus), now)), moving)
 
 
