@@ -19,6 +19,7 @@ from tests.support.effort import examples
 
 Array = npt.NDArray[Any]
 cloudpickle: Any = import_module("cloudpickle")  # it is not annotated
+pa: Any = import_module("pyarrow")  # nor is this
 DUMPS: list[Dump] = [pickle.dumps, cloudpickle.dumps]
 
 
@@ -197,3 +198,33 @@ def test_an_instance_in_a_file_is_loaded_without_a_copy(tmp_path: Path) -> None:
 def test_the_view_of_an_empty_file_is_empty(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert DataInstance(path=tmp_path / "file").get_view().nbytes == 0
+
+
+def addresses(table: Any) -> list[int]:
+    """Where the columns of a table lie."""
+    columns = [table.column(name).chunk(0) for name in table.column_names]
+    return [found.address for column in columns for found in column.buffers() if found is not None]
+
+
+def mapped(path: Path) -> list[range]:
+    """The addresses at which this process has mapped a file."""
+    lines = [line.split() for line in Path("/proc/self/maps").read_text().splitlines()]
+    bounds = [line[0].split("-") for line in lines if line[-1] == str(path)]
+    return [range(int(begin, 16), int(end, 16)) for begin, end in bounds]
+
+
+@pytest.mark.parametrize("is_pandas", [True, False])
+def test_tables_of_pandas_and_arrow_are_mapped(tmp_path: Path, is_pandas: bool) -> None:
+    """Numbers and texts: nothing of a column is copied."""
+    rows = LARGE // 4  # the places of the texts take 4 bytes each
+    texts = pa.array([f"row {number}" for number in range(rows)])
+    table = pa.table({"number": pa.array(np.arange(rows)), "text": texts})
+    value = table.to_pandas() if is_pandas else table
+    view = a_map(joined(value), tmp_path)
+
+    loaded = load(view)
+
+    assert loaded.equals(value)
+    found = pa.Table.from_pandas(loaded) if is_pandas else loaded
+    ranges = mapped(tmp_path / "mapped")
+    assert all(any(address in one for one in ranges) for address in addresses(found))
