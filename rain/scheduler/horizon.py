@@ -140,7 +140,8 @@ class HorizonScheduler:
         self._shares.forget(sessions)
         self._unproven.forget(sessions)
         for site in self._sites:
-            site.forget_ended()
+            if site.holds:
+                site.forget_ended()
 
     def _hear_of_ends(self, ended: list[Task], plan: Plan) -> bool:
         """Notes ended tasks; returns whether any has ended much earlier than predicted.

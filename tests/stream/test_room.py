@@ -50,6 +50,7 @@ def test_a_limited_group_leaves_what_it_does_not_use(
     ("groups", "folder", "limit", "used", "name"),
     [
         ("0::/a\n", "sys/fs/cgroup/a", "memory.max", "memory.current", "inactive_file"),
+        ("0::/a\n", "sys/fs/cgroup/a", "memory.max", "memory.current", "active_file"),
         (
             "4:memory:/a\n",
             "sys/fs/cgroup/memory/a",
