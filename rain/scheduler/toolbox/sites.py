@@ -29,6 +29,9 @@ OVERDUE = 0.1
 """An overdue task is assumed to run on for this fraction of its time so far."""
 
 
+FEW = 16
+"""Entries of a heap that need not be looked at for old ones."""
+
 CANCELLED = 0.1
 """The assumed seconds until a cancelled task has ended, which seldom cleans up for long."""
 
@@ -208,6 +211,8 @@ class _Soonest:
     """A heap of sites by the time at which a number of cpus is free; entries are corrected lazily.
 
     Each site has one valid entry, identified by its version; older entries are dropped at the top.
+    Those that never come there, because an idle site stays before them, are dropped when they are
+    the most.
     """
 
     def __init__(self, sites: Iterable[Site], cpus: int) -> None:
@@ -239,3 +244,7 @@ class _Soonest:
         """The times of a site have changed."""
         if site.cpus > self._place:
             heappush(self._heap, self._entry(site))
+            if len(self._heap) > FEW + 2 * len(self._versions):
+                valid = [one for one in self._heap if one[4] == self._versions[one[5]]]
+                self._heap = valid
+                heapify(valid)
