@@ -1,17 +1,24 @@
 """Notes how things stand, for an event log that begins in the middle of a run.
 
 The log then has the governors, the clients, and the open sessions with their tasks, as if it had
-been there from the beginning. What has gone before is not told.
+been there from the beginning. What has gone before is not told. Of a session that the log of an
+earlier server has already, only what it lacks is noted.
 """
 
 from __future__ import annotations
 
-from rain.base.ids import KindId
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from attrs import frozen
+
+from rain.base.ids import NUMBER_MASK, KindId, SessionId
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.states import TaskRow
 from rain.base.wire.submission import TaskColumns
 from rain.graph import Session, Task
 from rain.graph.failing import was_cancelled
+from rain.graph.run import Run
 from rain.server.collector import Happenings
 from rain.server.happenings import (
     ClientNew,
@@ -30,7 +37,25 @@ _TASK_BYTES = 160  # as in the columns of `Happenings`
 _RUNNING = (TaskRow.RUNNING, TaskRow.BLOCKED)
 
 
-def note_all(state: State, happenings: Happenings, now: float) -> None:
+@frozen
+class Logged:
+    """What the log has of a session: numbers of its tasks and objects."""
+
+    tasks: frozenset[int] = frozenset()
+    objects: frozenset[int] = frozenset()
+    begun: frozenset[int] = frozenset()  # tasks of which it has a start
+    ended: frozenset[int] = frozenset()  # tasks of which it has the end
+
+
+NOTHING = Logged()
+
+
+def note_all(
+    state: State,
+    happenings: Happenings,
+    now: float,
+    logged: Mapping[SessionId, Logged] = MappingProxyType({}),
+) -> None:
     """Between two turns, before anything else is noted."""
     graph = state.graph
     for governor in graph.governors.values():
@@ -38,19 +63,25 @@ def note_all(state: State, happenings: Happenings, now: float) -> None:
     for client in graph.clients:
         happenings.add(ClientNew(now, client))
     for session in graph.sessions.values():
-        opened = SessionNew(now, session.id, session.client.id, session.name, session.user)
-        happenings.add(opened, len(session.name) + len(session.user))
+        known = logged.get(session.id, NOTHING)
+        if session.id not in logged:
+            opened = SessionNew(now, session.id, session.client.id, session.name, session.user)
+            happenings.add(opened, len(session.name) + len(session.user))
         if session.tasks:
-            happenings.add(_submission(session, now), _TASK_BYTES * len(session.tasks))
-            _note_runs(session, happenings, now)
+            submission = _submission(session, known, now)
+            if submission.tasks.ids or submission.constants:
+                happenings.add(submission, _TASK_BYTES * len(submission.tasks.ids))
+            _note_runs(session, known, happenings, now)
 
 
-def _submission(session: Session, now: float) -> ClientSubmit:
-    """All tasks that are there, as one submission."""
+def _submission(session: Session, known: Logged, now: float) -> ClientSubmit:
+    """All tasks that are there and not in the log, as one submission."""
     columns = TaskColumns()
     task_kinds: dict[KindId, TaskKind] = {}
     object_kinds: dict[KindId, ObjectKind] = {}
     for task in session.own_tasks:
+        if task.id & NUMBER_MASK in known.tasks:
+            continue
         columns.ids.append(task.id)
         columns.kinds.append(task.kind.id)
         columns.configs.append(task.config)
@@ -60,7 +91,11 @@ def _submission(session: Session, now: float) -> ClientSubmit:
         if task.kind.id not in task_kinds:
             task_kinds[task.kind.id] = task.kind
             object_kinds.update({made.kind.id: made.kind for made in task.outputs})
-    constants = [one for one in session.objects.values() if one.producer is None]
+    constants = [
+        one
+        for one in session.objects.values()
+        if one.producer is None and one.id & NUMBER_MASK not in known.objects
+    ]
     object_kinds.update({one.kind.id: one.kind for one in constants})
     return ClientSubmit(
         now,
@@ -73,12 +108,14 @@ def _submission(session: Session, now: float) -> ClientSubmit:
     )
 
 
-def _note_runs(session: Session, happenings: Happenings, now: float) -> None:
-    """What of them runs, and how those have ended that have."""
+def _note_runs(session: Session, known: Logged, happenings: Happenings, now: float) -> None:
+    """What of them runs, and how those have ended that have, unless the log has it."""
     finished: dict[str, TasksFinished] = {}  # by governor
     skipped: list[Task] = []
     cancelled: list[Task] = []
     for task in session.own_tasks:
+        if _is_told(task, known):
+            continue
         if task.row in _RUNNING:
             run = task.last_run()
             happenings.add(TasksStarted(run.started, run.governor, [task.id]), _TASK_BYTES)
@@ -87,12 +124,7 @@ def _note_runs(session: Session, happenings: Happenings, now: float) -> None:
             batch = finished.get(run.governor)
             if batch is None:
                 batch = finished[run.governor] = TasksFinished(now, run.governor)
-            batch.sudden.append(len(batch.ids))  # its start was not told before
-            batch.ids.append(task.id)
-            batch.starts.append(run.started)
-            batch.durations.append(run.duration)
-            if task.user or run.debug or task.id in session.logs:
-                batch.notes[task.id] = _notes(task)
+            _add_end(batch, task, run, known)
         elif task.row is TaskRow.FAILED and task.run is not None:
             run, notes = task.run, _notes(task)
             end = TaskFailed(now, task.id, run.governor, run.started, run.message, notes)
@@ -105,6 +137,21 @@ def _note_runs(session: Session, happenings: Happenings, now: float) -> None:
         if tasks:
             ids, size = [task.id for task in tasks], _TASK_BYTES * len(tasks)
             happenings.add(TasksSkipped(now, None, "", ids, tasks is cancelled), size)
+
+
+def _add_end(batch: TasksFinished, task: Task, run: Run, known: Logged) -> None:
+    if task.id & NUMBER_MASK not in known.begun:
+        batch.sudden.append(len(batch.ids))  # its start was not told before
+    batch.ids.append(task.id)
+    batch.starts.append(run.started)
+    batch.durations.append(run.duration)
+    if task.user or run.debug or task.id in task.session.logs:
+        batch.notes[task.id] = _notes(task)
+
+
+def _is_told(task: Task, known: Logged) -> bool:
+    """Whether the log has how it stands."""
+    return task.id & NUMBER_MASK in (known.begun if task.row in _RUNNING else known.ended)
 
 
 def _notes(task: Task) -> TaskNotes:

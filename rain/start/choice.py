@@ -10,6 +10,7 @@ from rain.base.address import split_address
 from rain.base.errors import StartError
 from rain.daemon.exposure import is_loopback
 from rain.start.clusters import FILE, Cluster, Elsewhere, Index, read_cluster
+from rain.start.plan import DEFAULT_PORT
 
 
 def find_cluster(index: Index, wanted: str) -> Cluster:
@@ -89,8 +90,20 @@ def is_address_of(address: str, wanted: str) -> bool:
 
 
 def is_folder(wanted: str) -> bool:
-    """Whether the user means a log folder, and not an address."""
-    return bool(wanted) and ("/" in wanted or (Path(wanted) / FILE).exists())
+    """Whether the user means a log folder, and not an address.
+
+    StartError if it may be either, the name of a host or of a folder without a cluster.
+    """
+    if not wanted:
+        return False
+    if "/" in wanted or (Path(wanted) / FILE).exists():
+        return True
+    if ":" not in wanted and not wanted.isdecimal() and Path(wanted).is_dir():
+        raise StartError(
+            f"{wanted} is a folder here, and no cluster was started with its logs in it: name the"
+            f" log folder of one, or write {wanted}:{DEFAULT_PORT} if a host is meant"
+        )
+    return False
 
 
 def _by_folder(folder: Path) -> Cluster:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from contextlib import closing
 from pathlib import Path
 
@@ -113,3 +114,58 @@ def test_tasks_that_were_cancelled_before_are_told_as_cancelled(tmp_path: Path) 
 def test_governors_clients_and_sessions_without_tasks_are_in_the_log() -> None:
     kinds = [type(one).__name__ for one in log(scene(1)).take().happenings]
     assert kinds == ["GovernorNew", "ClientNew", "SessionNew"]
+
+
+def test_a_server_that_returns_adds_to_its_log_only_what_that_lacks(tmp_path: Path) -> None:
+    # given: a log with a session, of which one task has finished and one runs
+    s = scene(1)
+    finished, _ = s.draft.task(keep=True)
+    running, _ = s.draft.task(keep=True)
+    s.submit()
+    s.assign(finished, running)
+    s.governors[0].start(running)
+    s.governors[0].finish(finished)
+    digest_of(tmp_path, s, log(s))
+    # and: what came just before the server was killed is not in it
+    s.world.state.happenings = None
+    late, _ = s.draft.task(keep=True)
+    s.submit()
+    s.assign(late)
+    s.governors[0].finish(running, late)
+
+    # when: it comes back
+    graph = s.world.state.graph
+    with closing(open_store(tmp_path / FILE)) as store:
+        assert store.close_lost_sessions(s.world.now, "lost", graph.sessions) == 0
+        logged = {session: store.knows_of(session) for session in store.open_sessions()}
+    happenings = Happenings()
+    note_all(s.world.state, happenings, s.world.now, logged)
+    digest = digest_of(tmp_path, s, happenings)
+
+    # then
+    assert list(logged) == [s.draft.session]
+    assert [tasks for _, tasks in digest.submissions] == [2, 1]
+    assert digest.closed == 0.0
+    for one in (finished, running, late):
+        place = digest.columns.place(unpack(one).id)
+        assert digest.columns.mark[place] == Mark.FINISHED
+    assert digest.columns.runs[digest.columns.place(unpack(running).id)] == 1
+    assert _count(tmp_path, "SessionNew") == 1
+    assert _count(tmp_path, "TaskFinished") == 3
+
+
+def test_a_session_that_has_gone_with_its_server_is_closed_in_the_log(tmp_path: Path) -> None:
+    s = scene(1)
+    s.draft.task()
+    s.submit()
+    digest_of(tmp_path, s, log(s))
+    with closing(open_store(tmp_path / FILE)) as store:
+        assert store.close_lost_sessions(s.world.now, "lost") == 1
+        assert store.open_sessions() == []
+
+
+def _count(folder: Path, event_type: str) -> int:
+    with closing(sqlite3.connect(folder / FILE)) as database:
+        query = "SELECT count(*) FROM events WHERE event_type = ?"
+        ((count,),) = database.execute(query, (event_type,))
+    return int(count)

@@ -233,6 +233,19 @@ def test_a_folder_that_is_not_one_of_a_running_cluster_is_refused(
             find(index, str(tmp_path / "away"))
 
 
+def test_the_name_of_a_folder_without_a_cluster_is_not_taken_for_a_host(
+    tmp_path: Path, index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "7210").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for find in (find_cluster, server_of, serves_http):
+        with pytest.raises(StartError, match=r"run is a folder here, .*, or write run:7210 if"):
+            find(index, "run")
+    assert server_of(index, "run:7210") is None
+    assert server_of(index, "7210") is None  # a port
+
+
 def test_a_cluster_that_serves_no_http_has_none_to_be_asked(tmp_path: Path, index: Index) -> None:
     write_cluster(evolve(running(tmp_path / "one"), http=""))
 

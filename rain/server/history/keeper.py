@@ -72,7 +72,8 @@ async def open_history(
     lock = await _lock(path)
     try:
         with closing(open_store(path)) as store:
-            lost = store.close_lost_sessions(now(), "the server was lost")
+            lost = store.close_lost_sessions(now(), "the server was lost", state.graph.sessions)
+            logged = {session: store.knows_of(session) for session in store.open_sessions()}
             state.graph.last_session = max(state.graph.last_session, store.last_session())
         if lost:
             log.warning("sessions of an earlier server were lost", sessions=lost)
@@ -80,7 +81,7 @@ async def open_history(
     finally:
         os.close(lock)  # the writer has its own copy
     state.happenings = Happenings(settings.with_objects)
-    note_all(state, state.happenings, now())
+    note_all(state, state.happenings, now(), logged)
     keeper = _Keeper(state, state.happenings, process, log)
     async with beside(keeper.run, keeper.end):
         yield EventReader(path)

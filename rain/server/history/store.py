@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import sqlite3
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from attrs import define
 
 from rain.base.errors import StartError
 from rain.base.ids import SessionId
+from rain.server.catching_up import Logged
 from rain.server.happenings import CloseReason, Happening, SessionClosed
 from rain.server.history.retention import Keep
 from rain.server.history.rows import Rows, events_lost, rows_of
@@ -45,6 +46,17 @@ _OPEN_SESSIONS = (
     "SELECT session FROM events WHERE event_type = 'SessionNew'"
     " EXCEPT SELECT session FROM events WHERE event_type = 'SessionClosed' ORDER BY session"
 )
+_NUMBERS = (
+    "SELECT json_extract(one.value, '$.id[1]') FROM events, json_each(event, ?) AS one"
+    " WHERE session = ? AND event_type = 'ClientSubmit'"
+)
+# What users say about tasks may be nested more deeply than SQLite reads it.
+_OF_TASKS = (
+    "SELECT CASE WHEN json_valid(event) THEN json_extract(event, '$.task[1]') END FROM events"
+    " WHERE session = ? AND +event_type IN ({})"
+)
+_BEGUN = _OF_TASKS.format("'TaskStarted'")
+_ENDED = _OF_TASKS.format("'TaskFinished', 'TaskSkipped', 'TaskCancelled'")
 _FEW = 4  # the most rows for which an array is not worthwhile
 
 
@@ -59,9 +71,27 @@ class EventStore:
         ((largest,),) = self._database.execute("SELECT max(session) FROM events")
         return SessionId(largest or 0)
 
-    def close_lost_sessions(self, now: float, message: str) -> int:
-        """Closes sessions of a server that has ended; returns how many."""
-        lost = [SessionId(session) for (session,) in self._database.execute(_OPEN_SESSIONS)]
+    def open_sessions(self) -> list[SessionId]:
+        """The sessions that are not closed, as far as the log knows."""
+        return [SessionId(session) for (session,) in self._database.execute(_OPEN_SESSIONS)]
+
+    def knows_of(self, session: SessionId) -> Logged:
+        """What the log has of a session that goes on."""
+        return Logged(
+            self._numbers(_NUMBERS, "$.tasks", session),
+            self._numbers(_NUMBERS, "$.dataobjs", session),
+            self._numbers(_BEGUN, session),
+            self._numbers(_ENDED, session),
+        )
+
+    def _numbers(self, query: str, *given: str | int) -> frozenset[int]:
+        return frozenset(number for (number,) in self._database.execute(query, given))
+
+    def close_lost_sessions(
+        self, now: float, message: str, alive: Collection[SessionId] = ()
+    ) -> int:
+        """Closes sessions of a server that has ended, but for those alive; returns how many."""
+        lost = [session for session in self.open_sessions() if session not in alive]
         with self._transaction():
             for session in lost:
                 self._write(SessionClosed(now, session, CloseReason.SERVER_LOST, message))
