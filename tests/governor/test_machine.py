@@ -455,7 +455,7 @@ class GovernorMachine(RuleBasedStateMachine):
         assert (free.cpus, free.slots, free.others) == (
             3,
             12,
-            {"gpus": 2, "memory": MEMORY},
+            {"gpus": 2, "memory": MEMORY - free.withheld},
         )
         assert state.pool.gpus.free == ["0", "1"]
         objects, dispatch = state.objects, state.dispatch
