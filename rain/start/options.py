@@ -143,6 +143,8 @@ class Order:
     def add_to(self, cluster: Cluster) -> Added:
         """Adds the governors to a cluster that runs."""
         if self.scale is not None:
+            raise StartError("--max is for the start of a cluster: say how many with --governors")
+        if self.scale is not None:
             raise StartError("--max is for 'rain start': say with --governors how many to add")
         # Jobs of batch systems see the logs of a cluster only if it has other jobs already.
         away = isinstance(self.governors, BatchGovernors) and not cluster.jobs

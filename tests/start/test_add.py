@@ -10,6 +10,7 @@ from attrs import evolve
 
 from rain.base.address import split_address
 from rain.base.errors import StartError
+from rain.cli.cluster_file import read_order
 from rain.start.add import Added, add_governors
 from rain.start.clusters import Cluster, changing, read_cluster
 from rain.start.ending import Ending
@@ -92,6 +93,11 @@ def test_nothing_is_added_to_a_cluster_whose_server_has_died(world: World) -> No
 
     with pytest.raises(StartError, match=r"the server of the cluster at .* does not run"):
         add(world, LocalGovernors((1,)), cluster)
+
+
+def test_a_number_that_follows_the_work_is_for_the_start_of_a_cluster(world: World) -> None:
+    with pytest.raises(StartError, match="--max is for the start of a cluster"):
+        read_order("slurm", {"max": 3}).add_to(started(world))
 
 
 @pytest.mark.parametrize(
