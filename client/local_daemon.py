@@ -109,7 +109,8 @@ class Daemon:
             if not piece:
                 raise RainException(self._why_it_ended())
             line += piece
-        return line.decode().partition(" ")[2].strip()
+        first = line.decode().splitlines()[0]  # a note may follow
+        return first.partition(" ")[2].strip()
 
     def _why_it_ended(self) -> str:
         status = self._started().wait()

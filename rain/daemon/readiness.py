@@ -14,7 +14,7 @@ from rain.base.errors import StartError
 class Readiness:
     """Where to report readiness: a file that gets "ready", a pipe that gets "ready ADDRESS".
 
-    A note for people may follow in the pipe, on a line of its own.
+    A note may follow in the pipe, on a line of its own: for people, or which governor it is.
     """
 
     file: Path | None = None

@@ -170,6 +170,8 @@ class _Kind:
     def why(self, started: int, memory: Memory, pause: float) -> str:
         """In words for people."""
         said = f"wants {self.target} of {self.kind.most}"
+        if self.target > self.kind.most:
+            said = f"wants {self.target}, and may have {self.kind.most}"
         if self.waiting:
             said += f": {self.waiting} tasks wait, with {self.work:.0f} s of work for one governor"
         elif self.work:
@@ -179,8 +181,6 @@ class _Kind:
         missing = self._missing()
         if memory.failures and pause > 0:
             return f"{said}; starts none for {pause:.0f} s, since {memory.why}"
-        if missing > started and len(self.hired) + started >= self.kind.most:
-            return f"{said}; more are not allowed"
         if missing > started and self._come_too_late():
             return f"{said}; others would come too late, after {self.start_seconds:.0f} s"
         return said
