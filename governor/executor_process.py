@@ -15,7 +15,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from attrs import Factory, frozen
 
@@ -26,8 +26,10 @@ from rain.base.executor_protocol import SERVER
 from rain.common.printed import Kept, Streams, empty, keep, keep_of
 from rain.common.secret_file import VARIABLE as SECRET_FILE
 from rain.common.signals import signal_name
-from rain.governor.environment_folder import MadeEnvironment
 from rain.governor.strays import Origin, kill_tree, marked
+
+if TYPE_CHECKING:
+    from rain.governor.environment_folder import MadeEnvironment
 
 TAIL_OF_A_START = 600
 TAIL_OF_A_TASK = 4096

@@ -32,12 +32,6 @@ from rain.governor.effects import (
     StartExecutor,
     TakeBackCalls,
 )
-from rain.governor.environment_folder import (
-    LIMIT,
-    MadeEnvironment,
-    NotMadeError,
-    own_environments,
-)
 from rain.governor.events import Event, ExecutorDied
 from rain.governor.executor_config import Commands
 from rain.governor.executor_link import ExecutorLink, Surroundings
@@ -54,6 +48,7 @@ from rain.rpc.background import Background, in_a_thread
 from rain.stream.removing import remove
 
 if TYPE_CHECKING:
+    from rain.governor.environment_folder import MadeEnvironment
     from rain.governor.environments import Environments
     from rain.governor.watching import Look
 
@@ -151,6 +146,8 @@ class Executors:
 
     async def _start_in(self, effect: StartExecutor, environment: Environment) -> None:
         """Starts an executor as soon as its environment is there."""
+        from rain.governor.environment_folder import NotMadeError  # noqa: PLC0415 # few tasks have one
+
         folders = [
             one if isinstance(one, bytes) else self._store.path(one) for one in effect.folders
         ]
@@ -191,7 +188,9 @@ class Executors:
 
     def _get_environments(self) -> Environments:
         if self._environments is None:
-            from rain.governor.environments import Environments  # noqa: PLC0415 # few tasks have one
+            # As above.
+            from rain.governor.environment_folder import LIMIT, own_environments  # noqa: PLC0415
+            from rain.governor.environments import Environments  # noqa: PLC0415
 
             limit = LIMIT if self._environment_limit is None else self._environment_limit
             self._environments = Environments(own_environments(), limit, self._warden, self._log)

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rain.cli.cluster_file import SUFFIX
-from rain.cli.start_group import Launchers
+from rain.cli.start_group import SUFFIX, Launchers
 from rain.cli.start_options import of_governors
 
 if TYPE_CHECKING:

@@ -26,7 +26,6 @@ from rain.cli.start_options import of_governors
 if TYPE_CHECKING:
     from rain.start.options import Order
 
-SUFFIX = ".toml"
 LAUNCHER = "launcher"
 _NO_PATH = "none"
 _CALLED = {"further": "options"}

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from rain.cli.cluster_file import SUFFIX
 from rain.cli.start_alone import start_alone
-from rain.cli.start_group import Launchers
+from rain.cli.start_group import SUFFIX, Launchers
 from rain.cli.start_options import start_and_tell
 from rain.start.governors import refuse_options_before
 

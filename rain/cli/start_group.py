@@ -6,8 +6,10 @@ from pathlib import Path
 
 import click
 
-from rain.cli.cluster_file import SUFFIX, read_cluster_file
 from rain.cli.start_alone import start_command, start_names
+
+SUFFIX = ".toml"
+"""How the names of cluster files end."""
 
 
 class Launchers(click.Group):
@@ -32,6 +34,8 @@ class Launchers(click.Group):
         name = args[0]
         if not name.endswith(SUFFIX):
             return super().resolve_command(ctx, args)
+        from rain.cli.cluster_file import read_cluster_file
+
         file = read_cluster_file(Path(name))
         ctx.default_map = {name: file.values}
         return name, self.made(file.command), args[1:]

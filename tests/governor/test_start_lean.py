@@ -19,10 +19,11 @@ SELDOM = {
     "rain.server",
     "rich.console",  # tracebacks for people, and tables
     "tomllib",  # a configuration
+    "sysconfig",  # an environment of tasks
 }
 
-MODULES_AT_MOST = 545
-"""There are 531 today, with those of Python itself, whose versions differ."""
+MODULES_AT_MOST = 575
+"""There are 564 today, with those of Python itself, whose versions differ."""
 
 
 def test_a_governor_loads_only_what_it_needs_to_begin(tmp_path: Path) -> None:

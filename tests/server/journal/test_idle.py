@@ -26,7 +26,7 @@ ONLY_WITH_INPUT = {
         *("clients", "sessions", "tasks", "objects", "governors", "linked", "learned", "sched"),
         *("last_session", "last_governor", "last_order", "former_readers", "speculates"),
         *("watched", "shadowed"),  # of `late_due` and `shadows`
-        "has_needs",
+        *("has_needs", "has_exchanges"),
     },
 }
 """What a turn without input does not change."""
