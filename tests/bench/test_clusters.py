@@ -5,6 +5,8 @@ not by the program that measures.
 """
 
 import json
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -45,7 +47,7 @@ SMALL = {
     "cache": ["--calls", "3", "--mebibytes", "1", "--repeat", "1"],
 }
 WITHOUT_A_CLUSTER = {"scheduling"}
-WITHOUT_FIGURES = {"soak", "standby", "life"}
+WITHOUT_FIGURES = {"soak", "standby", "life", "memory", "shuffle"}
 
 
 def one_nap() -> Task:
@@ -109,3 +111,21 @@ def test_a_standby_takes_over_and_all_results_are_right(tmp_path: Path) -> None:
         main, ["standby", "--tasks", "20", "--rounds", "1"], catch_exceptions=False
     )
     assert answer.exit_code == 0, answer.output
+
+
+def test_a_work_on_more_data_than_memory_comes_to_its_end(tmp_path: Path) -> None:
+    file = tmp_path / "figures.json"
+    small = ["--size", "20M", "--memory", "600M", "--systems", "rain", "--works", "tree"]
+    answer = CliRunner().invoke(
+        main, ["memory", *small, "--json", str(file)], catch_exceptions=False
+    )
+    assert answer.exit_code == 0, answer.output
+    assert json.loads(file.read_text())["benchmark"] == "memory"
+
+
+def test_shuffles_come_to_their_end() -> None:
+    small = ["--sizes", "3", "--rows", "1000", "--partitions", "2", "--cpus", "1"]
+    # In a process of its own, since Dask leaves threads behind.
+    command = [sys.executable, "-m", "bench", "shuffle", *small]
+    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=100)
+    assert ended.returncode == 0, ended.stderr

@@ -182,7 +182,7 @@ def weight(kind: TaskKind | ObjectKind) -> int:
     )
 
 
-_OBJECT_WEIGHT, _TASK_WEIGHT, _TEXT_WEIGHT, _WORD = 80, 160, 16, 8
+_OBJECT_WEIGHT, _TASK_WEIGHT, _TEXT_WEIGHT, _WORD = 80, 168, 16, 8
 
 
 def _check_task_numbers(kind: TaskKind) -> None:
