@@ -3,11 +3,12 @@
 With the pickle the client can raise the same exception.
 """
 
+import copyreg
 import pickle
 import sys
 from typing import TYPE_CHECKING, Any
 
-from rain.common.content_type import encode_value
+from rain.common.content_type import PICKLE_PROTOCOL, encode_value
 from rain.common.errors import RainException, rebuilt
 
 if TYPE_CHECKING:
@@ -61,6 +62,20 @@ class _InParts:
         return rebuilt, self._parts
 
 
+class _AsItsClassSays:
+    """An exception in the form of its own class.
+
+    tblib, which comes with Dask's scheduler, registers another form for all exceptions: with
+    tracebacks, and for readers that have tblib, too.
+    """
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        return self._error.__reduce_ex__(PICKLE_PROTOCOL)
+
+
 _OURS = ("rain.executor.", "rain.common.", "rain.local.")
 """Modules with the functions that call those of users."""
 
@@ -111,11 +126,16 @@ def pickled_error(error: BaseException) -> tuple[bytes, str]:
     """
     if not isinstance(error, Exception):
         return b"", ""  # SystemExit or KeyboardInterrupt of a task must not end the client
-    data, _ = _pickled(error)
+    data, _ = _pickled(_AsItsClassSays(error) if _is_taken_by_tblib(error) else error)
     if data:
         return data, ""
     data, why = _pickled(_InParts(error))
     return data, f"It is raised as a TaskException, as it cannot be sent: {why}\n" if why else ""
+
+
+def _is_taken_by_tblib(error: Exception) -> bool:
+    form = copyreg.dispatch_table.get(type(error))
+    return getattr(form, "__module__", "").startswith("tblib")
 
 
 def why_final(error: BaseException, retry_on: bytes) -> str:
