@@ -118,7 +118,7 @@ interface ClientService {
   demand @24 (seconds :Float64)
       -> (needs :List(Need), loads :List(Load), refusal :Common.Refusal);
   # What the tasks of all sessions need that could run or do, and how busy governors are. Of a task
-  # that runs at most so many seconds count.
+  # that runs, no more than these seconds count.
 
   promise @25 (governors :List(Promised), says :Text) -> (refusal :Common.Refusal);
   # The client starts governors with these resources when tasks need them: such tasks are not given

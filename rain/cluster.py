@@ -112,7 +112,7 @@ class Cluster:
     ) -> Self:
         """Starts governors on this machine: one for each number of cpus, or one with all cpus.
 
-        With `maximum=` they are started when tasks wait for them, each with so many cpus.
+        With `maximum=` they are started when tasks wait for them, each with `cpus` cpus.
         """
         scale = _scale(None, options)
         counts = (cpus,) if cpus is None or isinstance(cpus, int) else tuple(cpus)

@@ -39,7 +39,7 @@ _OPTIONS = (
         "--largest",
         type=click.IntRange(1, 64),
         metavar="TIMES",
-        help="With --max: a job may ask for up to so many times the cpus, memory and gpus, where"
+        help="With --max: a job may ask for up to TIMES times the cpus, memory and gpus, where"
         " few large jobs start sooner than many small ones.  [default: 1]",
     ),
 )

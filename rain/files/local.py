@@ -1,7 +1,8 @@
 """Publishes files and directories on disks: made beside their place, and renamed when complete.
 
-What is being made has a name that its place determines, and a lock. So whoever makes the same place
-anew removes what a killed process has left there, and two at a time do not write into each other.
+What is being made has a name that its place determines, and a lock. So the next one who makes the
+same place removes what a killed process has left there, and two at a time do not write into each
+other.
 """
 
 from __future__ import annotations

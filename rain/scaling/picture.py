@@ -45,7 +45,7 @@ class GovernorKind:
         return next(size for size in sizes if self.slots_of(need, size))
 
     def slots_of(self, need: Need, size: int) -> int:
-        """The same for one that is so many times as large."""
+        """The same for one that is `size` times as large."""
         there = self.resources
         if there is None or size == 1:
             return self.slots(need)

@@ -91,7 +91,7 @@ class Senders:
         return " ".join([sender.source, *(one.source for one in others[:MOST_OTHERS])])
 
     def after(self, failures: int, copy: Copy) -> Sender | None:
-        """Who is tried after so many failures: each in turn, however busy; or nobody."""
+        """Who is tried after this number of failures: each in turn, however busy; or nobody."""
         others = [one for one in self._holders if one.id != copy.governor.id]
         return others[failures % len(others)] if others else None
 

@@ -32,7 +32,7 @@ MAPPED_FROM = 256 * 1024
 """A smaller piece is sent, because to open and map its file would take longer."""
 
 TOGETHER = 64
-"""Objects that are looked up and answered together; so many files are open for one reader."""
+"""Objects that are looked up and answered together; as many files are open for one reader."""
 
 
 @frozen

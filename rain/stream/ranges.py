@@ -25,7 +25,7 @@ from rain.stream.sockets import BrokenError, Connected
 _RANGE = Struct("!QQI")
 
 LARGEST = 1 << 62
-"""No object has so many bytes; as the end of a range it means that of the object."""
+"""No object has as many bytes; as the end of a range it means that of the object."""
 
 
 class NoSuchFileError(RainError):
