@@ -4,11 +4,11 @@
   `memory`, and what `watch` keeps them within.
 * `store`: data objects in shared memory. Whatever is mapped from there counts here, and not as the
   memory of the executors that map it.
-* `disk`: data objects in the work folder.
 
 Each is told by an option, or detected. Of the memory that the machine or a control group around
 this process allows, the store gets `STORE_TENTHS` and the executors get the rest, so that both
-together fit. An amount of 0 means that nothing is known, or that there is none.
+together fit. An amount of 0 means that nothing is known, or that there is none. The disk of the
+work folder has no budget: only what is free there bounds it.
 """
 
 from __future__ import annotations
@@ -30,11 +30,10 @@ FILL_TENTHS = 9
 
 @frozen
 class Budget:
-    """Bytes for executors, for objects in shared memory, and for objects on the disk."""
+    """Bytes for executors, and for objects in shared memory."""
 
     memory: int = 0
     store: int = 0
-    disk: int = 0
 
 
 @frozen
@@ -43,27 +42,20 @@ class Room:
 
     memory: int  # that the machine and the control groups allow
     shared: int  # free in the file system of shared memory
-    disk: int  # free in the file system of the work folder
 
     @staticmethod
-    def of(machine: Machine, parts: int, work_folder: str) -> Room:
+    def of(machine: Machine, parts: int) -> Room:
         """Measures it."""
-        return Room(
-            machine.memory() // parts,
-            machine.free("dev/shm") // parts,
-            machine.free(work_folder) // parts,
-        )
+        return Room(machine.memory() // parts, machine.free("dev/shm") // parts)
 
 
-def read_budget(memory: str, store: str, disk: str, room: Room) -> Budget:
+def read_budget(memory: str, store: str, room: Room) -> Budget:
     """Makes the budgets from the options; raises a one-line StartError for bad ones."""
     told_memory = _told("--memory", memory)
     told_store = _told("--store", store)
-    told_disk = _told("--store-disk", disk)
     for_store = _detected_store(told_memory, room) if told_store is None else told_store
     for_executors = max(room.memory - for_store, 0) if told_memory is None else told_memory
-    on_disk = room.disk * FILL_TENTHS // 10 if told_disk is None else told_disk
-    return Budget(for_executors, for_store, on_disk)
+    return Budget(for_executors, for_store)
 
 
 def _detected_store(told_memory: int | None, room: Room) -> int:

@@ -15,20 +15,20 @@ GIB = 1024**3
 DETECT = "detect"
 
 
-def budget(room: Room, memory: str = DETECT, store: str = DETECT, disk: str = DETECT) -> Budget:
-    return read_budget(memory, store, disk, room)
+def budget(room: Room, memory: str = DETECT, store: str = DETECT) -> Budget:
+    return read_budget(memory, store, room)
 
 
-LARGE = Room(10 * GIB, 100 * GIB, 1000 * GIB)
+LARGE = Room(10 * GIB, 100 * GIB)
 
 
 def test_the_store_gets_its_part_of_the_memory_and_the_executors_the_rest() -> None:
-    assert budget(LARGE) == Budget(7 * GIB, 3 * GIB, 900 * GIB)
+    assert budget(LARGE) == Budget(7 * GIB, 3 * GIB)
 
 
 def test_a_small_file_system_of_shared_memory_bounds_the_store() -> None:
     """As in a container, which has 64 MiB there unless it is told otherwise."""
-    found = budget(Room(10 * GIB, 64 * MIB, GIB))
+    found = budget(Room(10 * GIB, 64 * MIB))
     assert found.store == 64 * MIB * 9 // 10
     assert found.memory + found.store == 10 * GIB
 
@@ -49,23 +49,21 @@ def test_what_is_told_for_the_store_is_not_for_executors() -> None:
 
 
 def test_everything_can_be_told() -> None:
-    told = budget(Room(0, 0, 0), "1GiB", "2GiB", "3GiB")
-    assert told == Budget(GIB, 2 * GIB, 3 * GIB)
+    assert budget(Room(0, 0), "1GiB", "2GiB") == Budget(GIB, 2 * GIB)
 
 
 def test_a_machine_that_tells_nothing_has_nothing_to_give() -> None:
-    assert budget(Room(0, 0, 0)) == Budget(0, 0, 0)
+    assert budget(Room(0, 0)) == Budget(0, 0)
 
 
 def test_governors_of_one_machine_divide_its_memory_and_its_room(tmp_path: Path) -> None:
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc/meminfo").write_text(f"MemTotal: {4 * GIB // 1024} kB\n")
     (tmp_path / "dev/shm").mkdir(parents=True)
-    whole = Room.of(Machine(tmp_path, {}), 1, "/work")
-    half = Room.of(Machine(tmp_path, {}), 2, "/work")
+    whole = Room.of(Machine(tmp_path, {}), 1)
+    half = Room.of(Machine(tmp_path, {}), 2)
     assert half.memory == whole.memory // 2 == 2 * GIB
     assert 0 < half.shared < whole.shared
-    assert 0 < half.disk < whole.disk
 
 
 def test_the_room_of_a_folder_that_will_be_made_is_that_of_the_one_around_it(
@@ -79,7 +77,6 @@ def test_the_room_of_a_folder_that_will_be_made_is_that_of_the_one_around_it(
     [
         ({"memory": "much"}, "--memory"),
         ({"store": "-1"}, "--store"),
-        ({"disk": ""}, "--store-disk"),
     ],
 )
 def test_what_is_no_size_is_refused_by_the_name_of_its_option(
