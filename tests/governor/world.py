@@ -95,6 +95,7 @@ class World(PlayedServer):
         self.effects: list[Effect] = []  # of the last turn
         self.executors: dict[int, PlayedExecutor] = {}
         self.starts: Counter[TaskId] = Counter()
+        self._run_of_call: dict[int, int] = {}  # by the identity of the row
         self.runs: dict[int, RunBuiltin] = {}
         self.stopped_runs: list[int] = []
         self.ended_sessions: list[SessionId] = []
@@ -252,10 +253,11 @@ class World(PlayedServer):
         assert not executor.waits or executor.running is not None
         if executor.running is not None or not executor.unstarted or executor.killed:
             return False
-        task = executor.start()[0]
+        call = executor.start()
+        task = call[0]
         self.starts[task] += executor.able
-        if executor.able:
-            self.begun.add(task)
+        if executor.able and self._run_of_call[id(call)] == self.assigned.get(task):
+            self.begun.add(task)  # else an earlier run was stopped, whose call was on its way
         assert self.starts[task] <= self.orders[task], "a run was started twice"
         self._check_gpus()
         return True
@@ -459,6 +461,7 @@ class World(PlayedServer):
     def _call(self, effect: CallExecutor) -> None:
         self.executors[effect.executor].get(effect)
         for call in effect.calls:
+            self._run_of_call[id(call)] = self.assigned.get(call[0], 0)
             self._check_content(*(row[5] for row in call[3] if isinstance(row, tuple)))
 
     def lent_gpus(self) -> list[str]:
