@@ -14,7 +14,7 @@ from rain.graph import DataObject, Governor, Session, Task
 from rain.server.state import State
 
 MOST_TASKS = 5_000
-"""So many tasks of a session are looked at, from the latest on."""
+"""The tasks of a session that are looked at, from the latest on."""
 
 MOST_OBJECTS = 1_000
 """With more objects than this a governor is taken to have one that nobody else has."""

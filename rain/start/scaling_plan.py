@@ -96,7 +96,7 @@ def _draft(
 
 
 def _larger(asked: BatchGovernors, size: int) -> BatchGovernors:
-    """So many times as large."""
+    """The same job, `size` times as large."""
     return evolve(
         asked,
         cpus=None if asked.cpus is None else asked.cpus * size,

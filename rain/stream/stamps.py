@@ -1,6 +1,6 @@
 """Tells whether two files on two machines have the same bytes, without reading them.
 
-A stored file does not change. Whoever receives one gives it the time of the file that was sent, so
+A stored file does not change. The receiver of one gives it the time of the file that was sent, so
 all copies of one making have the same length and the same time, to the nanosecond. Files of
 different makings have different times, since one is lost before the next one is made.
 """
