@@ -21,7 +21,7 @@ import secrets
 import threading
 from collections import deque
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from time import monotonic
 
@@ -195,10 +195,12 @@ class HereCluster:
 
     def _work_for_all(self) -> None:
         while not self._closed:
-            self.work_until(self._nothing_is_wanted, None, self._send_for_others)
-            with self._changed:
-                if not self._wanted and not self._closed:
-                    self._changed.wait()
+            # Nobody presses Ctrl-C here: it is the interrupt of a call that was over when it came.
+            with suppress(KeyboardInterrupt):
+                self.work_until(self._nothing_is_wanted, None, self._send_for_others)
+                with self._changed:
+                    if not self._wanted and not self._closed:
+                        self._changed.wait()
 
     def _nothing_is_wanted(self) -> bool:
         while self._wanted and self._wanted[0][0]():
