@@ -9,19 +9,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import trio
 
 from rain.base.kinds import DataType
 from rain.governor.effects import BuiltinInput, RunBuiltin
-from rain.governor.events import BuiltinDone, Event
-from rain.governor.memory_files import KernelKills
+from rain.governor.events import BuiltinDone
 from rain.governor.results import Failed, Made, Outputs, PassedOn
-from rain.governor.store import MEMORY_LIMIT, Store
-from rain.governor.warden import Warden
-from rain.rpc.background import Background
+from rain.governor.store import MEMORY_LIMIT
+from rain.governor.workplace import Workplace
 from rain.stream.removing import remove
 
 if TYPE_CHECKING:
@@ -33,23 +30,8 @@ if TYPE_CHECKING:
 class Builtins:
     """Carries out `RunBuiltin` and `StopBuiltin`."""
 
-    def __init__(
-        self,
-        store: Store,
-        folder: Path,
-        warden: Warden,
-        background: Background,
-        tell: Callable[[Event], object],
-        grace: float,
-        kills: KernelKills,
-    ) -> None:
-        self._kills = kills
-        self._store = store
-        self._folder = folder
-        self._warden = warden
-        self._background = background
-        self._tell = tell
-        self._grace = grace
+    def __init__(self, place: Workplace) -> None:
+        self._place = place
         self._scopes: dict[int, trio.CancelScope] = {}
         self._programs: Programs | None = None  # until the first program
 
@@ -58,14 +40,14 @@ class Builtins:
         if method_of(effect) == "concat" and _is_quick(effect):
             from rain.governor import builtin_files as files  # noqa: PLC0415 # see the top
 
-            job = files.Job(effect, self._store, self._folder)
-            self._tell(BuiltinDone(effect.run, 0.0, files.concat(job)))
+            job = files.Job(effect, self._place.store, self._place.folder)
+            self._place.tell(BuiltinDone(effect.run, 0.0, files.concat(job)))
             return
         if method_of(effect) == "run":
             self._get_programs().start(effect)
             return
         self._scopes[effect.run] = trio.CancelScope()
-        self._background.start(self._run, effect)
+        self._place.background.start(self._run, effect)
 
     def stop(self, run: int, grace: float | None = None, *, timed_out: bool = False) -> None:
         """Stops a run soon; it may have ended already. A program has some seconds to clean up."""
@@ -95,15 +77,7 @@ class Builtins:
         if self._programs is None:
             from rain.governor.programs import Programs  # noqa: PLC0415 # see the top
 
-            self._programs = Programs(
-                self._store,
-                self._folder,
-                self._warden,
-                self._background,
-                self._tell,
-                self._grace,
-                self._kills,
-            )
+            self._programs = Programs(self._place)
         return self._programs
 
     async def _run(self, effect: RunBuiltin) -> None:
@@ -114,14 +88,14 @@ class Builtins:
                 result = await self._work(effect)
         finally:
             del self._scopes[effect.run]
-            self._tell(BuiltinDone(effect.run, time.monotonic() - started, result))
+            self._place.tell(BuiltinDone(effect.run, time.monotonic() - started, result))
 
     async def _work(self, effect: RunBuiltin) -> Outputs | Failed:
         from rain.governor.builtin_files import IN_A_THREAD, Job  # noqa: PLC0415 # see the top
         from rain.governor.sandbox import attempt, attempt_in_a_thread  # noqa: PLC0415 # see the top
 
         method = method_of(effect)
-        job = Job(effect, self._store, self._folder / str(effect.run))
+        job = Job(effect, self._place.store, self._place.folder / str(effect.run))
         if method == "sleep":
             rest = attempt(effect, rest_of, job)
             if isinstance(rest, Failed):

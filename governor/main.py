@@ -46,6 +46,7 @@ from rain.governor.time_limit import drain_in_time
 from rain.governor.uplink import Uplink, reach
 from rain.governor.warden import Warden
 from rain.governor.work_folder import Parts
+from rain.governor.workplace import Workplace
 from rain.governor.zero import ZeroService
 from rain.rpc.background import Background, in_a_thread
 from rain.rpc.governor_endpoint import Upstream, connect_governor, connect_in_turn
@@ -169,7 +170,15 @@ async def _govern(
                 settings.environment_limit,
             )
             builtins = Builtins(
-                store, folder.runs, warden, of_processes, service.tell, settings.cancel_grace, kills
+                Workplace(
+                    store,
+                    folder.runs,
+                    warden,
+                    of_processes,
+                    service.tell,
+                    settings.cancel_grace,
+                    kills,
+                )
             )
             reader = StreamReader(
                 servers,

@@ -14,9 +14,8 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext, suppress
-from pathlib import Path
 from typing import Final
 
 import trio
@@ -28,8 +27,8 @@ from rain.base.shortage import is_shortage
 from rain.governor.builtin_files import Job
 from rain.governor.effects import RunBuiltin
 from rain.governor.endings import KILLED_BY_KERNEL
-from rain.governor.events import BuiltinDone, Event
-from rain.governor.memory_files import OF_EXECUTORS, KernelKills, prefer_to_kill
+from rain.governor.events import BuiltinDone
+from rain.governor.memory_files import OF_EXECUTORS, prefer_to_kill
 from rain.governor.printed import Said, logs_of, look_at_descriptors
 from rain.governor.program import Program
 from rain.governor.program_folder import (
@@ -44,11 +43,10 @@ from rain.governor.program_folder import (
 )
 from rain.governor.results import Failed, Outputs
 from rain.governor.sandbox import BuiltinError, attempt, attempt_in_a_thread
-from rain.governor.store import Store
 from rain.governor.strays import kill_tree, marked
-from rain.governor.warden import Warden
 from rain.governor.watching import Look
-from rain.rpc.background import Background, Timer, Watch
+from rain.governor.workplace import Workplace
+from rain.rpc.background import Timer, Watch
 
 _STOPPED: Final = Failed("the task was stopped")
 
@@ -94,40 +92,25 @@ class Run:
 class Programs:
     """All external programs of the governor."""
 
-    def __init__(
-        self,
-        store: Store,
-        folder: Path,
-        warden: Warden,
-        background: Background,
-        tell: Callable[[Event], object],
-        grace: float,
-        kills: KernelKills,
-    ) -> None:
-        self._kills = kills
-        self._store = store
-        self._folder = folder
-        self._warden = warden
-        self._background = background
-        self._tell = tell
-        self._grace = grace
+    def __init__(self, place: Workplace) -> None:
+        self._place = place
         self._runs: dict[int, Run] = {}
         self._environment = dict(os.environ)
-        background.start(self._end_with_the_governor)
+        place.background.start(self._end_with_the_governor)
 
     def start(self, effect: RunBuiltin) -> None:
         """Starts a program; `BuiltinDone` follows."""
         began = time.monotonic()
-        job = Job(effect, self._store, self._folder / str(effect.run))
+        job = Job(effect, self._place.store, self._place.folder / str(effect.run))
         program = attempt(effect, Program.of, job)
         if isinstance(program, Failed):
-            self._tell(BuiltinDone(effect.run, 0.0, program))
+            self._place.tell(BuiltinDone(effect.run, 0.0, program))
             return
         run = self._runs[effect.run] = Run(job, program, began)
         if is_quick_to_lay_out(job, program):
             self._begin(run, attempt(effect, lay_out, job, program))
         else:
-            self._background.start(self._begin_slowly, run)
+            self._place.background.start(self._begin_slowly, run)
 
     async def _begin_slowly(self, run: Run) -> None:
         job = run.job
@@ -144,17 +127,17 @@ class Programs:
 
     def _spawn(self, run: Run) -> None:
         wanted = str(run.job.folder / STDOUT) if STDOUT in run.program.out_paths else ""
-        said = run.said = Said.open_in(self._folder, wanted)
+        said = run.said = Said.open_in(self._place.folder, wanted)
         environment = marked(self._environment, *self._words(run))
         process = run.process = _spawned(run, said, environment)
-        self._warden.watch(process.pid)
+        self._place.warden.watch(process.pid)
         prefer_to_kill(process.pid, OF_EXECUTORS)
         try:
             run.descriptor = os.pidfd_open(process.pid)
         except OSError:
             self._let_go(run, process)
             raise
-        run.watch = self._background.watch(run.descriptor, lambda: self._ended(run, process))
+        run.watch = self._place.background.watch(run.descriptor, lambda: self._ended(run, process))
 
     def stop(self, number: int, grace: float | None = None, *, timed_out: bool = False) -> None:
         """Stops a program whose result is not wanted; `BuiltinDone` still follows."""
@@ -170,7 +153,9 @@ class Programs:
         if run.timer is not None:
             run.timer.cancel()
         run.interrupt()
-        run.timer = self._background.later(self._grace if grace is None else grace, run.kill)
+        run.timer = self._place.background.later(
+            self._place.grace if grace is None else grace, run.kill
+        )
 
     def printed(self, number: int) -> str:
         """The printed text of a program so far, without a stdout that is its output."""
@@ -206,7 +191,7 @@ class Programs:
         failed: Failed | None = None
         if run.stopped and not run.timed_out:
             failed = _STOPPED
-        elif status == -signal.SIGKILL and not run.stopped and self._kills.take_one():
+        elif status == -signal.SIGKILL and not run.stopped and self._place.kills.take_one():
             failed = Failed(KILLED_BY_KERNEL, cause=RunCause.MEMORY, status=status)
         elif status:
             failed = attempt(run.job.effect, _failure, run, status)
@@ -225,14 +210,14 @@ class Programs:
             run.watch.stop()
             run.watch = None
             os.close(run.descriptor)
-        self._warden.release(process.pid)
+        self._place.warden.release(process.pid)
         if run.stopped:  # else what it has started ends with its session
-            self._warden.strays.end(self._words(run)[0])
+            self._place.warden.strays.end(self._words(run)[0])
         return process.wait()
 
     def _words(self, run: Run) -> tuple[str, str]:
         """The marks by which the processes that it has started are found anywhere."""
-        origin, effect = self._warden.origin, run.job.effect
+        origin, effect = self._place.warden.origin, run.job.effect
         return origin.run(effect.run), origin.session(session_of(effect.kind.id))
 
     def _finish(self, run: Run, failed: Failed | None) -> None:
@@ -240,7 +225,7 @@ class Programs:
         if is_quick_to_take(run.job, run.program, failed is None):
             self._done(run, _take(run, failed))
         else:
-            self._background.start(self._finish_slowly, run, failed)
+            self._place.background.start(self._finish_slowly, run, failed)
 
     async def _finish_slowly(self, run: Run, failed: Failed | None) -> None:
         self._done(run, await attempt_in_a_thread(run.job.effect, _take, run, failed))
@@ -251,7 +236,7 @@ class Programs:
             hides_stdout = STDOUT in run.program.out_paths and not isinstance(result, Failed)
             logs = logs_of(run.said, hides_stdout=hides_stdout)
         # The reader of this may look at what the program has printed.
-        self._tell(BuiltinDone(effect.run, time.monotonic() - run.began, result, logs))
+        self._place.tell(BuiltinDone(effect.run, time.monotonic() - run.began, result, logs))
         if run.said is not None:
             run.said.close()
         del self._runs[effect.run]

@@ -26,6 +26,7 @@ from rain.governor.results import Failed, Made, Outputs, PassedOn
 from rain.governor.sandbox import attempt
 from rain.governor.store import Store
 from rain.governor.warden import Warden
+from rain.governor.workplace import Workplace
 from rain.local.clock import DURATION
 from rain.rpc.background import Background
 
@@ -127,13 +128,15 @@ class _Loop:
             background = Background(nursery)
             self._warden = Warden(self._folder, background)
             self._programs = Programs(
-                self._store,
-                self._folder,
-                self._warden,
-                background,
-                self._tell,
-                GRACE,
-                KernelKills(),
+                Workplace(
+                    self._store,
+                    self._folder,
+                    self._warden,
+                    background,
+                    self._tell,
+                    GRACE,
+                    KernelKills(),
+                )
             )
             self._is_ready.set()
             await self._end.wait()

@@ -12,6 +12,7 @@ import trio
 
 from rain.base.errors import ProtocolError
 from rain.rpc.background import Background, Watch
+from rain.rpc.cutting import Cutter
 
 HEADER = 4
 FRAME_LIMIT = 256 * 1024 * 1024
@@ -22,44 +23,22 @@ CLOSED = "closed by the other side"
 """The cause of an end that breaks no rule."""
 
 
-class FrameParser:
-    """Cuts a stream of bytes into frames, wherever the chunks were cut. Pure."""
+class FrameParser(Cutter):
+    """Cuts a stream of bytes into the contents of frames."""
+
+    skipped = HEADER
 
     def __init__(self, limit: int = FRAME_LIMIT) -> None:
+        super().__init__(HEADER)
         self._limit = limit
-        self._rest = bytearray()  # the beginning of a frame that is not complete yet
-        self._needed: int = HEADER  # how long `rest` must be before looking at it makes sense
 
-    @property
-    def in_frame(self) -> bool:
-        """Whether the stream would end in the middle of a frame."""
-        return bool(self._rest)
-
-    def feed(self, chunk: bytes) -> list[bytes]:
-        """The frames that are complete with this chunk."""
-        if self._rest:
-            self._rest += chunk
-            if len(self._rest) < self._needed:
-                return []
-            chunk = bytes(self._rest)
-            self._rest.clear()
-        frames: list[bytes] = []
-        start, end = 0, len(chunk)
-        needed = HEADER
-        while end - start >= HEADER:
-            length = int.from_bytes(chunk[start : start + HEADER], "little")
-            if length > self._limit:
-                raise ProtocolError(f"a frame of {length} bytes; the limit is {self._limit}")
-            needed = HEADER + length
-            if end - start < needed:
-                break
-            frames.append(chunk[start + HEADER : start + needed])
-            start += needed
-            needed = HEADER
-        if start < end:
-            self._rest += chunk[start:]
-        self._needed = needed
-        return frames
+    def _length(self, chunk: bytes, start: int) -> int:
+        if len(chunk) - start < HEADER:
+            return HEADER
+        length = int.from_bytes(chunk[start : start + HEADER], "little")
+        if length > self._limit:
+            raise ProtocolError(f"a frame of {length} bytes; the limit is {self._limit}")
+        return HEADER + length
 
 
 def _nobody(_: object) -> None:
@@ -179,7 +158,7 @@ class SocketLink:
             self._end(error.strerror or "the connection broke")
             return False
         if not chunk:
-            in_frame = self._parser.in_frame
+            in_frame = self._parser.in_piece
             self._end("closed in the middle of a frame" if in_frame else CLOSED)
             return False
         try:

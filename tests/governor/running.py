@@ -39,6 +39,7 @@ from rain.governor.store import Store
 from rain.governor.tiers import Tiers
 from rain.governor.warden import Warden
 from rain.governor.work_folder import Parts
+from rain.governor.workplace import Workplace
 from rain.rpc.background import Background
 from rain.rpc.codec import through_the_wire
 from rain.stream.protocol import NOBODY
@@ -297,7 +298,7 @@ def governed(
                     kills,
                 )
                 builtins = Builtins(
-                    store, folder.runs, warden, of_processes, service.tell, grace, kills
+                    Workplace(store, folder.runs, warden, of_processes, service.tell, grace, kills)
                 )
                 reader = StreamReader(Servers.of("127.0.0.1:1"), machine=machine)
                 fetcher = Fetcher(reader, store, background, service.tell, log)

@@ -36,7 +36,7 @@ def test_frames_come_out_wherever_the_stream_was_cut(
 
     # then
     assert found == frames
-    assert not parser.in_frame
+    assert not parser.in_piece
 
 
 @given(st.binary(min_size=1, max_size=20), st.data())
@@ -44,7 +44,7 @@ def test_a_stream_that_ends_in_a_frame_is_noticed(frame: bytes, data: st.DataObj
     stream = framed(frame)
     parser = FrameParser()
     assert parser.feed(stream[: data.draw(st.integers(1, len(stream) - 1))]) == []
-    assert parser.in_frame
+    assert parser.in_piece
 
 
 def test_a_frame_over_the_limit_is_the_senders_fault() -> None:

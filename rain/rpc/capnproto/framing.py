@@ -10,6 +10,7 @@ from struct import Struct, unpack_from
 
 from rain.base.errors import ProtocolError
 from rain.base.sizes import spell_size
+from rain.rpc.cutting import Cutter
 
 WORD = 8
 _COUNT = Struct("<I")
@@ -31,42 +32,15 @@ def check_size(what: str, message: bytes) -> bytes:
     return message
 
 
-class Framer:
-    """Takes what comes, wherever it was cut, and gives the messages that are complete."""
+class Framer(Cutter):
+    """Cuts a stream of bytes into messages."""
 
     def __init__(self, longest: int) -> None:
+        super().__init__(WORD)
         self.longest = longest
         """Bytes of one message; a longer one is refused as soon as its beginning is here."""
-        self._rest = bytearray()  # of a message that is not complete
-        self._needed = WORD  # bytes of `rest` before it makes sense to look again
-
-    def forget(self) -> None:
-        """Nothing more comes: the beginning of a message is let go."""
-        self._rest.clear()
-
-    def feed(self, chunk: bytes) -> list[bytes]:
-        """The messages that are complete with this chunk."""
-        if self._rest:
-            self._rest += chunk
-            if len(self._rest) < self._needed:
-                return []
-            chunk = bytes(self._rest)
-            self._rest.clear()
-        messages: list[bytes] = []
-        start = 0
-        while True:
-            length = self._length(chunk, start)
-            if len(chunk) - start < length:
-                break
-            messages.append(chunk[start : start + length])
-            start += length
-        self._needed = length
-        if start < len(chunk):
-            self._rest += memoryview(chunk)[start:]
-        return messages
 
     def _length(self, chunk: bytes, start: int) -> int:
-        """Bytes of the message that begins here, or as many as are needed to know that."""
         available = len(chunk) - start
         if available < WORD:
             return WORD

@@ -1,0 +1,29 @@
+"""What the tasks that run inside the governor share: where they work, and where their news go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from attrs import frozen
+
+from rain.governor.events import Event
+from rain.governor.memory_files import KernelKills
+from rain.governor.store import Store
+from rain.governor.warden import Warden
+from rain.rpc.background import Background
+
+
+@frozen
+class Workplace:
+    """The surroundings of built-in tasks and of programs."""
+
+    store: Store
+    folder: Path
+    """Each run has a folder of its own in it."""
+    warden: Warden
+    background: Background
+    tell: Callable[[Event], object]
+    grace: float
+    """Seconds from the interrupt of a program to its end by force."""
+    kills: KernelKills
