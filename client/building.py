@@ -12,8 +12,8 @@ from rain.client.connection import Asking, Connection
 from rain.client.data import DataObject
 from rain.client.failure import failure_exception
 from rain.client.graph import Graph, graph_of
-from rain.client.numbers import SharedNumbers
 from rain.client.outgoing import Outgoing
+from rain.client.session_options import SessionOptions
 from rain.client.submission import Same
 from rain.client.task import Task
 from rain.client.told import ToldFunction
@@ -33,28 +33,20 @@ CLOSED = "Session is closed"
 class Building:
     """Takes new tasks and data objects, and submits them."""
 
-    def __init__(
-        self,
-        client: "Client | None",
-        session_id: int,
-        numbers: SharedNumbers | None,
-        *,
-        fuse: bool,
-        is_durable: bool = False,
-        idempotent: bool = False,
-    ) -> None:
+    def __init__(self, client: "Client | None", session_id: int, options: SessionOptions) -> None:
+        numbers = options.numbers
         self.active = True
         self.client = client
         self.session_id = session_id
-        self.is_durable = is_durable  # what it makes stays under its name
-        self.fuse = fuse  # whether submits fuse chains that do not say it themselves
+        self.is_durable = options.is_durable
+        self.fuse = options.fuse
         self.next_id: Any = numbers or count(pack(session_id, FIRST_NUMBER)).__next__
         self.functions: dict[Any, ToldFunction] = {}  # by the remote function
         self._owned = numbers is None  # else another client has opened it
         self._lent: set[int] = set()  # objects that are kept here in a session of another client
         is_compared = client is not None and self._owned and in_a_task()
         compared_in = client.connection.cluster if client is not None and is_compared else b""
-        self._outgoing = Outgoing(session_id, numbers, compared_in, idempotent=idempotent)
+        self._outgoing = Outgoing(session_id, numbers, compared_in, idempotent=options.idempotent)
         self._asking = Asking(self._explain)
 
     def let_inputs_go(self) -> None:

@@ -16,6 +16,7 @@ from rain.base.wire.requests import (
 )
 from rain.client.by_name import FutureSession, check_durable
 from rain.client.connection import Asking, Connection
+from rain.client.credentials import Credentials
 from rain.client.data import DataObject
 from rain.client.environments import Env, checked_env
 from rain.client.failure import noting_failure
@@ -27,10 +28,11 @@ from rain.client.looking import Looking, nameless_failure
 from rain.client.lookout import Lookout, warn_aside
 from rain.client.misspelled import names_misspelled
 from rain.client.numbers import SharedNumbers
-from rain.client.reaching import Reached, reach
+from rain.client.reaching import Embedded, Patience, Reached, reach, reach_here
 from rain.client.references import note_client
 from rain.client.reports import ask_reports
 from rain.client.session import Session
+from rain.client.session_options import SessionOptions
 from rain.client.shapes import checked_idempotent
 from rain.client.task import Task
 from rain.client.tracebacks import hides_frames
@@ -117,23 +119,14 @@ class Client(Looking):
         env: Env | None = None,
     ) -> None:
         self.env = checked_env("Client", env)
-        reached = reach(
-            address,
-            port,
-            cpus=cpus,
-            governors=governors,
-            folder=folder,
-            cache_limit=cache_limit,
-            secret=secret,
-            secret_file=secret_file,
-            tls=tls,
-            server_timeout=server_timeout,
-            server_away=server_away,
-            wait_for_server=server_away if self._is_patient and address else wait_for_server,
-            insecure=insecure,
-            local=local,
-            env=env,
-        )
+        embedded = Embedded(cpus, governors, folder, cache_limit)
+        credentials = Credentials(secret, secret_file, tls, insecure)
+        waits = server_away if self._is_patient and address else wait_for_server
+        patience = Patience(server_timeout, server_away, waits)
+        if local:
+            reached = reach_here(address, port, embedded, credentials, patience, env=env)
+        else:
+            reached = reach(address, port, embedded, credentials, patience)
         self._take_over(reached)
 
     @classmethod
@@ -219,12 +212,8 @@ class Client(Looking):
             self,
             session_id,
             default,
-            str(name),
-            choice,
-            fuse=fuse,
-            is_durable=durable,
-            idempotent=idempotent,
-            env=self.env if env is None else env.over(self.env),
+            SessionOptions(str(name), choice, fuse=fuse, is_durable=durable, idempotent=idempotent),
+            self.env if env is None else env.over(self.env),
         )
 
     def session(
@@ -360,16 +349,8 @@ class Client(Looking):
         session_id = joined.session
         self._note_open(session_id)
         numbers = self._numbers_of(session_id)
-        return Session(
-            self,
-            session_id,
-            False,
-            joined.name,
-            joined.on_failure,
-            numbers,
-            fuse=fuse,
-            env=self.env,
-        )
+        options = SessionOptions(joined.name, joined.on_failure, numbers, fuse=fuse)
+        return Session(self, session_id, options=options, env=self.env)
 
     def _numbers_of(self, session_id: SessionId) -> SharedNumbers:
         """The same ones each time that this client joins the session."""

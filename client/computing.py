@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rain.base.errors import RainError
-from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId
 from rain.base.wire.answers import WaitAnswer
 from rain.base.wire.requests import Submit, Unkeep
@@ -17,7 +16,7 @@ from rain.client.failure import noting_failure
 from rain.client.fetching import Fetching
 from rain.client.following import Following
 from rain.client.items import expect_fetchable, expect_object, mark_finished, not_computable
-from rain.client.numbers import SharedNumbers
+from rain.client.session_options import SessionOptions
 from rain.client.task import Task
 from rain.client.tracebacks import hides_frames
 from rain.common.data_instance import DataInstance
@@ -32,26 +31,8 @@ if TYPE_CHECKING:
 class Computing(Following):
     """Brings the data of objects."""
 
-    def __init__(
-        self,
-        client: "Client | None",
-        session_id: int,
-        numbers: SharedNumbers | None,
-        on_failure: OnFailure,
-        *,
-        fuse: bool,
-        is_durable: bool,
-        idempotent: bool,
-    ) -> None:
-        super().__init__(
-            client,
-            session_id,
-            numbers,
-            on_failure,
-            fuse=fuse,
-            is_durable=is_durable,
-            idempotent=idempotent,
-        )
+    def __init__(self, client: "Client | None", session_id: int, options: SessionOptions) -> None:
+        super().__init__(client, session_id, options)
         self._fetching = Fetching(self._waiting, self._results, self._asking)
 
     @property

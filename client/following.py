@@ -13,8 +13,8 @@ from rain.client.building import Building
 from rain.client.data import DataObject
 from rain.client.grace import check_grace
 from rain.client.items import asked_ids, submitted_items
-from rain.client.numbers import SharedNumbers
 from rain.client.results import ResultStore
+from rain.client.session_options import SessionOptions
 from rain.client.showing import LINES_PER_SECOND
 from rain.client.task import Task
 from rain.client.tracebacks import hides_frames
@@ -29,21 +29,9 @@ if TYPE_CHECKING:
 class Following(Building):
     """Waits for tasks and data objects that were submitted, and cancels them."""
 
-    def __init__(
-        self,
-        client: "Client | None",
-        session_id: int,
-        numbers: SharedNumbers | None,
-        on_failure: OnFailure,
-        *,
-        fuse: bool,
-        is_durable: bool,
-        idempotent: bool,
-    ) -> None:
-        super().__init__(
-            client, session_id, numbers, fuse=fuse, is_durable=is_durable, idempotent=idempotent
-        )
-        self.on_failure = on_failure
+    def __init__(self, client: "Client | None", session_id: int, options: SessionOptions) -> None:
+        super().__init__(client, session_id, options)
+        self.on_failure = options.on_failure
         self.finished_submissions = 0  # all of these submits are known to be finished
         self._results = ResultStore()
         self._waiting = Waiting(session_id, self._outgoing, self._results, self._asking)

@@ -7,7 +7,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from rain.base.errors import RainError
-from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId, SessionId, TaskId, pack
 from rain.base.wire.requests import OverviewOf, TakeHandles, Unkeep
 from rain.client import active
@@ -17,9 +16,9 @@ from rain.client.data import DataObject
 from rain.client.environments import Env, SessionEnvironments
 from rain.client.handles import submitted_object
 from rain.client.large_arguments import LargeArguments
-from rain.client.numbers import SharedNumbers
 from rain.client.pictures import asked, session_picture
 from rain.client.rpc.common import DataObjectState, TaskState
+from rain.client.session_options import SessionOptions
 from rain.client.shapes import ObjectShape
 from rain.client.unit import Unit
 from rain.common.attributes import SessionSpec
@@ -47,24 +46,11 @@ class Session(Computing):
         client: "Client | None",
         session_id: int,
         default: bool = False,
-        name: str = "",
-        on_failure: OnFailure = OnFailure.STOP,
-        numbers: SharedNumbers | None = None,
-        fuse: bool = False,
-        is_durable: bool = False,
-        idempotent: bool = False,
+        options: SessionOptions = SessionOptions(),  # noqa: B008 # it is frozen
         env: Env | None = None,
     ) -> None:
-        super().__init__(
-            client,
-            session_id,
-            numbers,
-            on_failure,
-            fuse=fuse,
-            is_durable=is_durable,
-            idempotent=idempotent,
-        )
-        self.spec = SessionSpec(name)
+        super().__init__(client, session_id, options)
+        self.spec = SessionSpec(options.name)
         self.environments = SessionEnvironments(self, env)
         self.large_arguments = LargeArguments(self, "pickled(value)")  # of remote functions
         if default:
