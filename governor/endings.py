@@ -10,7 +10,7 @@ from rain.base.runs import RunCause
 from rain.base.sizes import spell_size
 from rain.base.units import UNIT, InnerCall, failure_inside
 from rain.base.wire import INLINE_LIMIT
-from rain.base.wire.update import ObjectNote, TaskFailure
+from rain.base.wire.update import ObjectNote, TaskFailure, TaskNote
 from rain.governor.nodes import DataObject, Task
 from rain.governor.objects import Objects
 from rain.governor.outbox import Outbox
@@ -26,6 +26,9 @@ KILLED_BY_KERNEL = (
 _CANCELLING = TaskRow.CANCELLING
 _MAKING = ObjectRow.MAKING
 _HELD = ObjectRow.HELD
+
+OVER = (TaskRow.FINISHED, TaskRow.FAILED, TaskRow.KEEPING)
+"""The task has ended by itself: what it says of itself is told to the server."""
 
 
 class Endings:
@@ -64,6 +67,11 @@ class Endings:
             self._objects.caching.keep(task, task.key, start, duration, result)
         else:
             self.finish(task, start, duration, result)
+
+    def note_logs(self, task: Task, logs: str) -> None:
+        """Reports what a task has printed, unless the task was stopped."""
+        if logs and task.row in OVER:
+            self._outbox.note(TaskNote(task.id, logs=logs))
 
     def finish(self, task: Task, start: float, duration: float, outputs: Outputs) -> None:
         """The task has made these outputs, which were checked."""

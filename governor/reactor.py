@@ -110,8 +110,8 @@ class Reactor:
         self._next_look = look_around(pool, outbox) if pool.busy else inf
         if len(pool.executors) > pool.warm:
             pool.reap()
-        if state.leaving:
-            state.end_strays()
+        if state.stopping.leaving:
+            state.stopping.end_strays()
         news = outbox.has_news()
         if news or now - self._last_update >= HEARTBEAT:
             self._last_update = now
@@ -230,6 +230,6 @@ class Reactor:
             case ExecutorReady(executor):
                 pool.executor_ready(executor)
             case ExecutorDied():
-                state.on_executor_died(event)
+                state.deaths.died(event)
             case _:
                 assert_never(event)

@@ -1,9 +1,8 @@
 """The governor's state: applies each event in plain functions.
 
 Tasks wait until their inputs are here (`objects`), then for resources (`dispatch`), then they run
-in an executor (`pool`) or inside the governor, and end (`endings`). A stopped run leaves the tables
-at once. The executor, or the run inside the governor, goes on with it until it has ended, and it
-keeps its resources as long (see `cancelling`); whatever it says is ignored.
+in an executor (`pool`) or inside the governor, and end (`endings`), unless they are stopped before
+(`stopping`) or their executor dies (`executor_deaths`).
 """
 
 from __future__ import annotations
@@ -16,17 +15,14 @@ from rain.base.memory import MEASURED_FROM
 from rain.base.resources import Resources
 from rain.base.runs import RunCause
 from rain.base.wire.answers import GovernorReport
-from rain.base.wire.grace import OWN_GRACE
-from rain.base.wire.orders import AskedRuns, CancelledRuns, Orders
-from rain.base.wire.update import TaskNote
-from rain.common.printed import logs_of
+from rain.base.wire.orders import Orders
 from rain.governor.arrivals import Arrivals
 from rain.governor.calling import Calls, mapped_size
 from rain.governor.claims import Claims
 from rain.governor.dispatch import Dispatch
-from rain.governor.effects import EndStrays, StopBuiltin
-from rain.governor.endings import Endings, ended_by_kernel, failure_at
-from rain.governor.events import BuiltinDone, CallsDone, ExecutorDied, LookedUp, ObjectsCached
+from rain.governor.endings import OVER, Endings
+from rain.governor.events import BuiltinDone, CallsDone, LookedUp, ObjectsCached
+from rain.governor.executor_deaths import ExecutorDeaths
 from rain.governor.giving_back import GivingBack
 from rain.governor.gpus import Gpus
 from rain.governor.nodes import DataObject, Session, Task
@@ -38,13 +34,13 @@ from rain.governor.pressure import Pressure
 from rain.governor.progress import settled
 from rain.governor.results import Failed, NotRun
 from rain.governor.spilling import Spilling
-from rain.governor.tables import TaskMove, TaskRow
+from rain.governor.stopping import Stopping
+from rain.governor.tables import TaskRow
 from rain.governor.tiers import Tiers
 
 _FOLLOWING = TaskRow.FOLLOWING
 _CANCELLING = TaskRow.CANCELLING
 _BEING_ENDED = (TaskRow.CANCELLING, TaskRow.TIMED_OUT, TaskRow.EVICTED)
-_OVER = (TaskRow.FINISHED, TaskRow.FAILED, TaskRow.KEEPING)
 
 
 class State:
@@ -62,7 +58,6 @@ class State:
     ) -> None:
         self.outbox = Outbox()
         self.sessions: dict[SessionId, Session] = {}
-        self.leaving: dict[SessionId, None] = {}  # forgotten, but some of their tasks may still run
         self.capacity = capacity
         self.drains = False  # it is about to leave, and starts nothing any more
         self.told_of_drain = False
@@ -74,6 +69,18 @@ class State:
         self.spilling = Spilling(self.outbox, self.objects, self.pool, self.dispatch)
         self._endings = Endings(self.outbox, self.objects)
         self.giving_back = GivingBack(self.outbox, self.pool, self._endings)
+        self.stopping = Stopping(
+            self.sessions,
+            self.outbox,
+            self.objects,
+            self.dispatch,
+            self.pool,
+            self._endings,
+            self.giving_back,
+        )
+        self.deaths = ExecutorDeaths(
+            self.outbox, self.pool, self._calls, self.dispatch, self._endings
+        )
         self._claims = Claims(capacity, self.dispatch)
         self.pressure = Pressure(self.outbox, self.pool, self.dispatch, self._claims)
         self._arrivals = Arrivals(
@@ -99,10 +106,10 @@ class State:
         forgotten = [
             target
             for session_id in orders.forget_sessions
-            for target in self._forget_session(session_id)
+            for target in self.stopping.forget_session(session_id)
         ]
         if orders.stop_ids or orders.cancelled.ids or orders.asked.ids:
-            self._part_with(orders)
+            self.stopping.apply(orders)
         for target in forgotten:
             if target.consumers:
                 raise ProtocolError(
@@ -121,13 +128,6 @@ class State:
             self._arrivals.lend(orders.lent)
         if orders.tasks.ids:
             self._arrivals.assign(orders.tasks)
-
-    def _part_with(self, orders: Orders) -> None:
-        """Runs that the server does not want, or wants elsewhere."""
-        for task_id, number in zip(orders.stop_ids, orders.stop_runs, strict=True):
-            self._stop(task_id, number)
-        self._cancel(orders.cancelled)
-        self._give_back(orders.asked)
 
     def _drop(self, object_ids: list[ObjectId]) -> None:
         session: Session | None = None  # usually the same for all tasks
@@ -181,7 +181,7 @@ class State:
                 if task.peak:
                     self._claims.learn(task)
             self._endings.end(task, starts[place], duration, result)
-            if notes is not None and task_id in notes and task.row in _OVER:
+            if notes is not None and task_id in notes and task.row in OVER:
                 self.outbox.note(notes[task_id])
             if self.outbox.weight > HEAVY:
                 self.outbox.send_update(self.now)
@@ -205,7 +205,7 @@ class State:
         if task.peak and task.row is TaskRow.RUNNING:
             self._claims.learn(task)
         self._endings.end(task, self.now - event.duration, event.duration, event.result)
-        self._note_logs(task, event.logs)
+        self._endings.note_logs(task, event.logs)
 
     def on_looked_up(self, event: LookedUp) -> None:
         """The cache has answered: the task has finished, or has to run."""
@@ -224,59 +224,6 @@ class State:
         else:
             self._endings.discard(kept.outputs)
 
-    def on_executor_died(self, event: ExecutorDied) -> None:
-        """An executor has ended; only the task that it was running has failed.
-
-        If the machine lacked something for Rain's own part of the task, it is handed back instead.
-        """
-        gone = self.pool.died(event.executor, event.unstarted)
-        if gone is None:
-            return
-        executor, started = gone
-        for task in started:
-            if task.row is _FOLLOWING:
-                self._calls.not_run(task)  # it misses what a call before it has not made
-            elif task.row is _CANCELLING:
-                task.move(TaskMove.END)
-                self.outbox.ended(task)
-            elif event.by_kernel:
-                self._endings.end(task, 0.0, 0.0, ended_by_kernel(task, event.status))
-            elif event.short:
-                self._endings.fail(task, Failed(event.cause, cause=RunCause.NOT_STARTED))
-            else:
-                lost = f"Lost connection to the executor: {event.cause}"
-                message = failure_at(task, event.place, lost)
-                failed = Failed(message, cause=RunCause.EXECUTOR, status=event.status)
-                self._endings.end(task, 0.0, 0.0, failed)
-                self._note_logs(task, logs_of(event.printed))
-        if not executor.ready:
-            self._blame_failed_start(executor.runner, event)
-
-    def _note_logs(self, task: Task, logs: str) -> None:
-        """Reports what a task has printed, unless the task was stopped."""
-        if logs and task.row in _OVER:
-            self.outbox.note(TaskNote(task.id, logs=logs))
-
-    def _blame_failed_start(self, runner: str, event: ExecutorDied) -> None:
-        """An executor could not start. One task fails for it; else the tasks would wait forever.
-
-        If the machine lacked resources for it, the task is handed back instead. If it was the
-        environment that could not be made, none of the tasks can run.
-        """
-        groups = [g for g in self.dispatch.groups.values() if g.runner == runner and g.count]
-        if event.without_environment and not event.short:
-            for group in groups:
-                while group.count:
-                    self._endings.fail(group.first(), Failed(event.cause))
-        elif groups:
-            task = min(groups, key=lambda group: group.rank()).first()
-            if event.short:
-                failed = Failed(event.cause, cause=RunCause.NOT_STARTED)
-            else:
-                message = f"The executor unexpectedly terminated: {event.cause}"
-                failed = Failed(message, cause=RunCause.EXECUTOR, status=event.status)
-            self._endings.fail(task, failed)
-
     def on_not_stored(self, fetch: int, reason: str) -> None:
         """An object cannot be stored: the tasks that wait for it are handed back."""
         self.objects.reclaim()  # also if no task waits for it yet
@@ -286,89 +233,6 @@ class State:
         message = f"the input {spell(target.id)} cannot be stored on its governor: {reason}"
         for task in dict.fromkeys(target.waiting):
             self._endings.fail(task, Failed(message, cause=RunCause.NOT_STARTED))
-
-    # How tasks are stopped.
-
-    def _stop(self, task_id: TaskId, number: int) -> None:
-        """Stops this run, but no other run of the same task."""
-        session = self.sessions.get(session_of(task_id))
-        task = None if session is None else session.tasks.get(task_id)
-        if task is not None and task.number == number:
-            self._halt(task)
-            self._endings.abandon(task)
-
-    def _cancel(self, cancelled: CancelledRuns) -> None:
-        """Ends these runs, and tells of each when it has ended. Of what is over all was told."""
-        for task_id, number, grace in zip(
-            cancelled.ids, cancelled.runs, cancelled.graces, strict=True
-        ):
-            session = self.sessions.get(session_of(task_id))
-            task = None if session is None else session.tasks.get(task_id)
-            if task is None or task.number != number:
-                continue
-            task.cancelled = True
-            task.grace = None if grace == OWN_GRACE else grace
-            self._halt(task)
-            if task.row is TaskRow.STOPPED:
-                self.outbox.ended(task)
-            self._endings.abandon(task)
-
-    def _give_back(self, asked: AskedRuns) -> None:
-        """The server wants these runs elsewhere. Of what is over all was told."""
-        for task_id, number in zip(asked.ids, asked.runs, strict=True):
-            session = self.sessions.get(session_of(task_id))
-            task = None if session is None else session.tasks.get(task_id)
-            if task is not None and task.number == number:
-                self.giving_back.ask(task)
-
-    def _halt(self, task: Task) -> None:
-        """Ends the work on a task; the caller removes it from the tables."""
-        row = task.row
-        task.move(TaskMove.STOP)
-        if row is TaskRow.READY:
-            task.group.leave()
-        elif task.executor is not None:
-            self.pool.recall(task.executor)
-        elif task.run:
-            self.outbox.effects.append(StopBuiltin(task.run, task.grace))
-
-    def _forget_session(self, session_id: SessionId) -> list[DataObject]:
-        """Everything of the session goes, and what of it runs is interrupted.
-
-        Gives the objects that tasks of other sessions still read.
-        """
-        session = self.sessions.pop(session_id, None)
-        if session is None:
-            return []
-        for task in session.tasks.values():
-            self._halt(task)
-            if task.group is not task.kind.group:
-                task.group.kinds -= 1
-            for target in task.inputs:
-                if target.session is session:
-                    target.consumers -= 1
-                else:
-                    self.objects.unread(target, task)
-        session.tasks.clear()
-        read = [target for target in session.objects.values() if target.consumers]
-        self.objects.forget_all(session)
-        for kind in session.task_kinds.values():
-            self.dispatch.leave_group(kind.group)
-        self.dispatch.with_priorities.pop(session_id, None)
-        self.pool.forget_session(session_id)
-        self.leaving[session_id] = None
-        return read
-
-    def end_strays(self) -> None:
-        """What tasks of forgotten sessions have left behind goes when the last one has ended."""
-        in_hand = [task for executor in self.pool.busy.values() for task in executor.calls]
-        in_hand += self.dispatch.runs.values()
-        busy = {session_of(task.id) for task in in_hand}
-        over = [session for session in self.leaving if session not in busy]
-        if over:
-            self.outbox.effects.append(EndStrays(over))
-            for session in over:
-                del self.leaving[session]
 
     # How the governor leaves.
 

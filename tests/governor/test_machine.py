@@ -462,7 +462,7 @@ class GovernorMachine(RuleBasedStateMachine):
         ended = self.world.ended_sessions
         assert len(set(ended)) == len(ended)
         left = [
-            state.leaving,
+            state.stopping.leaving,
             dispatch.groups,
             dispatch.runs,
             objects.fetches,
