@@ -21,12 +21,11 @@ from rain.base.states import TaskRow
 from rain.base.wire import INLINE_LIMIT
 from rain.graph import DataObject, Governor, Graph, Session, Task
 from rain.graph.needs import needed
-from rain.graph.rules import allows
 from rain.scheduler.api import News, Plan
 from rain.scheduler.toolbox.accounts import Accounts
 from rain.scheduler.toolbox.balance import feed_hungry
+from rain.scheduler.toolbox.choice import choose_place, leave_site, take_site
 from rain.scheduler.toolbox.express import TINY, Express, Sights, look_at
-from rain.scheduler.toolbox.fit import Fit, fit
 from rain.scheduler.toolbox.levels import enter_levels
 from rain.scheduler.toolbox.loads import done_in_no_time
 from rain.scheduler.toolbox.places import LOOKED_AT
@@ -37,7 +36,6 @@ from rain.scheduler.toolbox.slots import kept
 from rain.scheduler.toolbox.transfers import (
     Note,
     Place,
-    kin,
     note_of,
     occupy_links,
     place_on,
@@ -54,12 +52,6 @@ HELD = 32
 
 LACKING = 1024
 """Or after this many that lack memory; other tasks may be behind them."""
-
-NEAREST = 8
-"""The most governors with inputs, or with inputs of consumers, that are compared."""
-
-SOCIAL = 0.3
-"""Transfers also delay others: a second of transfer counts as this many seconds of waiting."""
 
 
 @define
@@ -156,7 +148,7 @@ class HorizonScheduler:
                 if note.site is not None:
                     freed[note.site] = None
                     early = early or note.end - plan.now > note.seconds / 2
-                self._leave_site(task, note)
+                leave_site(task, note)
                 if task.is_done:
                     self._accounts.finished(task, note.seconds)
             for output in task.outputs:
@@ -191,20 +183,13 @@ class HorizonScheduler:
                 note = note_of(task)
                 if note.site is not None:
                     freed[note.site] = None
-                self._leave_site(task, note)
+                leave_site(task, note)
                 if needs_plan(task):
                     found.append(task)
         self._look_at(freed, plan)
         express = [task for task in found if note_of(task).listed]
         self._express.add(express)
         self._list(task for task in found if not task.missing)
-
-    def _leave_site(self, task: Task, note: Note) -> None:
-        if note.site is not None:
-            note.site.work -= note.seconds * task.cpus
-            note.site.planned -= 1
-            note.site.holds.pop(task, None)
-            note.site = None
 
     def _plan_again(self, plan: Plan) -> None:
         """Lists waiting tasks again that were counted for less than they take."""
@@ -214,7 +199,7 @@ class HorizonScheduler:
             for task in waiting:
                 note = note_of(task)
                 if note.site is not None:  # it did not go through the express lane
-                    self._leave_site(task, note)
+                    leave_site(task, note)
                     self._accounts.taken_back(task, note.seconds)
                 plan.take_back(task)
             enter_levels(waiting, plan, Note)
@@ -289,7 +274,7 @@ class HorizonScheduler:
     def _plan_one(self, task: Task, note: Note, ready: float, plan: Plan, off: _PutOff) -> None:
         """Plans a task if it can start soon, or else puts it off."""
         now, soon = plan.now, plan.now + self._horizon
-        place = self._choose(task, note.need, ready, plan)
+        place = choose_place(task, note.need, ready, self._sites, plan)
         if place is None:
             off.held.append(task)
         elif (
@@ -318,7 +303,7 @@ class HorizonScheduler:
         learned = task.session.learned[task.kind.id]
         if learned.least and not learned.finished:
             self._unproven.add((task,), note.seconds)
-        self._take_site(task, note, place)
+        take_site(task, note, place)
         if place.moving:
             for wanted in wanted_inputs(task, plan):
                 if governor not in wanted.places:
@@ -326,17 +311,6 @@ class HorizonScheduler:
                     if task.missing and wanted.object.is_finished:
                         plan.copy(wanted.object, governor)
         self._list_consumers((task,))
-
-    def _take_site(self, task: Task, note: Note, place: Place) -> None:
-        site, start, _ = place
-        cpus, seconds = task.cpus, note.seconds
-        site.book(min(cpus, site.cpus), start, seconds)
-        site.work += seconds * cpus
-        site.planned += 1
-        note.site = site
-        note.end = start + seconds
-        if note.need:
-            site.holds[task] = note.end, note.need
 
     def _moves(self, task: Task, donor: Governor, taker: Governor, plan: Plan) -> bool:
         """Whether a task that waits at one governor would start earlier at another."""
@@ -349,8 +323,8 @@ class HorizonScheduler:
         place = place_on(sites[taker], sites, task.cpus, wanted, now, now, note.need)
         if place.start + min(self._horizon, note.seconds) >= sites[donor].last:
             return False
-        self._leave_site(task, note)
-        self._take_site(task, note, place)
+        leave_site(task, note)
+        take_site(task, note, place)
         return True
 
     def _gives(self, plan: Plan, donor: Governor) -> bool:
@@ -365,54 +339,6 @@ class HorizonScheduler:
             return True
         sent = islice(donor.assigned, donor.cpus + 1)
         return any(task.row is TaskRow.RUNNING for task in sent)
-
-    # Finding the earliest end.
-
-    def _choose(self, task: Task, need: int, ready: float, plan: Plan) -> Place | None:
-        sites, now, cpus = self._sites, plan.now, task.cpus
-        wanted = wanted_inputs(task, plan) if task.inputs else []
-        near: dict[Governor, float] = {}
-        for found in wanted:
-            for governor in found.places:
-                near[governor] = near.get(governor, 0.0) + found.seconds
-        related = kin(task, plan)
-        kind = task.kind
-        if kind.resources.others or kind.constraints is not None:
-            governors = plan.graph.governors.values()
-            candidates = [site for site in sites if allows(task, site.governor, governors)]
-        else:
-            first = sites.first(cpus, now)
-            if first is None:
-                return None
-            if need and first.has_memory(need, now) > now:
-                first = sites.with_memory(cpus, need, now) or first
-            if not near and not related:
-                start = max(first.start(cpus, now), first.has_memory(need, now), ready)
-                return Place(first, start, 0.0)
-            candidates = [first, *self._nearest(near, cpus), *self._nearest(related, cpus)]
-        best: tuple[float, float, Fit] | None = None
-        chosen: Place | None = None
-        for site in dict.fromkeys(candidates):
-            if site.slots[0] <= now:
-                sites.look(site, now)
-            place = place_on(site, sites, cpus, wanted, ready, now, need)
-            governor = site.governor
-            key = (
-                place.start + SOCIAL * place.moving,
-                -related.get(governor, 0.0),
-                fit(len(governor.scheduled) // site.cpus, governor),
-            )
-            if best is None or key < best:
-                best, chosen = key, place
-        return chosen
-
-    def _nearest(self, weights: dict[Governor, float], cpus: int) -> list[Site]:
-        """The sites of the governors with the largest weights and enough cpus."""
-        sites = self._sites  # data may be on governors that this scheduler has not seen
-        fitting = [found for found in weights if cpus <= found.cpus and sites.get(found)]
-        if len(fitting) > NEAREST:
-            fitting.sort(key=lambda governor: (-weights[governor], governor.number))
-        return [self._sites[governor] for governor in fitting[:NEAREST]]
 
 
 def _is_tiny(task: Task, note: Note, plan: Plan) -> bool:

@@ -1,0 +1,94 @@
+"""Chooses the governor on which a task would end first, and books its cpus and memory there.
+
+Only a few governors are compared: the one that is free first, those with inputs of the task, and
+those with other inputs of its consumers.
+"""
+
+from __future__ import annotations
+
+from rain.graph import Governor, Task
+from rain.graph.rules import allows
+from rain.scheduler.api import Plan
+from rain.scheduler.toolbox.fit import Fit, fit
+from rain.scheduler.toolbox.sites import Site, Sites
+from rain.scheduler.toolbox.transfers import Note, Place, kin, place_on, wanted_inputs
+
+NEAREST = 8
+"""The most governors with inputs, or with inputs of consumers, that are compared."""
+
+SOCIAL = 0.3
+"""Transfers also delay others: a second of transfer counts as this many seconds of waiting."""
+
+
+def choose_place(task: Task, need: int, ready: float, sites: Sites, plan: Plan) -> Place | None:
+    """The place where a task that is ready at this time would end first; None if none can take it.
+
+    It needs this many bytes of memory beyond what its kind declares.
+    """
+    now, cpus = plan.now, task.cpus
+    wanted = wanted_inputs(task, plan) if task.inputs else []
+    near: dict[Governor, float] = {}
+    for found in wanted:
+        for governor in found.places:
+            near[governor] = near.get(governor, 0.0) + found.seconds
+    related = kin(task, plan)
+    kind = task.kind
+    if kind.resources.others or kind.constraints is not None:
+        governors = plan.graph.governors.values()
+        candidates = [site for site in sites if allows(task, site.governor, governors)]
+    else:
+        first = sites.first(cpus, now)
+        if first is None:
+            return None
+        if need and first.has_memory(need, now) > now:
+            first = sites.with_memory(cpus, need, now) or first
+        if not near and not related:
+            start = max(first.start(cpus, now), first.has_memory(need, now), ready)
+            return Place(first, start, 0.0)
+        candidates = [first, *_nearest(near, cpus, sites), *_nearest(related, cpus, sites)]
+    best: tuple[float, float, Fit] | None = None
+    chosen: Place | None = None
+    for site in dict.fromkeys(candidates):
+        if site.slots[0] <= now:
+            sites.look(site, now)
+        place = place_on(site, sites, cpus, wanted, ready, now, need)
+        governor = site.governor
+        key = (
+            place.start + SOCIAL * place.moving,
+            -related.get(governor, 0.0),
+            fit(len(governor.scheduled) // site.cpus, governor),
+        )
+        if best is None or key < best:
+            best, chosen = key, place
+    return chosen
+
+
+def _nearest(weights: dict[Governor, float], cpus: int, sites: Sites) -> list[Site]:
+    """The sites of the governors with the largest weights and enough cpus."""
+    # Data may be on governors that this scheduler has not seen.
+    fitting = [found for found in weights if cpus <= found.cpus and sites.get(found)]
+    if len(fitting) > NEAREST:
+        fitting.sort(key=lambda governor: (-weights[governor], governor.number))
+    return [sites[governor] for governor in fitting[:NEAREST]]
+
+
+def take_site(task: Task, note: Note, place: Place) -> None:
+    """Books the cpus and the memory of the task where it was planned."""
+    site, start, _ = place
+    cpus, seconds = task.cpus, note.seconds
+    site.book(min(cpus, site.cpus), start, seconds)
+    site.work += seconds * cpus
+    site.planned += 1
+    note.site = site
+    note.end = start + seconds
+    if note.need:
+        site.holds[task] = note.end, note.need
+
+
+def leave_site(task: Task, note: Note) -> None:
+    """The task is not planned there any more, or has ended."""
+    if note.site is not None:
+        note.site.work -= note.seconds * task.cpus
+        note.site.planned -= 1
+        note.site.holds.pop(task, None)
+        note.site = None
