@@ -5,6 +5,7 @@ import bdb
 import concurrent.futures
 import os
 import pickle
+import subprocess
 import sys
 import threading
 import time
@@ -389,6 +390,33 @@ def test_a_cluster_that_is_closed_while_a_call_runs_is_cleaned_up_once(
     assert started.wait(60)
     client.close()
     assert cleaned == [threading.current_thread().name]
+
+
+def stop_while_traced() -> None:
+    """A program of its own: if its threads hang, they cannot be ended in another way."""
+
+    def trace(*_: object) -> None:
+        """As debuggers and coverage tools do."""
+
+    sys.settrace(trace)
+    threading.settrace(trace)
+    with Client(local=True) as client:
+        future = client.submit(stays)
+        future.add_done_callback(id)  # so that a thread of the cluster runs it
+        started.wait()
+        future.cancel()
+        heard = threading.Event()
+        client.submit(abs, -3).add_done_callback(lambda _: heard.set())
+        heard.wait()
+    print("it went on")
+
+
+def test_a_cancelled_call_ends_while_a_debugger_traces() -> None:
+    program = f"from {__name__} import stop_while_traced as run; run()"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout == "it went on\n", done.stderr
 
 
 @pytest.mark.parametrize("tries", [2, 3])
