@@ -10,6 +10,7 @@ from rain.base.ids import ObjectId
 from rain.base.wire.answers import WaitAnswer
 from rain.base.wire.requests import Submit, Unkeep
 from rain.base.wire.submission import Submission
+from rain.client.brought_values import pickle_what_is_no_data
 from rain.client.connection import Connection
 from rain.client.data import DataObject, to_dataobj
 from rain.client.failure import noting_failure
@@ -121,7 +122,8 @@ class Computing(Following):
         """Computes an object, or the single output of a task, and gives its data.
 
         It keeps the object, submits everything that is not submitted yet, waits and fetches. Small
-        data takes one round trip. A refusal is raised as after `submit(soon=True)`.
+        data takes one round trip. A refusal is raised as after `submit(soon=True)`. What a remote
+        function without an encoding returns is pickled if it is neither bytes nor `str`.
 
         >>> session.compute(tasks.Concat((blob("ra"), blob("in")))).get_str()
         'rain'
@@ -150,6 +152,7 @@ class Computing(Following):
                 tasks.append(item)
         for obj in wanted:
             obj.kept = True
+        pickle_what_is_no_data(self._outgoing.pending.tasks[:])
         try:
             waiting = self.submit_by(partial(_begin, connection, tuple(ids)))
             answer = None if waiting is None else waiting()

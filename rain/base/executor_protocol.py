@@ -92,6 +92,9 @@ CPUS: Final = "cpus"
 INLINE_RESULT: Final = 64 * 1024
 """Larger results are written to a file, which the governor moves into its store."""
 
+DATA_OR_PICKLE: Final = "data or pickle"
+"""In the place of an encoding: bytes, `str` and data stay as they are, other values are pickled."""
+
 PLAIN: Final = "plain"
 """In the config of a call: the function gets its arguments only, and no context."""
 

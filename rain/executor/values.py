@@ -148,6 +148,8 @@ class Outputs:
         """Makes one output in the form of answers."""
         if is_instance(value):
             return self._instance(value, kind)
+        if encode == protocol.DATA_OR_PICKLE:
+            encode = None if isinstance(value, bytes | str) else _PICKLE
         content_type = ""
         inside: list[int] = []
         if encode:

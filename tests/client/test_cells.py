@@ -8,7 +8,16 @@ from typing import Any
 
 import pytest
 
-from rain.client import Client, DataObject, Session, TaskException, blob, remote
+from rain.client import (
+    Client,
+    DataObject,
+    Input,
+    Program,
+    Session,
+    TaskException,
+    blob,
+    remote,
+)
 from tests.client.fake import World
 from tests.support.pipes import named_pipe
 
@@ -34,11 +43,52 @@ def divide(ctx: Any, a: float, b: float) -> float:
 
 
 @remote()
+def echo(ctx: Any, value: Any) -> Any:
+    return value
+
+
+@remote()
 def say_and_stay(ctx: Any, pipe: str) -> str:
     with Path(pipe).open("w") as file:
         file.write("here\n")
     threading.Event().wait()
     return "never"
+
+
+@remote()
+def row(ctx: Any, number: int) -> Any:
+    return {"number": number}
+
+
+@remote()
+def numbers(ctx: Any, *rows: Any) -> Any:
+    return [read.load()["number"] for read in rows]
+
+
+@pytest.mark.parametrize("fuse", [False, True])
+def test_compute_brings_values_of_functions_that_do_not_say_how_these_are_encoded(
+    client: Client, fuse: bool
+) -> None:
+    with client.new_session("notebook", fuse=fuse) as session:
+        assert session.compute(numbers(row(1), row(2))).load() == [1, 2]
+        assert session.compute(numbers(row(3))).load() == [3]
+        assert session.compute(echo(b"data")).get_bytes() == b"data"
+        assert session.compute(echo("text")).get_str() == "text"
+
+
+def test_what_a_program_reads_is_not_pickled_by_compute(client: Client) -> None:
+    count = Program(("cat", Input("rows", path="rows")), stdout=True)
+    with client.new_session("notebook") as session:
+        with pytest.raises(TaskException, match=r'write @remote\(auto_encode="pickle"\)'):
+            session.compute(count(rows=row(1)))
+
+
+def test_a_submitted_function_keeps_the_rule_of_rain_0_4(client: Client) -> None:
+    with client.new_session("as in Rain 0.4") as session:
+        task = row(1)
+        session.submit()
+        with pytest.raises(TaskException, match=r'write @remote\(auto_encode="pickle"\)'):
+            task.wait()
 
 
 def test_a_cell_that_fails_leaves_the_default_session_to_the_next_one(default: Session) -> None:
