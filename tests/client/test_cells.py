@@ -78,9 +78,11 @@ def test_compute_brings_values_of_functions_that_do_not_say_how_these_are_encode
 
 def test_what_a_program_reads_is_not_pickled_by_compute(client: Client) -> None:
     count = Program(("cat", Input("rows", path="rows")), stdout=True)
-    with client.new_session("notebook") as session:
-        with pytest.raises(TaskException, match=r'write @remote\(auto_encode="pickle"\)'):
-            session.compute(count(rows=row(1)))
+    with (
+        client.new_session("notebook") as session,
+        pytest.raises(TaskException, match=r'write @remote\(auto_encode="pickle"\)'),
+    ):
+        session.compute(count(rows=row(1)))
 
 
 def test_a_submitted_function_keeps_the_rule_of_rain_0_4(client: Client) -> None:

@@ -408,7 +408,7 @@ def stop_while_traced() -> None:
         heard = threading.Event()
         client.submit(abs, -3).add_done_callback(lambda _: heard.set())
         heard.wait()
-    print("it went on")
+    sys.stdout.write("it went on\n")
 
 
 def test_a_cancelled_call_ends_while_a_debugger_traces() -> None:
