@@ -42,13 +42,12 @@ class Cutter(ABC):
             self._incomplete.clear()
         pieces: list[bytes] = []
         start, skipped = 0, self.skipped
-        while True:
+        while start < len(chunk):
             length = self._length(chunk, start)
             if len(chunk) - start < length:
+                self._incomplete += memoryview(chunk)[start:]
+                self._needed = length
                 break
             pieces.append(chunk[start + skipped : start + length])
             start += length
-        self._needed = length
-        if start < len(chunk):
-            self._incomplete += memoryview(chunk)[start:]
         return pieces

@@ -108,7 +108,6 @@ def _fill_numbers(shape: Shape, slots: list[Slot]) -> None:
         end = slot.place + Struct(f"<{slot.item.letter}").size
     shape.numbers = Struct(form)
     shape.number_names = tuple(slot.name for slot in slots)
-    shape.kept_otherwise = [slot for slot in slots if slot.default or slot.item.names]
 
 
 def _slot(name: str, described: Any, of_schema: Any) -> Slot:

@@ -13,7 +13,7 @@ from rain.rpc.capnproto.shapes import Item, Reader, Shape, Slot
 from rain.rpc.capnproto.values import UnreadableError
 
 _NATIVE: Final = sys.byteorder == "little"
-_CHOICE: Final = Struct("<H")
+_CHOICE: Final = Struct("<H")  # which member of a union is there
 _BYTE, _POINTERS, _COMPOSITE = 2, 6, 7  # of what a list is, as a pointer to it says
 # Pointers to lists that lie behind them, in the same segment.
 _NEAR_MASK: Final = 7 << 32 | 1 << 31 | 3
@@ -25,18 +25,17 @@ _NEAR_POINTERS: Final = LIST | _POINTERS << 32
 class AnyPointer:
     """What a pointer without a type leads to, for a caller that knows what it is."""
 
-    __slots__ = ("_deep", "_message", "_place", "_segment", "_word")
+    __slots__ = ("_deep", "_message", "_place", "_word")
 
-    def __init__(self, message: Message, segment: int, place: int, word: int, deep: int) -> None:
+    def __init__(self, message: Message, place: int, word: int, deep: int) -> None:
         self._message = message
-        self._segment = segment
         self._place = place
         self._word = word
         self._deep = deep
 
     def struct(self, shape: Shape) -> dict[str, Any]:
         """The fields of the struct that is there; their defaults if there is none."""
-        return _struct(self._message, self._segment, self._place, self._word, shape, self._deep)
+        return _struct(self._message, self._place, self._word, shape, self._deep)
 
     def capability(self) -> int | None:
         """The place of the object that is there, if one is."""
@@ -46,10 +45,10 @@ class AnyPointer:
 def read(shape: Shape, content: bytes | bytearray | memoryview) -> dict[str, Any]:
     """Every field of a message."""
     message = Message(bytes(content))
-    start, _ = message.segments[0]
-    message.within(0, start, 1)
+    start = message.segments[0]
+    message.take(start, 1)
     root: int = POINTER.unpack_from(message.content, start)[0]
-    return _struct(message, 0, start, root, shape, 0)
+    return _struct(message, start, root, shape, 0)
 
 
 def reader_of(item: Item) -> Reader:
@@ -64,102 +63,70 @@ def reader_of(item: Item) -> Reader:
 # Structs.
 
 
-def _struct(
-    message: Message, segment: int, place: int, word: int, shape: Shape, deep: int
-) -> dict[str, Any]:
+def _struct(message: Message, place: int, word: int, shape: Shape, deep: int) -> dict[str, Any]:
     if deep > DEEPEST:
         raise UnreadableError(f"{shape.name}: structs lie too deep in each other")
-    if not word:
-        return _absent(message, shape, deep)
-    if word & _AHEAD_MASK:
-        segment, start, word = message.target(segment, place, word)
-        if word & 3:
-            raise UnreadableError(f"{shape.name}: no struct is where one must be")
+    if not word:  # it is not there: its defaults
+        start, data, pointers, taken = 0, 0, 0, 1
     else:
-        start = place + WORD + ((word & 0xFFFF_FFFF) << 1)
-    data, pointers = word >> 32 & 0xFFFF, word >> 48
-    message.within(segment, start, data + pointers)
+        if word & _AHEAD_MASK:
+            start, word = message.target(place, word)
+            if word & 3:
+                raise UnreadableError(f"{shape.name}: no struct is where one must be")
+        else:
+            start = place + WORD + ((word & 0xFFFF_FFFF) << 1)
+        data, pointers = word >> 32 & 0xFFFF, word >> 48
+        taken = data + pointers
+    message.words -= taken
+    if message.words < 0 or start + WORD * taken > message.end:
+        raise message.refusal()
     middle = start + WORD * data
-    read = shape.read_fields or fields_of(shape)
-    return read(message, segment, start, middle, middle + WORD * pointers, deep + 1)
+    read = shape.read_fields or _fields_of(shape)
+    return read(message, start, middle, middle + WORD * pointers, deep + 1)
 
 
-def _absent(message: Message, shape: Shape, deep: int) -> dict[str, Any]:
-    """The defaults of a struct that is not there."""
-    message.claim(1)
-    return fields_of(shape)(message, 0, 0, 0, 0, deep + 1)
-
-
-def fields_of(shape: Shape) -> FieldsReader:
+def _fields_of(shape: Shape) -> FieldsReader:
     """What reads the fields of such a struct."""
     if shape.read_fields is None:
         shape.read_fields = fields_reader(shape, _CALLED)
     return shape.read_fields
 
 
-def _add_member(
-    values: dict[str, Any],
-    message: Message,
-    segment: int,
-    where: tuple[int, int, int],
-    shape: Shape,
-    deep: int,
-) -> None:
-    """Adds the one member of a union that is there."""
-    start, middle, end = where
-    data = message.content[start:middle].ljust(shape.data_bytes, b"\0")
-    chosen = _CHOICE.unpack_from(data, shape.choice_place)[0]
-    member = shape.choices.get(chosen)
-    if member is None:
-        raise UnreadableError(f"{shape.name} is something ({chosen}) that is not known here")
-    item, place = member.item, member.place
-    value: Any = None
-    if item.number is not None:
-        value = _meaning(shape, member, item.number.unpack_from(data, place)[0])
-    elif item.kind == "bool":
-        value = bool(data[place // 8] >> place % 8 & 1) is not member.default
-    elif item.kind == "group":
-        value = fields_of(item.what)(message, segment, start, middle, end, deep)
-    elif item.kind != "void":
-        at = middle + WORD * place
-        word = POINTER.unpack_from(message.content, at)[0] if at < end else 0
-        value = item.read(message, segment, at, word, item.what, deep)
-    values[member.name] = value
-
-
-def _meaning(shape: Shape, slot: Slot, number: Any) -> Any:
-    """The value of a number as it is kept."""
+def _meaning(struct: str, slot: Slot, number: Any) -> Any:
+    """The value of a number that is not kept as it is: that of an enum, or one with a default."""
     if slot.default:
         number ^= slot.default
     names = slot.item.names
     if not names:
         return number
     if number >= len(names):
-        raise UnreadableError(f"{shape.name}.{slot.name} is {number}, which is not known here")
+        raise UnreadableError(f"{struct}.{slot.name} is {number}, which is not known here")
     return names[number]
+
+
+def _unknown(struct: str, chosen: int) -> UnreadableError:
+    return UnreadableError(f"{struct} is something ({chosen}) that is not known here")
 
 
 # What pointers lead to.
 
 
-def _list(message: Message, segment: int, place: int, word: int, size: int) -> tuple[int, int, int]:
-    """Where a list of such entries lies: its segment, its first byte, how many entries it has."""
-    segment, start, word = message.target(segment, place, word)
+def _list(message: Message, place: int, word: int, size: int) -> tuple[int, int]:
+    """Where a list of such entries lies: its first byte, and how many entries it has."""
+    start, word = message.target(place, word)
     if word & 3 != LIST or word >> 32 & 7 != size:
         raise UnreadableError("a list of something else than it must be, or none")
-    return segment, start, word >> 35
+    return start, word >> 35
 
 
-def _bytes(message: Message, segment: int, place: int, word: int, item: Item, deep: int) -> bytes:
-    if not word:
-        return b""
-    segment, start, count = _list(message, segment, place, word, _BYTE)
-    message.within(segment, start, (count + WORD - 1) // WORD)
+def _bytes(message: Message, place: int, word: int, item: Item, deep: int) -> bytes:
+    start, count = _list(message, place, word, _BYTE)
+    message.take(start, (count + WORD - 1) // WORD)
     return message.content[start : start + count]
 
 
-def _text(message: Message, segment: int, place: int, word: int, item: Item, deep: int) -> str:
-    return _decoded(_bytes(message, segment, place, word, item, deep)) if word else ""
+def _text(message: Message, place: int, word: int, item: Item, deep: int) -> str:
+    return _decoded(_bytes(message, place, word, item, deep))
 
 
 def _decoded(content: bytes) -> str:
@@ -181,33 +148,27 @@ def _object_place(word: int) -> int | None:
     return word >> 32
 
 
-def _object(
-    message: Message, segment: int, place: int, word: int, item: Item, deep: int
-) -> int | None:
+def _object(message: Message, place: int, word: int, item: Item, deep: int) -> int | None:
     return _object_place(word)
 
 
-def _anything(
-    message: Message, segment: int, place: int, word: int, item: Item, deep: int
-) -> AnyPointer:
-    return AnyPointer(message, segment, place, word, deep)
+def _anything(message: Message, place: int, word: int, item: Item, deep: int) -> AnyPointer:
+    return AnyPointer(message, place, word, deep)
 
 
 # Lists.
 
 
-def _numbers(
-    message: Message, segment: int, place: int, word: int, item: Item, deep: int
-) -> list[Any]:
-    if not word:
-        return []
+def _numbers(message: Message, place: int, word: int, item: Item, deep: int) -> list[Any]:
     letter, one, size = item.entries
     if word & _NEAR_MASK == LIST | size << 32:
         start, count = place + WORD + ((word & 0x7FFF_FFFC) << 1), word >> 35
     else:
-        segment, start, count = _list(message, segment, place, word, size)
+        start, count = _list(message, place, word, size)
     length = one.size * count
-    message.within(segment, start, length + WORD - 1 >> 3)
+    message.words -= length + WORD - 1 >> 3
+    if message.words < 0 or start + length > message.end:
+        raise message.refusal()
     if count == 1:
         return [*one.unpack_from(message.content, start)]
     part: Any = message.view[start : start + length]
@@ -219,43 +180,37 @@ def _numbers(
     return turned.tolist()
 
 
-def _structs(
-    message: Message, segment: int, place: int, word: int, shape: Shape, deep: int
-) -> list[Any]:
-    if not word:
-        return []
+def _structs(message: Message, place: int, word: int, shape: Shape, deep: int) -> list[Any]:
     if deep > DEEPEST:
         raise UnreadableError(f"{shape.name}: structs lie too deep in each other")
-    segment, start, words = _list(message, segment, place, word, _COMPOSITE)
-    message.within(segment, start, words + 1)
+    start, words = _list(message, place, word, _COMPOSITE)
+    message.take(start, words + 1)
     tag: int = POINTER.unpack_from(message.content, start)[0]
     count, data, pointers = (tag & 0xFFFF_FFFF) >> 2, tag >> 32 & 0xFFFF, tag >> 48
     if tag & 3 or count * (data + pointers) > words:
         raise UnreadableError(f"a list of {shape.name} that is shorter than it says")
-    message.claim(count)  # they may be empty
+    message.words -= count  # they may be empty
+    if message.words < 0:
+        raise message.refusal()
     rows: list[Any] = []
-    read = fields_of(shape)
+    read = _fields_of(shape)
     at = start + WORD
     for _ in range(count):
         middle = at + WORD * data
         end = middle + WORD * pointers
-        rows.append(read(message, segment, at, middle, end, deep + 1))
+        rows.append(read(message, at, middle, end, deep + 1))
         at = end
     return rows
 
 
-def _datas(
-    message: Message, segment: int, place: int, word: int, item: Item, deep: int
-) -> list[bytes]:
+def _datas(message: Message, place: int, word: int, item: Item, deep: int) -> list[bytes]:
     """A list of strings of bytes: one of them for every task of a message."""
-    if not word:
-        return []
     if word & _NEAR_MASK == _NEAR_POINTERS:
         start, count = place + WORD + ((word & 0x7FFF_FFFC) << 1), word >> 35
     else:
-        segment, start, count = _list(message, segment, place, word, _POINTERS)
-    message.within(segment, start, count)
-    content, (_, end) = message.content, message.segments[segment]
+        start, count = _list(message, place, word, _POINTERS)
+    message.take(start, count)
+    content, end = message.content, message.end
     rows: list[bytes] = []
     append, room = rows.append, WORD * message.words  # many may lead to the same bytes
     behind = range(start + WORD, start + WORD + WORD * count, WORD)
@@ -265,22 +220,20 @@ def _datas(
             last = first + (row >> 35)
             room -= row >> 35
             if last > end:
-                raise UnreadableError("a pointer out of its segment")
+                raise UnreadableError("a pointer out of its message")
             if room < 0:
                 raise UnreadableError("a message whose parts are read again and again")
             append(content[first:last])
         elif row:
-            append(_bytes(message, segment, at - WORD, row, item, deep))
+            append(_bytes(message, at - WORD, row, item, deep))
         else:
             append(b"")
     message.words = min(message.words, room // WORD)
     return rows
 
 
-def _texts(
-    message: Message, segment: int, place: int, word: int, item: Item, deep: int
-) -> list[str]:
-    return [*map(_decoded, _datas(message, segment, place, word, item, deep))]
+def _texts(message: Message, place: int, word: int, item: Item, deep: int) -> list[str]:
+    return [*map(_decoded, _datas(message, place, word, item, deep))]
 
 
 _READERS: Final[dict[str, Reader]] = {
@@ -292,5 +245,5 @@ _READERS: Final[dict[str, Reader]] = {
 }
 _LISTS: Final[dict[str, Reader]] = {"data": _datas, "text": _texts}
 
-_CALLED: Final = {"meaning": _meaning, "fields_of": fields_of, "add_member": _add_member}
+_CALLED: Final = {"meaning": _meaning, "unknown": _unknown, "choice": _CHOICE}
 """What the functions of structs call by these names."""

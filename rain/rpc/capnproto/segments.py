@@ -1,7 +1,10 @@
-"""A message that has come: its segments, and where its pointers lead.
+"""A message that has come: where its segments lie, and where its pointers lead.
 
 A message may lead a reader in circles, or say that it has millions of empty entries. So every word
 that is read is counted: a message is read twice at most, and no deeper than `DEEPEST`.
+
+Its segments lie one behind the other. So a place is told by its distance from the beginning of the
+message, and only a pointer from one segment into another has to know where they begin.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ _BEHIND: Final = 1 << 29  # the highest bit of how far it is to the target
 class Message:
     """The bytes of a message, its segments, and how many words may still be read."""
 
-    __slots__ = ("content", "segments", "view", "words")
+    __slots__ = ("content", "end", "segments", "view", "words")
 
     def __init__(self, content: bytes) -> None:
         self.content = content
@@ -37,23 +40,20 @@ class Message:
         self.words = 2 * (len(content) // WORD) + SPARE_WORDS
         try:
             count = unpack_from("<I", content)[0] + 1
-            lengths = (
-                unpack_from("<I", content, 4)
-                if count == 1
-                else unpack_from(f"<{count}I", content, 4)
-            )
+            lengths = unpack_from(f"<{count}I", content, 4)
         except (error, MemoryError):
             raise UnreadableError("a message without its table of segments") from None
         end = (4 + 4 * count + WORD - 1) // WORD * WORD
-        self.segments: list[tuple[int, int]] = []
+        self.segments: list[int] = []  # where each begins
         for length in lengths:
-            start, end = end, end + WORD * length
-            self.segments.append((start, end))
+            self.segments.append(end)
+            end += WORD * length
+        self.end = end
         if end > len(content):
             raise UnreadableError("a message that is shorter than it says")
 
-    def target(self, segment: int, place: int, word: int) -> tuple[int, int, int]:
-        """Where a pointer leads that is not null: the segment, the first byte, and the pointer.
+    def target(self, place: int, word: int) -> tuple[int, int]:
+        """Where a pointer leads that is not null, and the pointer.
 
         A pointer into another segment leads to one that says more, and that is given then.
         """
@@ -62,38 +62,37 @@ class Message:
         between = (word & 0xFFFF_FFFF) >> 2
         if between & _BEHIND:
             between -= 2 * _BEHIND
-        return segment, place + WORD + WORD * between, word
+        start = place + WORD + WORD * between
+        if start < self.segments[0]:
+            raise UnreadableError("a pointer out of its message")
+        return start, word
 
-    def within(self, segment: int, start: int, words: int) -> None:
-        """These words are read: they must be in the segment, and not too many."""
-        first, end = self.segments[segment]
-        if start < first or start + WORD * words > end:
-            raise UnreadableError("a pointer out of its segment")
+    def take(self, start: int, words: int) -> None:
+        """These words are read: they must be in the message, and not too many."""
         self.words -= words
-        if self.words < 0:
-            raise UnreadableError("a message whose parts are read again and again")
+        if self.words < 0 or start + WORD * words > self.end:
+            raise self.refusal()
 
-    def claim(self, words: int) -> None:
-        """As many more are read."""
-        self.words -= words
+    def refusal(self) -> UnreadableError:
+        """Why words that were taken cannot be read."""
         if self.words < 0:
-            raise UnreadableError("a message whose parts are read again and again")
+            return UnreadableError("a message whose parts are read again and again")
+        return UnreadableError("a pointer out of its message")
 
-    def _far(self, word: int) -> tuple[int, int, int]:
-        segment, pad = self._landing(word)
+    def _far(self, word: int) -> tuple[int, int]:
+        pad = self._landing(word)
         landed: int = POINTER.unpack_from(self.content, pad)[0]
         if word & 4:  # the target has no room for a pointer beside it: two words describe it
-            self.within(segment, pad, 2)
-            target, start = self._landing(landed)
-            return target, start, POINTER.unpack_from(self.content, pad + WORD)[0]
+            self.take(pad, 2)
+            return self._landing(landed), POINTER.unpack_from(self.content, pad + WORD)[0]
         if landed & 3 == FAR or not landed:
             raise UnreadableError("a pointer into another segment that leads nowhere")
-        return self.target(segment, pad, landed)
+        return self.target(pad, landed)
 
-    def _landing(self, word: int) -> tuple[int, int]:
+    def _landing(self, word: int) -> int:
         segment = word >> 32
         if word & 3 != FAR or segment >= len(self.segments):
             raise UnreadableError("a pointer into a segment that is not there")
-        place = self.segments[segment][0] + WORD * ((word & 0xFFFF_FFFF) >> 3)
-        self.within(segment, place, 1)
-        return segment, place
+        place = self.segments[segment] + WORD * ((word & 0xFFFF_FFFF) >> 3)
+        self.take(place, 1)
+        return place

@@ -22,10 +22,10 @@ Writer: TypeAlias = "Callable[[bytearray, int, Any, Any], None]"
 """Appends a value to a message, and points at it from this place. Third comes what is there
 (`Item.what`)."""
 
-Reader: TypeAlias = "Callable[[Message, int, int, int, Any, int], Any]"
-"""Gives what a pointer leads to, or what a null pointer (0) stands for: of which message, in which
-segment, at which place the pointer is, the pointer itself, what is there (`Item.what`), and how
-deep."""
+Reader: TypeAlias = "Callable[[Message, int, int, Any, int], Any]"
+"""Gives what a pointer leads to: of which message, at which place the pointer is, the pointer
+itself, what is there (`Item.what`), and how deep. A null pointer (0) comes only to what reads
+structs or anything; what it stands for elsewhere is `compiled.NOTHING`."""
 
 
 def _write_nothing(out: bytearray, pointer: int, what: Any, value: Any) -> None:
@@ -33,9 +33,7 @@ def _write_nothing(out: bytearray, pointer: int, what: Any, value: Any) -> None:
     raise AssertionError(what)
 
 
-def _read_nothing(
-    message: Message, segment: int, place: int, word: int, what: Any, deep: int
-) -> Any:
+def _read_nothing(message: Message, place: int, word: int, what: Any, deep: int) -> Any:
     """Numbers and groups lie in the struct itself."""
     raise AssertionError(what)
 
@@ -92,8 +90,6 @@ class Shape:
     # What is no member of the union.
     numbers: Struct = field(default=_NO_NUMBERS, repr=False)  # all numbers at once
     number_names: tuple[str, ...] = field(default=(), repr=False)
-    # Of these numbers those that are not yet what they mean: enums, and what has a default.
-    kept_otherwise: list[Slot] = field(factory=list, repr=False)
     bools: list[Slot] = field(factory=list, repr=False)
     groups: list[Slot] = field(factory=list, repr=False)
     pointing: list[Slot] = field(factory=list, repr=False)

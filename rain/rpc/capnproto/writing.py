@@ -120,13 +120,14 @@ def _numbers(out: bytearray, pointer: int, item: Item, values: Sequence[Any]) ->
     if not len(values):
         return
     letter, one, size = item.entries
-    _list_pointer(out, pointer, size, len(values))
-    if len(values) == 1:
+    count, between = len(values), len(out) - pointer - WORD >> 1
+    POINTER.pack_into(out, pointer, LIST | between | size << 32 | count << 35)
+    if count == 1:
         out += one.pack(values[0])
     elif isinstance(values, array) and values.typecode == letter and _NATIVE:
         out += memoryview(values).cast("B")
     else:
-        out += Struct(f"<{len(values)}{letter}").pack(*values)
+        out += Struct(f"<{count}{letter}").pack(*values)
     out += _PADDING[len(out) % WORD]
 
 

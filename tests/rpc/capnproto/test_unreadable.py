@@ -79,16 +79,16 @@ WRONG = [
     (HOLLOW, b"", "without its table of segments"),
     (HOLLOW, pack("<I", 2**32 - 1), "without its table of segments"),
     (HOLLOW, pack("<II", 0, 2) + bytes(8), "shorter than it says"),
-    (HOLLOW, pack("<II", 0, 0), "a pointer out of its segment"),
+    (HOLLOW, pack("<II", 0, 0), "a pointer out of its message"),
     (HOLLOW, framed(list_pointer(0, 2, 0)), "no struct is where one must be"),
-    (HOLLOW, framed(struct_pointer(0, 0, 9)), "a pointer out of its segment"),
-    (HOLLOW, framed(struct_pointer(-3, 0, 1)), "a pointer out of its segment"),
+    (HOLLOW, framed(struct_pointer(0, 0, 9)), "a pointer out of its message"),
+    (HOLLOW, framed(struct_pointer(-3, 0, 1)), "a pointer out of its message"),
     (HOLLOW, framed(2 | 5 << 32), "into a segment that is not there"),
-    (HOLLOW, framed(2 | 9 << 3), "a pointer out of its segment"),
+    (HOLLOW, framed(2 | 9 << 3), "a pointer out of its message"),
     (HOLLOW, framed(2), "leads nowhere"),  # to itself
     (HOLLOW, framed(ROOT, struct_pointer(-1, 0, 0)), "a list of something else"),
     (HOLLOW, framed(ROOT, list_pointer(0, 5, 0)), "a list of something else"),
-    (HOLLOW, framed(ROOT, list_pointer(0, 7, 0)), "a pointer out of its segment"),
+    (HOLLOW, framed(ROOT, list_pointer(0, 7, 0)), "a pointer out of its message"),
     (HOLLOW, framed(ROOT, list_pointer(0, 7, 0), 4 | 1 << 32), "shorter than it says"),
     (INNER, framed(ROOT, list_pointer(0, 2, 1), 5), "a text that does not end"),
     (INNER, framed(ROOT, list_pointer(0, 2, 2), 255), "a text is not UTF-8"),
@@ -108,12 +108,12 @@ def test_each_mistake_has_a_name(layout: Layout, content: bytes, reason: str) ->
         layout.read(content)
 
 
-def test_a_column_of_bytes_ends_with_its_segment() -> None:
+def test_a_column_of_bytes_ends_with_its_message() -> None:
     layout = Layout.of(schema.client.NewTasks)
     message = bytearray(layout.write({"configs": [b"12345678", b"87654321"]}))
     place = message.index(b"12345678") - 8  # the pointer to the second one
     message[place + 4 : place + 8] = pack("<I", 2 | 9 << 3)
-    with pytest.raises(UnreadableError, match="a pointer out of its segment"):
+    with pytest.raises(UnreadableError, match="a pointer out of its message"):
         layout.read(message)
 
 
