@@ -93,7 +93,7 @@ class Caller:
 
     def __init__(self, connected: Connected, silence_limit: float | None = None) -> None:
         self._said: deque[bytes] = deque()
-        self.peer = Peer(self._said.append, None, MESSAGE_LIMIT, flush=self._flush)
+        self.peer = Peer(self._said.append, None, MESSAGE_LIMIT, self._flush)
         self.cause: str | None = None  # why it ended, or is about to
         self.fault = ""  # what was wrong with what the other side said
         self.silence = 0.0  # seconds of it that were the cause of the end

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from typing import TypeAlias
 
-from attrs import Factory, define, frozen
+from attrs import Factory, define
 
 from rain.base.errors import ProtocolError
 from rain.rpc.capnproto.framing import check_size
@@ -29,44 +29,29 @@ class CallError(Exception):
         self.reason = reason
 
 
+_LAST_NUMBER = 0xFFFF_FFFF
+
 OnReturn: TypeAlias = Callable[["Fields | CallError"], object]
 
 
 @define(eq=False)
 class Question:
-    """A call that has not returned."""
+    """A call that is to be made, or has not returned."""
 
     id: int
     method: Method | None  # None for the bootstrap
     on_return: OnReturn
+    message: bytes = b""
     lent: tuple[int, ...] = ()  # numbers of the objects in its parameters
     is_given_up: bool = False
     handed: list[object] = Factory(list)
     """Has one entry from the step on that hands the message over to what sends it."""
     content: bytes = b""
-    """The message, of a call that can be made again over another connection,"""
+    """What to send for a call that can be made again over another connection: its message,"""
     others: tuple[Question, ...] = ()
     """and the questions of calls that are in the same message, before it."""
     ahead: Callable[[], object] | None = None
     """What goes ahead of it over another connection."""
-
-
-@frozen
-class Request:
-    """A call that is to be made, and who gets its results."""
-
-    target: Remote
-    method: Method
-    params: Fields
-    on_return: OnReturn
-
-
-@frozen
-class Written:
-    """A call that was not made yet."""
-
-    message: bytes
-    question: Question
 
 
 class Calling:
@@ -79,8 +64,8 @@ class Calling:
         hand: Callable[[bytes], object],
         flush: Callable[[], object],
     ) -> None:
-        self._say = say
-        self._hand = hand  # only hands bytes over to what sends them when it is flushed
+        self._say = say  # hands bytes over, and flushes
+        self._hand = hand  # hands bytes over to what sends them when it is flushed
         self._flush = flush
         self._exports = exports
         self._numbers = count()
@@ -93,44 +78,60 @@ class Calling:
 
     def bootstrap(self) -> Remote:
         """The first object of the other side, which may be called at once."""
-        number = self._number()
+        number = next(self._numbers)
         self._questions[number] = Question(number, None, _ignore)
         self._say(MESSAGE.write({"bootstrap": {"questionId": number}}))
         # Named as a promised answer for good, and never finished: calls of other threads may name
         # it at any time.
         return Remote({"promisedAnswer": {"questionId": number}})
 
-    def write(self, requests: Iterable[Request]) -> list[Written]:
-        """The messages of calls. What cannot be written leaves nothing behind."""
-        return [self._written(request) for request in requests]
+    def write(
+        self, target: Remote, method: Method, params: Fields, on_return: OnReturn
+    ) -> Question:
+        """A call that is to be made. What cannot be written leaves nothing behind."""
+        number = next(self._numbers) & _LAST_NUMBER
+        while number in self._questions:  # of a call four thousand million calls ago
+            number = next(self._numbers) & _LAST_NUMBER
+        table: list[Fields] = []
+        if method.takes:
+            params, table = self._exports.lend_all(params, method.takes)
+        call: Fields = {
+            "questionId": number,
+            "target": target.target,
+            "interfaceId": method.interface,
+            "methodId": method.number,
+            "params": {"content": (method.params, params), "capTable": table},
+        }
+        message = check_size(method.name, MESSAGE.write({"call": call}))
+        lent = tuple([entry["senderHosted"] for entry in table]) if table else ()
+        return Question(number, method, on_return, message, lent)
 
-    def say(self, calls: Sequence[Written], *, again: bool = True) -> None:
+    def say(self, calls: Sequence[Question], *, again: bool = True) -> None:
         """Makes calls that were written; no other call comes between them.
 
         When the connection has ended, each of these calls is told so here and now. Unless they are
         to be made `again` over another connection, they end with this one.
         """
-        handed = calls[-1].question.handed
+        last = calls[-1]
         try:
             for call in calls:
-                self._questions[call.question.id] = call.question
+                self._questions[call.id] = call
             if self._ended is not None:  # if it ended before the line above, nobody else tells them
                 for call in calls:
-                    if self._questions.pop(call.question.id, None) is not None:
-                        call.question.on_return(self._ended)
+                    if self._questions.pop(call.id, None) is not None:
+                        call.on_return(self._ended)
                 return
-            content = calls[0].message if len(calls) == 1 else b"".join(c.message for c in calls)
+            content = last.message if len(calls) == 1 else b"".join(c.message for c in calls)
             if again and self._settled is not None:
-                last = calls[-1].question
                 last.content = content
-                last.others = tuple([call.question for call in calls[:-1]])
+                last.others = tuple(calls[:-1])
             # No signal is handled inside, if that is a function of C: either nothing was handed
             # over, or it is noted.
-            handed.extend(map(self._hand, (content,)))
+            last.handed.extend(map(self._hand, (content,)))
         except BaseException:  # an interruption
-            if not handed:
+            if not last.handed:
                 for call in calls:
-                    self._questions.pop(call.question.id, None)
+                    self._questions.pop(call.id, None)
             raise
         self._flush()
 
@@ -227,30 +228,6 @@ class Calling:
         while self._questions:
             _, question = self._questions.popitem()
             question.on_return(self._ended)
-
-    def _written(self, request: Request) -> Written:
-        method, params = request.method, request.params
-        number = self._number()
-        table: list[Fields] = []
-        if method.takes:
-            params, table = self._exports.lend_all(params, method.takes)
-        call: Fields = {
-            "questionId": number,
-            "target": request.target.target,
-            "interfaceId": method.interface,
-            "methodId": method.number,
-            "params": {"content": (method.params, params), "capTable": table},
-        }
-        message = check_size(method.name, MESSAGE.write({"call": call}))
-        lent = tuple(entry["senderHosted"] for entry in table)
-        return Written(message, Question(number, method, request.on_return, lent))
-
-    def _number(self) -> int:
-        """A number for a question: used again after four thousand million, if it is free then."""
-        while True:
-            number = next(self._numbers) & 0xFFFF_FFFF
-            if number not in self._questions:
-                return number
 
     def _finish(self, number: int, *, release: bool) -> None:
         finish = {

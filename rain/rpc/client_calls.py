@@ -24,9 +24,9 @@ from rain.base.ids import SessionId
 from rain.rpc import schema
 from rain.rpc.caller import NOT_HERE, Caller
 from rain.rpc.codec.answers import read_refusal
-from rain.rpc.codec.border import reading
+from rain.rpc.codec.border import fault_of_sender
 from rain.rpc.interface import Fields, Interface
-from rain.rpc.peer import CallError, Remote, Request, Written
+from rain.rpc.peer import CallError, Question, Remote
 from rain.stream.machine import machine_id
 from rain.stream.staged import UploadFolder
 
@@ -53,7 +53,7 @@ class Asked(Generic[T]):
     def __init__(
         self, read: Callable[[Fields], T], lost: Callable[[CallError], ConnectionLostError]
     ) -> None:
-        self.calls: list[Written] = []  # the parts of it
+        self.calls: list[Question] = []  # the parts of it
         self.upload: Callable[[], bool] | None = None  # sends what goes ahead of them
         self._read = read
         self._lost = lost
@@ -88,7 +88,7 @@ class Asked(Generic[T]):
     def _understand(self, outcome: Fields | CallError) -> T | Exception:
         if isinstance(outcome, CallError):
             return GivenUpError() if outcome.kind == "cancelled" else self._lost(outcome)
-        with reading("an answer"):
+        try:
             if "refusal" in outcome:
                 refusal = read_refusal(outcome["refusal"])
                 if isinstance(refusal, str):
@@ -96,6 +96,8 @@ class Asked(Generic[T]):
                 if refusal is not None:
                     return SessionFailedError(refusal)
             return self._read(outcome)
+        except ValueError as error:
+            raise fault_of_sender("an answer", error) from error
 
     def _put(self, content: T | Exception) -> None:
         self._content.append(content)
@@ -154,11 +156,10 @@ class ClientCalls:
     ) -> Asked[T]:
         """A call that was not made yet; of several, the answer to the last one counts."""
         asked = Asked(read, self._lost_by)
-        on_return = [_ignore] * (len(params) - 1) + [asked.returned]
-        asked.calls = self._caller.peer.write(
-            Request(self._service, _METHODS[method], fields, then)
-            for fields, then in zip(params, on_return, strict=True)
-        )
+        write, last = self._caller.peer.write, len(params) - 1
+        for place, fields in enumerate(params):
+            then = asked.returned if place == last else _ignore
+            asked.calls.append(write(self._service, _METHODS[method], fields, then))
         return asked
 
     def make(self, asked: Asked[T], due: float | None = None) -> None:
@@ -184,11 +185,11 @@ class ClientCalls:
 
     def tell(self, method: str, params: Fields, *, in_order: bool = True) -> None:
         """Makes a call whose answer nobody wants. Raises `ConnectionLostError` if it cannot."""
-        calls = self._caller.peer.write([Request(self._service, _METHODS[method], params, _ignore)])
+        call = self._caller.peer.write(self._service, _METHODS[method], params, _ignore)
         if in_order:
             self._let_upload_pass()
         self._check_open()
-        self._caller.peer.say(calls)
+        self._caller.peer.say([call])
 
     @property
     def is_interrupted_here(self) -> bool:
@@ -197,11 +198,11 @@ class ClientCalls:
 
     def has_left(self, asked: Asked[T]) -> bool:
         """Whether a call was made, whatever came of it."""
-        return bool(asked.calls[-1].question.handed)
+        return bool(asked.calls[-1].handed)
 
     def give_up(self, asked: Asked[T]) -> None:
         """Nobody waits for this answer any more."""
-        self._caller.peer.give_up(asked.calls[-1].question)
+        self._caller.peer.give_up(asked.calls[-1])
 
     def note_failure(self, session: SessionId, answer: object) -> None:
         """Takes the answer to a submission that nobody waits for."""

@@ -58,7 +58,7 @@ class Sending:
             raise RefusedError(f"the submission holds text that is not UTF-8: {error}") from None
         if uploads:
             asked.upload = partial(self._upload, uploads)
-            asked.calls[-1].question.ahead = partial(self._upload_again, uploads)
+            asked.calls[-1].ahead = partial(self._upload_again, uploads)
         return asked
 
     def _upload(self, uploads: Sequence[Upload]) -> bool:

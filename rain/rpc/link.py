@@ -54,7 +54,7 @@ class Link:
     """One connection. All of it belongs to the thread of trio."""
 
     def __init__(self, connected: Connected, bootstrap: Offered | None, longest: int) -> None:
-        self.peer = Peer(self._say, bootstrap, longest, self._say_later)
+        self.peer = Peer(self._say, bootstrap, longest, self._flush)
         self.cause: str | None = None  # why it ended, or is about to
         self.fault = ""  # what was wrong with what the other side said
         self.silence = 0.0  # seconds of it that were the cause of the end
@@ -165,9 +165,13 @@ class Link:
         return self._patience.makes_wait and self._unsent_bytes > self._patience.unread
 
     def _say(self, message: bytes) -> None:
+        if self.cause is None:
+            self._unsent.append(message)
+            self._unsent_bytes += len(message)
+
+    def _flush(self) -> None:
         if self.cause is not None:
             return
-        self._say_later(message)
         if not self._full.is_set() and self._push():
             self._full.set()
         if self._unsent_bytes > self._patience.most:
@@ -176,10 +180,6 @@ class Link:
                 f"{spell_size(self._unsent_bytes)} wait for it, and no more than"
                 f" {spell_size(self._patience.most)} are kept for one that does not read"
             )
-
-    def _say_later(self, message: bytes) -> None:
-        self._unsent.append(message)
-        self._unsent_bytes += len(message)
 
     async def _receive(self) -> None:
         connected, receive = self._socket, self.peer.receive
@@ -210,7 +210,7 @@ class Link:
             if self.peer.farewell is not None:
                 self.end(self.peer.farewell)
                 return
-            while self._must_wait():
+            while self._unsent_bytes and self._must_wait():
                 await self._room.wait()
 
     def _push(self) -> bool:

@@ -20,7 +20,7 @@ from attrs import define, frozen
 
 from rain.base.errors import InvariantError, ProtocolError
 from rain.rpc.capnproto.layout import Layout
-from rain.rpc.codec.border import reading
+from rain.rpc.codec.border import fault_of_sender
 from rain.rpc.interface import Fields, Interface, Method
 
 
@@ -143,8 +143,10 @@ def offer(interface: Any, methods: Mapping[str, Served[Any]]) -> Offered:
 
 def _judged(name: str, method: Served[Any]) -> Handler:
     def handle(params: Fields, call: IncomingCall) -> None:
-        with reading(name):
+        try:
             asked = method.read(params)
+        except ValueError as error:
+            raise fault_of_sender(name, error) from error
         method.serve(asked, call)
 
     return handle

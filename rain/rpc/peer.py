@@ -31,21 +31,25 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
 from rain.base.errors import ProtocolError
-from rain.rpc.calling import CallError, Calling, OnReturn, Question, Request, Written
+from rain.rpc.calling import CallError, Calling, OnReturn, Question
 from rain.rpc.capnproto.framing import MESSAGE_LIMIT, Framer
 from rain.rpc.interface import Fields, Method
 from rain.rpc.offered import Exports, Offered, Remote
 from rain.rpc.protocol import MESSAGE, echo, shortened
 from rain.rpc.serving import Serving
 
-__all__ = ["MESSAGE", "CallError", "Peer", "Question", "Remote", "Request", "Written"]
+__all__ = ["MESSAGE", "CallError", "Peer", "Question", "Remote"]
+
+
+def _nothing() -> None:
+    """Whoever sends each message at once has nothing to flush."""
 
 
 class Peer:
     """One side of a connection.
 
-    `say` gets whole messages, one or several at once; `say_later` those that need not leave before
-    the next one does. If `say` only keeps them, `flush` is what sends them, and is called after it.
+    `say` gets whole messages, one or several at once, and may keep them until `flush` is called:
+    after each one, but for those that need not leave before the next one does.
     """
 
     def __init__(
@@ -53,13 +57,11 @@ class Peer:
         say: Callable[[bytes], object],
         bootstrap: Offered | None = None,
         longest: int = MESSAGE_LIMIT,
-        say_later: Callable[[bytes], object] | None = None,
-        flush: Callable[[], object] | None = None,
+        flush: Callable[[], object] = _nothing,
     ) -> None:
         self.farewell: str | None = None  # why the other side ends the connection, if it said so
         self._pass_bytes = say
-        self._pass_bytes_later = say_later or say
-        self._flush = flush or _nothing
+        self._flush = flush
         self._framer = Framer(longest)
         self._exports = Exports()
         self._calling = Calling(self._pass_on, self._exports, say, self._flush)
@@ -125,15 +127,17 @@ class Peer:
 
         When the connection has ended, `on_return` is told so here and now.
         """
-        (call,) = self._calling.write([Request(target, method, params, on_return)])
+        call = self._calling.write(target, method, params, on_return)
         self._calling.say([call], again=False)
-        return call.question
+        return call
 
-    def write(self, requests: Iterable[Request]) -> list[Written]:
-        """The messages of calls that are made later (`say`), or never."""
-        return self._calling.write(requests)
+    def write(
+        self, target: Remote, method: Method, params: Fields, on_return: OnReturn
+    ) -> Question:
+        """A call that is made later (`say`), or never."""
+        return self._calling.write(target, method, params, on_return)
 
-    def say(self, calls: Sequence[Written]) -> None:
+    def say(self, calls: Sequence[Question]) -> None:
         """Makes calls that were written; no other call comes between them."""
         self._calling.say(calls)
 
@@ -204,13 +208,9 @@ class Peer:
 
     def _tell_later(self, message: Fields) -> None:
         if not self._ended:
-            self._pass_bytes_later(MESSAGE.write(message))
+            self._pass_bytes(MESSAGE.write(message))
 
     def _pass_on(self, content: bytes) -> None:
         if not self._ended:
             self._pass_bytes(content)
             self._flush()
-
-
-def _nothing() -> None:
-    """Without a `flush` of its own: what is said is sent at once."""

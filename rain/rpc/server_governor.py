@@ -14,7 +14,7 @@ from rain.base.wire.printed import Watch
 from rain.base.wire.update import Update
 from rain.rpc import schema
 from rain.rpc.codec.answers import read_governor_report
-from rain.rpc.codec.border import reading
+from rain.rpc.codec.border import fault_of_sender
 from rain.rpc.codec.orders import OrdersPart, write_orders_part
 from rain.rpc.codec.printed import Told, Watched, read_told, write_watched
 from rain.rpc.codec.split import split_orders
@@ -78,8 +78,7 @@ class GovernorEnd:
             reply.refuse(_why_not(outcome))
             return
         try:
-            with reading("a governor's report"):
-                report = read_governor_report(outcome["report"])
+            report = _read_report(outcome["report"])
         except ProtocolError as error:
             reply.refuse(str(error))
             raise
@@ -95,6 +94,13 @@ class GovernorEnd:
         with trio.move_on_after(STOP_GRACE):  # closed either way
             await heard.wait()
         self._link.end(reason)
+
+
+def _read_report(fields: Fields) -> GovernorReport:
+    try:
+        return read_governor_report(fields)
+    except ValueError as error:
+        raise fault_of_sender("a governor's report", error) from error
 
 
 def _nothing(_: Fields | CallError) -> None:

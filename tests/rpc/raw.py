@@ -34,6 +34,7 @@ class SpoilingLink(Link):
     def say_bytes(self, content: bytes) -> None:
         """Says what may be no message."""
         self._say(content)
+        self._flush()
 
     def _say(self, message: bytes) -> None:
         these, others = self.instead

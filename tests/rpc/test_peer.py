@@ -14,7 +14,7 @@ from rain.base.errors import InvariantError, ProtocolError
 from rain.rpc.capnproto.framing import Framer
 from rain.rpc.interface import Fields
 from rain.rpc.offered import IncomingCall, Offered
-from rain.rpc.peer import MESSAGE, CallError, Peer, Request
+from rain.rpc.peer import MESSAGE, CallError, Peer
 from rain.rpc.serving import TOGETHER
 from tests.rpc.peers import COUNTER, LISTENER, Counter, Pair
 
@@ -195,14 +195,13 @@ def test_several_calls_leave_as_one_piece_or_not_at_all() -> None:
     pair = Pair()
     pair.run()
     add = COUNTER.methods["add"]
-    requests = [Request(pair.root, add, {"number": n}, pair.returned.append) for n in (1, 2)]
-    pair.caller.say(pair.caller.write(requests))
+    write, answered = pair.caller.write, pair.returned.append
+    pair.caller.say([write(pair.root, add, {"number": n}, answered) for n in (1, 2)])
     assert len(pair.up) == 1
     pair.run()
     assert pair.returned == [{"sum": 1}, {"sum": 3}]
-    requests.append(Request(pair.root, add, {"number": "three"}, pair.returned.append))
     with pytest.raises(Exception, match="integer"):
-        pair.caller.write(requests)
+        write(pair.root, add, {"number": "three"}, answered)
     assert not pair.up
     assert pair.caller.open_questions == 0
 

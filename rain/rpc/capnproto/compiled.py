@@ -11,14 +11,23 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from rain.rpc.capnproto.segments import WORD
-from rain.rpc.capnproto.shapes import Shape, Slot
+from rain.rpc.capnproto.shapes import Item, Shape, Slot
 
 FieldsReader: TypeAlias = "Callable[[Any, int, int, int, int], dict[str, Any]]"
 """The fields of a struct of a message: where its data begins, its pointers begin, and it ends, and
 how deep it lies. One of an older peer may be shorter, and ends in zeros then."""
 
-NOTHING = {"text": '""', "data": 'b""', "list": "[]", "interface": "None"}
-"""What a null pointer stands for."""
+_NOTHING = {"text": '""', "data": 'b""', "list": "[]", "interface": "None"}
+
+
+def what_null_is(item: Item) -> str | None:
+    """What a null pointer to this stands for; None if that is asked of what reads it.
+
+    A table that is not there is None, and not one without rows: a message of one task has many.
+    """
+    if item.shape is not None and item.shape.is_table():
+        return "None"
+    return _NOTHING.get(item.kind)
 
 
 def fields_reader(shape: Shape, names: Mapping[str, Any]) -> FieldsReader:
@@ -105,7 +114,7 @@ class _Function:
         word, place = f"w_{slot.place}", f"middle + {WORD * slot.place}"
         read, what = self._named(item.read), self._named(item.what)
         call = f"{read}(message, {place}, {word}, {what}, deep)"
-        nothing = NOTHING.get(item.kind)
+        nothing = what_null_is(item)
         return call if nothing is None else f"{call} if {word} else {nothing}"
 
     def _meaning(self, shape: Shape, name: str, number: str) -> str:

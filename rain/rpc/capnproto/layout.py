@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
 from struct import Struct
 from typing import Any, Final
 
 from attrs import define
 
 from rain.base.errors import InvariantError
-from rain.rpc.capnproto.reading import read, reader_of
+from rain.rpc.capnproto.reading import read_message, reader_of
 from rain.rpc.capnproto.segments import WORD
 from rain.rpc.capnproto.shapes import NO_UNION, Item, Shape, Slot
-from rain.rpc.capnproto.writing import write, writer_of
+from rain.rpc.capnproto.writing import write_message, writer_of
 
 LETTERS: Final = {
     "int8": "b",
@@ -62,13 +61,8 @@ class Layout(Shape):
                 _fill(known, schema)
             return known
 
-    def write(self, values: Mapping[str, Any]) -> bytes:
-        """A whole message of one segment, with its table of segments."""
-        return write(self, values)
-
-    def read(self, message: bytes | bytearray | memoryview) -> dict[str, Any]:
-        """Every field of a whole message; `UnreadableError` when it is none."""
-        return read(self, message)
+    write = write_message
+    read = read_message
 
 
 def _fill(shape: Shape, schema: Any) -> None:

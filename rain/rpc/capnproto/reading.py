@@ -42,8 +42,8 @@ class AnyPointer:
         return _object_place(self._word)
 
 
-def read(shape: Shape, content: bytes | bytearray | memoryview) -> dict[str, Any]:
-    """Every field of a message."""
+def read_message(shape: Shape, content: bytes | bytearray | memoryview) -> dict[str, Any]:
+    """Every field of a whole message; `UnreadableError` when it is none."""
     message = Message(bytes(content))
     start = message.segments[0]
     message.take(start, 1)

@@ -25,7 +25,7 @@ Writer: TypeAlias = "Callable[[bytearray, int, Any, Any], None]"
 Reader: TypeAlias = "Callable[[Message, int, int, Any, int], Any]"
 """Gives what a pointer leads to: of which message, at which place the pointer is, the pointer
 itself, what is there (`Item.what`), and how deep. A null pointer (0) comes only to what reads
-structs or anything; what it stands for elsewhere is `compiled.NOTHING`."""
+structs or anything; `compiled.what_null_is` says what it stands for elsewhere."""
 
 
 def _write_nothing(out: bytearray, pointer: int, what: Any, value: Any) -> None:
@@ -98,3 +98,8 @@ class Shape:
     sizes: int = 0  # of its sections, as a pointer to it says them
     read_fields: Callable[..., dict[str, Any]] | None = field(default=None, repr=False)
     """Made when it is needed first."""
+
+    def is_table(self) -> bool:
+        """Whether it is nothing but lists, the columns of a table."""
+        slots = self.slots.values()
+        return bool(slots) and all(slot.item.kind == "list" for slot in slots)

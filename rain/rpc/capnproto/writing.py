@@ -22,8 +22,8 @@ _NOWHERE: Final = 0xFFFF_FFFC  # a pointer to a struct without any fields
 _PADDING: Final = [bytes(-length % WORD) for length in range(WORD)]
 
 
-def write(shape: Shape, values: Mapping[str, Any]) -> bytes:
-    """A whole message."""
+def write_message(shape: Shape, values: Mapping[str, Any]) -> bytes:
+    """A whole message of one segment, with its table of segments."""
     out = bytearray(_HEAD)
     _struct(out, WORD, shape, values)
     _TABLE.pack_into(out, 0, 0, len(out) // WORD - 1)

@@ -4,11 +4,10 @@ The codec turns values (`rain.base.wire`) into the fields of a message and back.
 become bytes is not known here (`rain.rpc.capnproto`), nor who sends them. `write_...` gives fields
 for a value of ours, and `read_...` a value for the fields that a peer has sent: these have the
 types that the schema says, but nothing else about them is certain. What is wrong with them raises
-`ProtocolError`, or `ValueError`, which `reading` turns into the fault of the sender.
+`ProtocolError`, or `ValueError`, which `fault_of_sender` turns into one.
 """
 
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any, Protocol, TypeAlias
 
 from rain.base.errors import InvariantError, ProtocolError
@@ -23,25 +22,9 @@ LOGS_LIMIT = 256 * 1024
 """And of what a task has printed."""
 
 
-class reading:  # noqa: N801 # it reads as what happens inside
-    """Turns what is wrong with a message into the fault of its sender.
-
-    A class, because every message passes here, and a generator costs three times as much.
-    """
-
-    __slots__ = ("_what",)
-
-    def __init__(self, what: str) -> None:
-        self._what = what
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
-        if isinstance(error, ValueError):
-            raise ProtocolError(f"{self._what}: {error}") from error
+def fault_of_sender(what: str, error: ValueError) -> ProtocolError:
+    """What is wrong with a message that a peer has sent."""
+    return ProtocolError(f"{what}: {error}")
 
 
 class Checked(Protocol):

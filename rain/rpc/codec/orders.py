@@ -61,21 +61,27 @@ def write_orders(orders: Orders) -> Fields:
 
 def read_orders(fields: Fields) -> Orders:
     task_kinds, object_kinds = read_kinds(fields)
-    asked: Fields = fields["asked"]
     orders = Orders(
         fields["forgetSessions"],
         fields["stopTasks"],
         fields["stopRuns"],
-        _read_cancelled(fields["cancelled"]),
-        fields["drops"],
-        task_kinds,
-        object_kinds,
-        _read_placed(fields["placed"]),
-        _read_lent(fields["lent"]),
-        _read_assigned(fields["tasks"]),
-        fields["number"],
-        AskedRuns(asked["tasks"], asked["runs"]),
+        drops=fields["drops"],
+        task_kinds=task_kinds,
+        object_kinds=object_kinds,
+        number=fields["number"],
     )
+    names = "cancelled", "asked", "placed", "lent", "tasks"
+    cancelled, asked, placed, lent, tasks = map(fields.get, names)
+    if cancelled is not None:
+        orders.cancelled = _read_cancelled(cancelled)
+    if asked is not None:
+        orders.asked = AskedRuns(asked["tasks"], asked["runs"])
+    if placed is not None:
+        orders.objects = _read_placed(placed)
+    if lent is not None:
+        orders.lent = _read_lent(lent)
+    if tasks is not None:
+        orders.tasks = _read_assigned(tasks)
     orders.check()
     return orders
 

@@ -45,7 +45,7 @@ def write_watch(watch: Watch | None) -> Fields:
 def read_watch(fields: Fields) -> Watch | None:
     if fields["over"]:
         return None
-    watch: Fields = fields["watch"]
+    watch: Fields = fields["watch"] or {"sessions": (), "tasks": ()}
     return Watch(
         frozenset(map(SessionId, watch["sessions"])), frozenset(map(TaskId, watch["tasks"]))
     )

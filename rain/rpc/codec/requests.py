@@ -124,11 +124,13 @@ def write_fitting_answer(answer: WaitAnswer) -> Fields:
 
 def read_wait_answer(results: Fields) -> WaitAnswer:
     fields = results["answer"]
-    delivery = _read_delivery(fields["delivery"])
-    delivery.check()
-    return WaitAnswer(
-        fields["tasks"], fields["objects"], delivery, fields["failed"], fields["cancelled"]
+    answer = WaitAnswer(
+        fields["tasks"], fields["objects"], failed=fields["failed"], cancelled=fields["cancelled"]
     )
+    if fields["delivery"] is not None:
+        answer.delivery = _read_delivery(fields["delivery"])
+        answer.delivery.check()
+    return answer
 
 
 def _write_delivery(delivery: Delivery) -> Fields:

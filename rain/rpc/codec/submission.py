@@ -56,21 +56,27 @@ def write_submit(submit: SubmitPart) -> Fields:
 
 def read_submit(fields: Fields) -> SubmitPart:
     task_kinds, object_kinds = read_kinds(fields)
-    constants = fields["constants"]
     part = Submission(
         fields["session"],
         task_kinds,
         object_kinds,
-        _read_tasks(fields["tasks"]),
-        _read_constants(constants),
-        _packed(fields["keep"]),
-        fields["failsAlone"],
-        _read_contents(fields["contents"]),
-        _read_keys(fields["keys"]),
-        DigestColumns(constants["compared"], constants["digests"]),
+        kept=_packed(fields["keep"]),
+        fails_alone=fields["failsAlone"],
     )
+    tasks, constants, contents, keys = map(fields.get, ("tasks", "constants", "contents", "keys"))
+    uploaded: list[ObjectId] = []
+    if tasks is not None:
+        part.tasks = _read_tasks(tasks)
+    if constants is not None:
+        part.constants = _read_constants(constants)
+        part.digests = DigestColumns(constants["compared"], constants["digests"])
+        uploaded = constants["uploaded"]
+    if contents is not None:
+        part.contents = _read_contents(contents)
+    if keys is not None:
+        part.keys = _read_keys(keys)
     part.check()
-    return SubmitPart(part, constants["uploaded"], fields["last"], fields["wanted"])
+    return SubmitPart(part, uploaded, fields["last"], fields["wanted"])
 
 
 def _packed(column: list[Any]) -> "array[Any]":

@@ -17,7 +17,7 @@ from rain.rpc import schema
 from rain.rpc.capnproto.framing import check_size
 from rain.rpc.capnproto.layout import Layout
 from rain.rpc.codec import answers, orders, requests, submission, update
-from rain.rpc.codec.border import Fields, reading
+from rain.rpc.codec.border import Fields, fault_of_sender
 
 V = TypeVar("V")
 
@@ -81,8 +81,10 @@ def to_bytes(value: object) -> bytes:
 def from_bytes(kind: type[V], encoded: bytes) -> V:
     """The value that was encoded, read as strictly as from a peer."""
     way = _WAYS[kind]
-    with reading(kind.__name__):
+    try:
         value: V = way.read(way.layout.read(encoded))
+    except ValueError as error:
+        raise fault_of_sender(kind.__name__, error) from error
     return value
 
 

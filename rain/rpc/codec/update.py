@@ -57,33 +57,32 @@ def _write_runs(name: str, tasks: list[TaskId], runs: list[int]) -> Fields:
 
 
 def read_update(fields: Fields) -> Update:
-    waits: Fields = fields["waits"]
-    ended: Fields = fields["ended"]
-    returned: Fields = fields["returned"]
     update = Update(
         fields["startedTasks"],
         fields["startedRuns"],
-        _read_finished(fields["finished"]),
-        [_read_failure(row) for row in fields["failed"]],
-        fields["located"],
-        fields["unfetched"],
-        [_read_task_note(row) for row in fields["taskNotes"]],
-        [_read_object_note(row) for row in fields["objectNotes"]],
-        [_read_sample(row) for row in fields["monitoring"]],
-        waits["blockedTasks"],
-        waits["blockedRuns"],
-        waits["resumedTasks"],
-        waits["resumedRuns"],
-        ended["tasks"],
-        ended["runs"],
-        _read_times("started tasks", fields["startedTimes"]),
-        _read_times("an update", [fields["time"]])[0],
-        fields["number"],
-        fields["heard"],
-        fields["drains"],
-        returned["tasks"],
-        returned["runs"],
+        failed=[*map(_read_failure, fields["failed"])],
+        located=fields["located"],
+        unfetched=fields["unfetched"],
+        task_notes=[*map(_read_task_note, fields["taskNotes"])],
+        object_notes=[*map(_read_object_note, fields["objectNotes"])],
+        monitoring=[*map(_read_sample, fields["monitoring"])],
+        started_times=_read_times("started tasks", fields["startedTimes"]),
+        time=_read_times("an update", [fields["time"]])[0],
+        number=fields["number"],
+        heard=fields["heard"],
+        drains=fields["drains"],
     )
+    names = "finished", "waits", "ended", "returned"
+    finished, waits, ended, returned = map(fields.get, names)
+    if finished is not None:
+        update.finished = _read_finished(finished)
+    if waits is not None:
+        update.blocked_ids, update.blocked_runs = waits["blockedTasks"], waits["blockedRuns"]
+        update.resumed_ids, update.resumed_runs = waits["resumedTasks"], waits["resumedRuns"]
+    if ended is not None:
+        update.ended_ids, update.ended_runs = ended["tasks"], ended["runs"]
+    if returned is not None:
+        update.returned_ids, update.returned_runs = returned["tasks"], returned["runs"]
     update.check()
     return update
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rain.rpc import schema
 from rain.rpc.capnproto.layout import Layout
 from rain.rpc.capnproto.values import UnreadableError
 from tests.rpc.capnproto.every import every
@@ -37,3 +38,11 @@ def test_the_same_holds_for_the_rows_of_a_list(rows: int) -> None:
 def test_a_value_that_only_a_newer_release_knows_is_unreadable() -> None:
     with pytest.raises(UnreadableError, match=r"Old.colour is 2, which is not known here"):
         OLD.read(NEW.write({"colour": "blue"}))
+
+
+def test_a_table_that_is_not_there_is_none_and_one_without_rows_is_there() -> None:
+    orders = Layout.of(schema.governor.Orders)
+    read = orders.read(orders.write({"lent": {}, "drops": []}))
+    assert read["lent"] == {"ids": [], "kinds": [], "contentTypes": [], "data": []}
+    assert read["placed"] is None
+    assert read["drops"] == []
