@@ -60,12 +60,12 @@ class Candidate:
         watching, first = Watching(), None
         while True:
             try:
-                found, has_ended = await trio.to_thread.run_sync(self._look, watching)
+                found, has_ended = await trio.to_thread.run_sync(self.look, watching)
             except StoreError as error:
                 raise StartError(f"cannot see which server uses the journal: {error}") from None
             is_first, first = first is None, first or found
             if watching.may_take(has_ended=has_ended):
-                lease = await trio.to_thread.run_sync(self._take, found)
+                lease = await trio.to_thread.run_sync(self.take, found)
                 if lease is not None:
                     return lease
                 found = await trio.to_thread.run_sync(self.store.read)
@@ -90,11 +90,11 @@ class Candidate:
         trouble, led_by = "", NOBODY
         while True:
             try:
-                found, has_ended = await trio.to_thread.run_sync(self._look, watching)
+                found, has_ended = await trio.to_thread.run_sync(self.look, watching)
                 if found.over and led_by.holder == found.holder:
                     return None
                 if watching.may_take(has_ended=has_ended):
-                    lease = await trio.to_thread.run_sync(self._take, found)
+                    lease = await trio.to_thread.run_sync(self.take, found)
                     if lease is not None:
                         return lease, following.recovery
                 elif found.holder != led_by.holder:
@@ -108,7 +108,8 @@ class Candidate:
             await trio.to_thread.run_sync(following.follow)
             await trio.sleep(PAUSE)
 
-    def _look(self, watching: Watching) -> tuple[Record, bool]:
+    def look(self, watching: Watching) -> tuple[Record, bool]:
+        """The lease as it is now, and whether its holder is known to have ended."""
         began = self.clock()
         found = self.store.read()
         watching.look(found, began, self.clock())
@@ -118,7 +119,8 @@ class Candidate:
             has_ended = marked.holder == found.holder and self.mark.has_ended(marked)
         return found, has_ended
 
-    def _take(self, found: Record) -> Lease | None:
+    def take(self, found: Record) -> Lease | None:
+        """Takes the lease that may be taken; None if another server was faster."""
         above = latest_generation(self.folder)
         lease = take(self.store, found, self.holder, self.length, above, self.log, self.clock)
         if lease is not None and self.mark is not None:

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from attrs import frozen
 
-from rain.base.errors import InvariantError
+from rain.base.errors import InvariantError, StartError
 from rain.base.wire import CLIENT_VERSION
 from rain.base.wire.requests import Cancel, HandlesGone, Request, Submit
 from rain.rpc import schema
@@ -21,8 +21,10 @@ from rain.rpc.interface import Fields, Interface
 from rain.rpc.peer import CallError, Peer, Remote
 from rain.stream.reading import StreamReader
 from tests.simulation.agenda import Agenda, Mortal
+from tests.simulation.links import SimulatedLink
 from tests.simulation.network import Connection
-from tests.simulation.server import Server, SimulatedLink
+from tests.simulation.server import Server
+from tests.simulation.servers import Servers
 
 _REGISTER = Interface.of(schema.server.ServerBootstrap).methods["registerClient"]
 
@@ -58,11 +60,13 @@ class SimulatedCaller:
 class Client(Mortal):
     """A program and its connection."""
 
-    def __init__(self, agenda: Agenda, name: str, server: Server, program: Program) -> None:
+    def __init__(self, agenda: Agenda, name: str, servers: Servers, program: Program) -> None:
         super().__init__(agenda)
         self.name = name
         self.has_ended = False
-        self._server = server
+        self._servers = servers
+        self._way = servers.addresses()
+        self._server: Server | None = None  # to which it is connected
         self._program = program
         self._connection: Connection | None = None  # over which it is registered
         self._link: SimulatedLink | None = None
@@ -90,12 +94,14 @@ class Client(Mortal):
     # Its connection.
 
     def _dial(self) -> None:
-        if not self._server.is_alive:
-            self.later(0.1, 2.0, self._dial)
+        server = self._server = self._servers.found(self._way)
+        if server is None:
+            self._way.try_next()
+            self.later(0.1, 1.0, self._dial)
             return
         connection = self._connection = Connection(self.agenda)
         connection.lost_at_peer = partial(self._lost, connection)
-        self._link = self._server.greet_client(connection, self)
+        self._link = server.greet_client(connection, self)
         if self._service is None:
             self._caller = SimulatedCaller(self._flush)
             peer, then = self._caller.peer, self._registered
@@ -107,19 +113,20 @@ class Client(Mortal):
 
     def _say(self, content: bytes) -> None:
         connection, link, server = self._connection, self._link, self._server
-        if connection is not None and link is not None:
+        if connection is not None and link is not None and server is not None:
             life = server.lives
 
             def hear(chunk: bytes) -> None:
-                if server.is_alive and server.lives == life:
-                    link.hear(chunk)
+                if server.lives == life:
+                    server.in_this_life(partial(link.hear, chunk))()
 
             connection.up.say_bytes(content, hear)
 
     def _lost(self, connection: Connection, cause: str) -> None:
         del cause
         if self._connection is connection and self.is_alive:
-            self._connection = self._link = self._registering = None
+            self._connection = self._link = self._registering = self._server = None
+            self._way.try_next()
             self.later(0.1, 2.0, self._dial)
 
     def hear(self, connection: Connection, chunk: bytes) -> None:
@@ -134,6 +141,7 @@ class Client(Mortal):
         """For the first time."""
         if isinstance(outcome, CallError):
             return  # the connection was lost
+        self._way.accept(outcome["generation"])
         self._service, self._token = outcome["service"], outcome["token"]
         self._cluster = outcome["cluster"]
         caller = cast("Caller", self._caller)
@@ -146,6 +154,11 @@ class Client(Mortal):
     def _registered_again(self, outcome: Fields | CallError) -> None:
         if isinstance(outcome, CallError):
             return  # the connection was lost
+        try:
+            self._way.accept(outcome["generation"])
+        except StartError:
+            self._leave_replaced()
+            return
         if outcome["fenced"]:
             raise InvariantError(f"the client {self.name} was fenced: {outcome['fenced']}")
         assert self._service is not None
@@ -154,6 +167,11 @@ class Client(Mortal):
         self._registering = None
         self._caller.peer.begin_anew(self._caller.said)
         self._flush()
+
+    def _leave_replaced(self) -> None:
+        """The server was replaced by another one, and does not know it."""
+        if self._connection is not None:
+            self._connection.cut("the server has been replaced", 0.1)
 
     def _flush(self) -> None:
         said = self._caller.said

@@ -27,6 +27,7 @@ from tests.simulation.client import Client, Pause, Program
 from tests.simulation.governor import Governor
 from tests.simulation.plan import FAULTS_END, Fault, Kind, Plan
 from tests.simulation.server import Server
+from tests.simulation.servers import Servers
 from tests.simulation.work import Workload
 
 PATIENCE = 600.0
@@ -39,14 +40,14 @@ class Cluster:
     def __init__(self, plan: Plan, folder: Path) -> None:
         self.plan = plan
         self.agenda = agenda = Agenda(plan.seed)
-        self.server = Server(agenda, folder)
+        self.servers = Servers(agenda, plan.servers, folder)
         self.governors = [
-            Governor(agenda, number, agenda.random.choice([1, 2, 4]), self.server, self)
+            Governor(agenda, number, agenda.random.choice([1, 2, 4]), self.servers, self)
             for number in range(1, plan.governors + 1)
         ]
-        self.governors[0] = Governor(agenda, 1, 2, self.server, self)  # every task fits it
+        self.governors[0] = Governor(agenda, 1, 2, self.servers, self)  # every task fits it
         self.clients = [
-            Client(agenda, f"client {number}", self.server, self._program(number))
+            Client(agenda, f"client {number}", self.servers, self._program(number))
             for number in range(1, plan.clients + 1)
         ]
         self._finished: set[tuple[TaskId, int]] = set()  # runs
@@ -56,9 +57,16 @@ class Cluster:
 
     def run(self) -> None:
         """Until all is done; raises what was wrong."""
+        try:
+            self._run()
+        finally:
+            self.servers.close()
+
+    def _run(self) -> None:
         agenda = self.agenda
-        self.server.start()
-        for start in [one.start for one in self.governors] + [one.start for one in self.clients]:
+        self.servers.all[0].start()
+        later = (self.servers.all[1:], self.governors, self.clients)
+        for start in [one.start for kind in later for one in kind]:
             agenda.within(0.0, 1.0, start)
         for fault in self.plan.faults:
             agenda.at(fault.time, partial(self._break, fault))
@@ -106,14 +114,28 @@ class Cluster:
                 other = self.governors[fault.which // 7 % len(self.governors)]
                 pair = sorted((governor.number, other.number))
                 self._unreachable[pair[0], pair[1]] = self.agenda.now + fault.which % 10
-            case Kind.KILL_SERVER if self.server.is_alive:
-                self.server.die()
-            case Kind.STOP_MACHINE if self.server.is_alive:
-                self.server.die(machine=True)
             case Kind.FULL_DISK:
-                self.server.disk.is_full = True
+                self.servers.disk.is_full = True
             case Kind.CLIENT_VANISHES if client.is_alive and not client.has_ended:
                 client.vanish()
+            case _:
+                self._break_a_server(fault)
+
+    def _break_a_server(self, fault: Fault) -> None:
+        servers, seconds = self.servers, fault.which % 13
+        leader, standbys = servers.leader, servers.standbys()
+        some = servers.all[fault.which % len(servers.all)]
+        match fault.kind:
+            case Kind.KILL_SERVER if leader is not None:
+                leader.die()
+            case Kind.STOP_MACHINE if leader is not None:
+                servers.stop_machine()
+            case Kind.KILL_STANDBY if standbys:
+                standbys[0].die()
+            case Kind.STOP_SERVER if some.is_alive:
+                servers.stand_still(some, seconds, before_it_speaks=bool(fault.which // 13 % 2))
+            case Kind.LEASE_AWAY:
+                some.store.away_until = self.agenda.now + seconds
             case _:
                 pass  # it is broken already
 
@@ -187,12 +209,17 @@ class Cluster:
 
     # The end.
 
+    def leader(self) -> Server:
+        if self.servers.leader is None:
+            raise InvariantError("no server leads")
+        return self.servers.leader
+
     def _is_over(self) -> bool:
-        state = self.server.state
+        leader = self.servers.leader
         return (
-            self.server.is_alive
+            leader is not None
             and all(client.has_ended for client in self.clients)
-            and not state.graph.sessions
+            and not leader.state.graph.sessions
             and all(self._is_empty(governor) for governor in self.governors)
         )
 
@@ -200,7 +227,7 @@ class Cluster:
         return governor.is_alive and not governor.reactor.state.sessions and not governor.files
 
     def _check_that_nothing_is_left(self) -> None:
-        graph = self.server.state.graph
+        graph = self.leader().state.graph
         for what in (graph.tasks, graph.objects, graph.sessions):
             if what:
                 raise InvariantError(f"something is left on the server: {what}")
@@ -211,7 +238,7 @@ class Cluster:
                 raise InvariantError(f"computed again, though nothing was lost: {again}")
 
     def _where(self) -> str:
-        state = self.server.state
+        state = self.leader().state
         rows = Counter(task.row.name for task in state.graph.tasks.values())
         waiting = [client.name for client in self.clients if not client.has_ended]
         left = [one.address for one in self.governors if not self._is_empty(one)]

@@ -9,7 +9,7 @@ from typing import Protocol
 from attrs import Factory, define
 
 from rain.base.address import Source
-from rain.base.errors import InvariantError, ProtocolError
+from rain.base.errors import InvariantError, ProtocolError, StartError
 from rain.base.ids import GovernorId, ObjectId, TaskId
 from rain.base.resources import Resources
 from rain.base.wire import GOVERNOR_VERSION
@@ -52,8 +52,10 @@ from rain.rpc.handlers import GovernorHello, Resumes
 from rain.stream.holder import InMemory
 from tests.governor.played_executor import PlayedExecutor
 from tests.simulation.agenda import Agenda, Daemon
+from tests.simulation.links import ToGovernor
 from tests.simulation.network import Connection
-from tests.simulation.server import Server, ToGovernor
+from tests.simulation.server import Server
+from tests.simulation.servers import Servers
 from tests.simulation.work import LARGE, SLOW, Job, compute
 
 
@@ -86,7 +88,7 @@ class Governor(Daemon):
     """A machine, and all governors that run on it, one after the other."""
 
     def __init__(
-        self, agenda: Agenda, number: int, cpus: int, server: Server, places: Places
+        self, agenda: Agenda, number: int, cpus: int, servers: Servers, places: Places
     ) -> None:
         super().__init__(agenda)
         self.number = number
@@ -97,7 +99,9 @@ class Governor(Daemon):
         self.executors: dict[int, SimulatedExecutor] = {}
         self._begun: set[tuple[TaskId, int]] = set()  # runs, by executors that had the inputs
         self._cpus = cpus
-        self._server = server
+        self._servers = servers
+        self._way = servers.addresses()
+        self._server: Server | None = None  # to which it is connected
         self._places = places
         self._events: list[Event] = []
         self._fetches: set[int] = set()
@@ -147,8 +151,10 @@ class Governor(Daemon):
     # Its connection.
 
     def _dial(self) -> None:
-        if not self._server.is_alive:
-            self.later(0.2, 2.0, self._dial)
+        server = self._servers.found(self._way)
+        if server is None:
+            self._way.try_next()
+            self.later(0.1, 1.0, self._dial)
             return
         connection = Connection(self.agenda)
         connection.lost_at_peer = self.in_this_life_of(partial(self._lost, connection))
@@ -162,14 +168,14 @@ class Governor(Daemon):
             Resources(self._cpus),
             resumes,
         )
-        server = self._server
+        self._server = server
         life = server.lives
 
         def arrive() -> None:
-            if server.is_alive and server.lives == life:
-                server.greet_governor(connection, hello, self)
-            else:
+            if not server.is_alive or server.lives != life:
                 connection.cut("the server is gone")
+            else:
+                server.in_this_life(partial(server.greet_governor, connection, hello, self))()
 
         connection.up.say(arrive)
 
@@ -192,7 +198,8 @@ class Governor(Daemon):
         del cause
         if self._connection is not connection:
             return
-        self._connection = self._link = None
+        self._connection = self._link = self._server = None
+        self._way.try_next()
         if self._opened:
             self.later(0.2, 2.0, self._dial)
         else:
@@ -202,9 +209,14 @@ class Governor(Daemon):
         return self.is_alive and self._connection is connection
 
     def registered(
-        self, connection: Connection, link: ToGovernor, returns: bool, applied: int
+        self,
+        connection: Connection,
+        link: ToGovernor,
+        returns: bool,
+        applied: int,
+        generation: int,
     ) -> None:
-        if not self._is_current(connection):
+        if not self._is_current(connection) or self._is_replaced(connection, generation):
             return
         self._link = link
         numbers = self.reactor.numbers
@@ -216,9 +228,18 @@ class Governor(Daemon):
         for update in numbers.missed(applied):
             self._send(update)
 
-    def fenced(self, connection: Connection, reason: str) -> None:
+    def _is_replaced(self, connection: Connection, generation: int) -> bool:
+        """Whether the server at the other end was replaced by another one, and does not know it."""
+        try:
+            self._way.accept(generation)
+        except StartError:
+            connection.cut("the server has been replaced", 0.1)
+            return True
+        return False
+
+    def fenced(self, connection: Connection, reason: str, generation: int) -> None:
         del reason
-        if self._is_current(connection):
+        if self._is_current(connection) and not self._is_replaced(connection, generation):
             self.die()
 
     def told_to_stop(self, connection: Connection, reason: str) -> None:
@@ -243,7 +264,7 @@ class Governor(Daemon):
 
     def _send(self, update: Update) -> None:
         link, connection, server = self._link, self._connection, self._server
-        if link is None or connection is None:
+        if link is None or connection is None or server is None:
             return  # it is kept, if it tells any news
         arrived = through_the_wire(update)
         connection.up.say(server.in_this_life(partial(server.updated, link, arrived)))
@@ -438,7 +459,8 @@ class Governor(Daemon):
 
     def _found(self, fetch: Fetch) -> bytes | Stored | None:
         if fetch.source == SERVER:
-            held = self._server.find(fetch.object) if self._server.is_alive else None
+            server = self._server
+            held = server.find(fetch.object) if server is not None and server.is_there else None
             return held.data if isinstance(held, InMemory) else None
         other = self._places.governor_at(Source.read(fetch.source), self)
         found = None if other is None else other.find(fetch.object)

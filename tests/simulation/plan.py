@@ -25,11 +25,25 @@ class Kind(StrEnum):
     KILL_SERVER = "the server is killed"
     FULL_DISK = "the server's disk is full"
     STOP_MACHINE = "the server's machine stops, and what was not synced is lost"
+    KILL_STANDBY = "a server that stands by is killed"
+    STOP_SERVER = "a server stands still for a while"
+    LEASE_AWAY = "a server cannot reach the place of the lease for a while"
     CLIENT_VANISHES = "the machine of a client stops"
 
 
-LOSSLESS = (Kind.CUT_GOVERNOR, Kind.CUT_CLIENT, Kind.KILL_SERVER, Kind.FULL_DISK)
+LOSSLESS = (
+    Kind.CUT_GOVERNOR,
+    Kind.CUT_CLIENT,
+    Kind.KILL_SERVER,
+    Kind.FULL_DISK,
+    Kind.KILL_STANDBY,
+    Kind.LEASE_AWAY,
+)
 """After these nothing is computed again that was not moved elsewhere before it had finished."""
+
+
+OF_SEVERAL = (Kind.KILL_STANDBY, Kind.LEASE_AWAY)
+"""These need a second server."""
 
 
 @frozen
@@ -49,6 +63,7 @@ class Plan:
     """A run, to the last detail."""
 
     seed: int
+    servers: int
     clients: int
     governors: int
     parts: int  # submissions of each client
@@ -74,6 +89,7 @@ def plan_of(seed: int) -> Plan:
     ]
     return Plan(
         seed,
+        servers=2 if set(kinds) & set(OF_SEVERAL) else random.choice([1, 1, 2]),
         clients=random.choice([1, 1, 2, 3]),
         governors=random.choice([1, 2, 3]),
         parts=random.choice([1, 2, 3]),

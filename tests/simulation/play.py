@@ -30,8 +30,8 @@ class Failure:
     def __str__(self) -> str:
         plan = self.plan
         return (
-            f"seed {plan.seed}: {plan.clients} clients, {plan.governors} governors, {plan.parts}"
-            f" submissions each; {self.cause}: {str(self.error)[:1000]}\n"
+            f"seed {plan.seed}: {plan.servers} servers, {plan.clients} clients, {plan.governors}"
+            f" governors, {plan.parts} submissions each; {self.cause}: {str(self.error)[:1000]}\n"
             + "\n".join(self.happened)
             + f"\nAgain, and smaller: python -m tests.simulation {plan.seed} --shrink"
         )
@@ -59,6 +59,7 @@ def shrink(failure: Failure) -> Failure:
     for smaller_plan in (
         evolve(plan, parts=1),
         evolve(plan, parts=2),
+        evolve(plan, servers=1),
         evolve(plan, clients=1),
         evolve(plan, governors=1),
     ):

@@ -1,45 +1,35 @@
-"""The server of the simulation: real turns, a real journal on a disk of its own, and its deaths."""
+"""A server of the simulation: it stands by, leads with real turns and a real journal, and dies."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
-from attrs import Factory, define
-
-from rain.base.errors import InvariantError, ProtocolError
-from rain.base.ids import ObjectId, TaskId
-from rain.base.wire import CLIENT_VERSION
-from rain.base.wire.answers import GovernorReport
-from rain.base.wire.orders import Orders
-from rain.base.wire.printed import Watch
+from rain.base.errors import InvariantError
+from rain.base.ids import ObjectId
 from rain.base.wire.update import Update
 from rain.local.log import logger
-from rain.rpc import schema
-from rain.rpc.codec import through_the_wire
-from rain.rpc.handlers import FencedError, GovernorHandler, GovernorHello, Reply
-from rain.rpc.interface import Fields
-from rain.rpc.link import Link
-from rain.rpc.offered import IncomingCall, Served, offer
-from rain.rpc.peer import Peer
-from rain.rpc.server_client import ServedClient
+from rain.rpc.handlers import FencedError, GovernorHello
 from rain.scheduler.rain import RainScheduler
 from rain.server.inbox import Inbox
+from rain.server.journal.journal import open_journal
 from rain.server.journal.keeping import JournalKeeper
-from rain.server.journal.records import Decoder, Header, encode_header, make_again
-from rain.server.journal.recovery import begin_anew
 from rain.server.journal.writer import JournalEnded, Writer
+from rain.server.leading import Candidate, Following, read_to_end
+from rain.server.lease.lease import Lease, LeaseLostError
+from rain.server.lease.rules import BEATS, Holder, Watching
+from rain.server.lease.store import StoreError
 from rain.server.links import Links
-from rain.server.messages import ServerReturned
+from rain.server.messages import Effect, ServerReturned
 from rain.server.reactor import Reactor
 from rain.server.registration import Registration
-from rain.server.snapshot.saving import load, save
-from rain.server.spool import Spool
 from rain.server.state import ReactorSettings, State
 from rain.stream.holder import Held
 from tests.simulation.agenda import Agenda, Daemon
+from tests.simulation.disk import Disk, SimulatedWriter
+from tests.simulation.lease import Clock, Store
+from tests.simulation.links import SimulatedLink, ToGovernor
 from tests.simulation.network import Connection
 
 if TYPE_CHECKING:
@@ -56,198 +46,192 @@ SETTINGS = ReactorSettings(
 )
 """Nobody is away for as long as that. Large is what has more than eight nodes."""
 
+LEASE_SECONDS = 5.0
 
-@define
-class Disk:
-    """What is left of a server: a snapshot, and the turns after it, of which the last may be lost.
+LOOKS_EVERY = 0.1, 0.3
+"""Seconds between two looks of a standby."""
 
-    It implements `rain.server.journal.writer.Writer`, as far as turns go.
-    """
-
-    base: bytes = b""
-    headers: dict[int, bytes] = Factory(dict)  # of its files, by the number of their first turns
-    records: list[bytes] = Factory(list)
-    first: int = 1  # the number of the first of them
-    synced: int = 0  # how many of them a stop of the machine does not lose
-    is_full: bool = False
-    number: int = 1
-    size: int = 0
-
-    @property
-    def turns(self) -> int:
-        """The number of the last turn."""
-        return self.first - 1 + len(self.records)
-
-    def write(self, record: bytes) -> None:
-        if self.is_full:
-            raise JournalEnded("no space is left on the disk of the simulation")
-        self.records.append(record)
-
-    def lose_what_is_not_synced(self) -> None:
-        del self.records[self.synced :]
-
-    def remember(self) -> State:
-        """The state after all turns that are written."""
-        state = load(self.base).state if self.base else State(SETTINGS)
-        reactor = Reactor(RainScheduler, state)
-        decoder: Decoder | None = None
-        for number, record in enumerate(self.records, self.first):
-            if decoder is None or number in self.headers:
-                decoder = Decoder.of(self.headers[number])
-                state.cluster = decoder.header.cluster
-                last = decoder.header.last_session
-                state.graph.last_session = max(state.graph.last_session, last)
-            make_again(reactor, decoder.turn(record))
-        return state
-
-    def begin_file(self, state: State) -> None:
-        """A server begins, with what is durable."""
-        self.synced = len(self.records)
-        self.headers[self.turns + 1] = encode_header(Header.of(self.turns + 1, state))
-
-    def compact(self, state: State) -> None:
-        """A snapshot takes the place of all turns so far."""
-        self.base = b"".join(save(state, self.turns))
-        self.first, self.records = self.turns + 1, []
-
-
-class SimulatedLink:
-    """What a served client needs of `rain.rpc.link.Link`, and where it registers."""
-
-    def __init__(
-        self, connection: Connection, registration: Registration, hear: Callable[[bytes], object]
-    ) -> None:
-        self.on_end: Callable[[str], object] = _nothing
-        self.connection = connection
-        self._registration = registration
-        methods: dict[str, Served[Any]] = {
-            "registerClient": Served(_read_token, self._register),
-            "registerGovernor": Served(_nobody, _nobody),
-        }
-        bootstrap = offer(schema.server.ServerBootstrap, methods)
-        self.peer = Peer(lambda content: connection.down.say_bytes(content, hear), bootstrap)
-        connection.lost_at_server = self.lost
-
-    def _register(self, token: bytes, call: IncomingCall) -> None:
-        try:
-            served = ServedClient(cast("Link", self), self._registration, token=token)
-        except FencedError as error:
-            call.answer({"fenced": str(error)})
-            return
-        served.welcome(call, self._registration.cluster)
-
-    @property
-    def is_over_for_good(self) -> bool:
-        return self.peer.farewell is not None
-
-    def hear(self, chunk: bytes) -> None:
-        try:
-            self.peer.receive(chunk)
-        except ProtocolError as error:
-            raise InvariantError(f"a client makes no sense: {error}") from error
-        if self.peer.farewell is not None:
-            self.connection.close_by_server("the client has left")
-            self.lost(self.peer.farewell)
-
-    def end_with_reason(self, cause: str) -> None:
-        self.connection.close_by_server(cause)
-        self.lost(cause)
-
-    def lost(self, cause: str) -> None:
-        self.peer.end(cause)
-        on_end, self.on_end = self.on_end, _nothing
-        on_end(cause)
-
-
-class ToGovernor:
-    """Implements `rain.rpc.handlers.GovernorLink`."""
-
-    def __init__(self, connection: Connection, governor: Governor) -> None:
-        self.connection = connection
-        self.governor = governor
-        self.handler: GovernorHandler | None = None  # until it is registered
-
-    def order(self, orders: Orders) -> None:
-        arrived = through_the_wire(orders)
-        self.connection.down.say(lambda: self.governor.ordered(self.connection, arrived))
-
-    def stop(self, reason: str) -> None:
-        self.connection.down.say(lambda: self.governor.told_to_stop(self.connection, reason))
-        self.connection.close_by_server(reason)
-
-    def close(self, reason: str) -> None:
-        self.connection.cut(reason)
-
-    def report(self, reply: Reply[GovernorReport]) -> None:
-        reply.refuse("nobody asks for it here")
-
-    def printed(self, task: TaskId, reply: Reply[str]) -> None:
-        reply.refuse(f"nobody asks for it here: {task}")
-
-    def watch(self, number: int, watch: Watch | None) -> None:
-        raise InvariantError(f"nobody watches here: {number} {watch}")
+COMPACTS = 0.02
+"""How probable it is, after each sync, that a snapshot is begun."""
 
 
 class Server(Daemon):
-    """All lives of the server, one after the other."""
+    """All lives of one server, one after the other: each begins as a standby."""
 
-    def __init__(self, agenda: Agenda, folder: Path) -> None:
+    def __init__(self, agenda: Agenda, host: str, disk: Disk, store: Store) -> None:
         super().__init__(agenda)
-        self.disk = Disk()
-        self.uploads = Spool(folder)
+        self.host = host
+        self.disk = disk
+        self.store = store
+        self.leads = False
         self.connections: list[Connection] = []
         self.reactor: Reactor
         self.registration: Registration
+        self._clock = Clock.of(agenda)
+        self._holder: Holder
+        self._following: Following
+        self._lease: Lease
         self._inbox: Inbox
+        self._links: Links
         self._keeper: JournalKeeper
+        self._writer: SimulatedWriter | None = None
         self._syncs = False
+        self._stands_still = False
+        self._freezes_for: float | None = None  # as soon as it has something to say
+        self._delayed: list[Callable[[], object]] = []  # while it stands still
 
     @property
     def state(self) -> State:
         return self.reactor.state
 
+    @property
+    def is_there(self) -> bool:
+        """Whether it is alive and leads, as far as it knows itself."""
+        return self.is_alive and self.leads
+
+    @property
+    def stands_still(self) -> bool:
+        return self._stands_still
+
     # Its life.
 
     def start(self) -> None:
-        """Begins where the last one has ended, and sometimes with a snapshot of that."""
+        """A new process, which waits for the lease."""
         self.live()
-        returns = self.disk.turns > 0
-        state = self.disk.remember()
-        if returns:
-            if self.agenda.random.random() < 0.5:
-                self.disk.compact(state)
-                state = self.disk.remember()
-            begin_anew(state, SETTINGS)
+        self.leads = self._stands_still = self._syncs = False
+        self._freezes_for, self._delayed = None, []
+        name = f"{self.host}, life {self.lives}"
+        self.store.place.living.add(name)
+        self._holder = Holder(name, f"{self.host}:7210", self.host)
+        candidate = Candidate(
+            self.disk.folder, self.store, self._holder, LEASE_SECONDS, logger(), self._clock
+        )
+        self._following = Following(self.disk.folder, SETTINGS, logger())
+        self._stand_by(candidate, Watching())
+
+    def _stand_by(self, candidate: Candidate, watching: Watching) -> None:
+        """Looks whether it may lead by now."""
+        try:
+            found, has_ended = candidate.look(watching)
+            if watching.may_take(has_ended=has_ended):
+                lease = candidate.take(found)
+                if lease is not None:
+                    self._lead(lease)
+                    return
+        except StoreError:
+            pass
+        self._following.follow()
+        self.later(*LOOKS_EVERY, partial(self._stand_by, candidate, watching))
+
+    def _lead(self, lease: Lease) -> None:
+        """Begins where the last one has ended."""
+        self._lease = lease
+        folder = self.disk.folder
+        recovered = read_to_end(folder, SETTINGS, self._following.recovery)
+        journal = open_journal(folder, recovered, lease.generation, logger())
+        self.disk.read_by_a_leader()
+        try:
+            self._writer = SimulatedWriter(self.disk, journal)
+        except JournalEnded:
+            self.end_by_itself()
+            return
+        state = journal.state
         state.status.name = "rain"
         self.reactor = Reactor(RainScheduler, state, notes_plans=True)
         self._inbox = Inbox(self.ring, lambda: self.ring_at(self.agenda.now + 0.5))
-        links = Links(self._inbox, logger(), self.uploads, state)
-        self._keeper = JournalKeeper(cast("Writer", self.disk), links.carry)
-        self.registration = Registration(state, links, self.uploads, self.turn, logger())
-        self.disk.begin_file(state)
-        self._syncs = False
-        if returns:
+        self._links = Links(self._inbox, logger(), journal.uploads, state)
+        self._keeper = JournalKeeper(cast("Writer", self._writer), self._carry, lease=lease)
+        self.registration = Registration(state, self._links, journal.uploads, self.turn, logger())
+        self.leads = True
+        if journal.goes_on:
             self._inbox.from_governor(ServerReturned())
+        self._beat()
+
+    def _beat(self) -> None:
+        """What the threads of a lease do."""
+        self._lease.renew()
+        try:
+            self._lease.check()
+        except LeaseLostError:
+            self.end_by_itself()
+            return
+        seconds = LEASE_SECONDS / BEATS
+        self.later(seconds * 0.9, seconds * 1.1, self._beat)
+
+    def end_by_itself(self) -> None:
+        """It cannot go on, and lets the lease go."""
+        self._lease.let_go()
+        self.die()
 
     def die(self, *, machine: bool = False) -> None:
         """Is killed; if its machine stops, what was not synced is lost."""
-        if machine:
-            self.disk.lose_what_is_not_synced()
-        self.is_alive = False
+        self.is_alive = self.leads = False
+        self.store.place.living.discard(self._holder.name)
+        if self._writer is not None and machine:
+            self._writer.lose_what_is_not_synced(self.agenda.random)
+        self.close()
         for connection in self.connections:
             connection.lost_at_server = _nothing
             connection.cut("the server is gone")
         self.connections.clear()
         self.agenda.within(0.05, 3.0, self._come_back)
 
+    def close(self) -> None:
+        """No file stays open."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+        if self._following.recovery is not None:
+            self._following.recovery.close()
+
     def _come_back(self) -> None:
         if not self.is_alive:
             self.disk.is_full = False
             self.start()
 
-    def _accept(self, connection: Connection) -> None:
-        self.connections = [one for one in self.connections if one.up.is_open]
-        self.connections.append(connection)
+    # It stands still: nothing happens in its process, and what comes waits.
+
+    def stand_still(self, seconds: float, *, before_it_speaks: bool) -> None:
+        """At once, or between its next look at the lease and what it does then."""
+        if before_it_speaks and self.leads:
+            self._freezes_for = seconds
+        else:
+            self._stop(seconds)
+
+    def _stop(self, seconds: float) -> None:
+        if not self._stands_still:
+            self._stands_still, self._freezes_for = True, None
+            life = self.lives
+            self.agenda.after(seconds, partial(self._go_on, life))
+
+    def _go_on(self, life: int) -> None:
+        if self.is_alive and self.lives == life:
+            self._stands_still = False
+            delayed, self._delayed = self._delayed, []
+            for do in delayed:
+                do()
+
+    def in_this_life(self, do: Callable[[], object]) -> Callable[[], object]:
+        life = self.lives
+
+        def unless_dead() -> None:
+            if self.is_alive and self.lives == life:
+                if self._stands_still:
+                    self._delayed.append(unless_dead)
+                else:
+                    do()
+
+        return unless_dead
+
+    def _carry(self, effect: Effect) -> None:
+        """Does what follows from a turn; it may have stood still since it has looked at its
+        lease."""
+        if self._freezes_for is not None:
+            self._stop(self._freezes_for)
+        if self._stands_still:
+            self._delayed.append(self.in_this_life(partial(self._links.carry, effect)))
+        else:
+            self._links.carry(effect)
 
     # Turns.
 
@@ -256,22 +240,39 @@ class Server(Daemon):
         given = self._inbox.take(self.agenda.now, 0.0)
         try:
             self._keeper.turn(self.reactor, given, quiet=quiet)
-        except JournalEnded:
-            self.die()
+        except (JournalEnded, LeaseLostError):
+            self.end_by_itself()
             return
         self.reactor.settle()
         self.ring_at(max(self.reactor.next_time(), self.agenda.now))
         if not self._syncs:
-            self._syncs = True
-            self.later(0.001, 0.05, partial(self._synced, self.disk.turns))
+            self._sync()
 
-    def _synced(self, until: int) -> None:
-        disk = self.disk
-        disk.synced = until - disk.first + 1
-        self._keeper.keep_promises(until)
-        self._syncs = disk.synced < len(disk.records)
-        if self._syncs:
-            self.later(0.001, 0.05, partial(self._synced, disk.turns))
+    def _sync(self) -> None:
+        assert self._writer is not None
+        self._syncs = True
+        synced = partial(self._synced, self._writer.turns, self._writer.begin_sync())
+        self.later(0.001, 0.05, synced)
+
+    def _synced(self, until: int, end: Callable[[], None]) -> None:
+        writer = self._writer
+        assert writer is not None
+        try:
+            end()
+            self._keeper.keep_promises(until)
+        except (JournalEnded, LeaseLostError):
+            self.end_by_itself()
+            return
+        self._syncs = False
+        if self.agenda.random.random() < COMPACTS:
+            writer.begin_next(self.state)
+            self.later(1.0, 2.0, partial(self._compact, writer))
+        if writer.is_in_a_new_file or writer.turns > until:
+            self._sync()
+
+    def _compact(self, writer: SimulatedWriter) -> None:
+        if not writer.is_in_a_new_file:
+            writer.compact()
 
     # Governors.
 
@@ -280,17 +281,20 @@ class Server(Daemon):
     ) -> None:
         self._accept(connection)
         link = ToGovernor(connection, governor)
+        generation = self.registration.generation
         try:
             handler = self.registration.join_governor(hello, link)
         except FencedError as error:
             reason = str(error)
-            connection.down.say(lambda: governor.fenced(connection, reason))
+            connection.down.say(lambda: governor.fenced(connection, reason, generation))
             connection.close_by_server(reason)
             return
         link.handler = handler
-        connection.lost_at_server = partial(handler.left, at_fault=False)
+        connection.lost_at_server = self._told(partial(handler.left, at_fault=False))
         returns, applied = handler.returns, handler.applied
-        connection.down.say(lambda: governor.registered(connection, link, returns, applied))
+        connection.down.say(
+            lambda: governor.registered(connection, link, returns, applied, generation)
+        )
 
     def updated(self, link: ToGovernor, update: Update) -> None:
         """News of a governor."""
@@ -301,12 +305,22 @@ class Server(Daemon):
         applied = handler.applied
         link.connection.down.say(lambda: link.governor.confirmed(link.connection, applied))
 
+    def _told(self, tell: Callable[[str], object]) -> Callable[[str], object]:
+        """In this life, when it does not stand still."""
+        return lambda cause: self.in_this_life(partial(tell, cause))()
+
     # Clients.
 
     def greet_client(self, connection: Connection, client: Client) -> SimulatedLink:
         self._accept(connection)
         hear = partial(client.hear, connection)
-        return SimulatedLink(connection, self.registration, hear)
+        link = SimulatedLink(connection, self.registration, hear)
+        connection.lost_at_server = self._told(link.lost)
+        return link
+
+    def _accept(self, connection: Connection) -> None:
+        self.connections = [one for one in self.connections if one.up.is_open]
+        self.connections.append(connection)
 
     # Data.
 
@@ -314,16 +328,5 @@ class Server(Daemon):
         return self.registration.find(object_id)
 
 
-def _read_token(params: Fields) -> bytes:
-    if params["version"] != CLIENT_VERSION:
-        raise InvariantError("a client of another version")
-    token: bytes = params["token"]
-    return token
-
-
-def _nobody(*_: object) -> None:
-    raise InvariantError("governors of the simulation do not register in this way")
-
-
-def _nothing(*_: object, **__: object) -> None:
+def _nothing(*_: object) -> None:
     """Nobody is told."""

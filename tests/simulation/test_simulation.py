@@ -5,17 +5,24 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from random import Random
 
 import pytest
 from attrs import evolve
 
+from rain.server.journal import recovery
+from rain.server.journal.listing import look_into
+from tests.simulation.agenda import START
 from tests.simulation.cluster import Cluster
-from tests.simulation.plan import Fault, Kind, plan_of
+from tests.simulation.plan import Fault, Kind, Plan, plan_of
 from tests.simulation.play import play, shrink
 from tests.simulation.work import Job
 from tests.support.effort import examples
 
 AT_ONCE = 25
+
+STILL = 7
+"""Seconds for which a server stands still: longer than a lease."""
 
 
 @pytest.mark.parametrize("first", range(0, examples(500), AT_ONCE))
@@ -38,8 +45,52 @@ def test_a_seed_is_always_the_same_run(tmp_path: Path) -> None:
         folder.mkdir()
         cluster = Cluster(plan_of(11), folder)
         cluster.run()
-        ends.append((cluster.agenda.now, cluster.server.disk.turns))
+        ends.append((cluster.agenda.now, look_into(folder / "journal").recovered.turns))
     assert ends[0] == ends[1]
+
+
+def replaced_again_and_again(seed: int) -> Plan:
+    """Servers that stand still until their lease has lapsed or nearly so, many of them before
+    they say what they have decided."""
+    random = Random(seed)
+    faults = [
+        Fault(
+            START + 1.5 + 6 * number,
+            Kind.STOP_SERVER,
+            26 * random.randrange(40) + 13 * random.randrange(2) + random.choice([5, 6, 7, 8]),
+        )
+        for number in range(6)
+    ]
+    return evolve(plan_of(seed), servers=2, faults=tuple(faults))
+
+
+def test_who_led_finds_another_leader_when_it_goes_on_and_ends(tmp_path: Path) -> None:
+    # given: it stands still from its next word on, for longer than its lease
+    fault = Fault(START + 1.5, Kind.STOP_SERVER, 26 * 13 + 13 + STILL)
+    cluster = Cluster(evolve(plan_of(0), servers=2, faults=(fault,)), tmp_path)
+    former, other = cluster.servers.all
+
+    # when
+    cluster.run()
+
+    # then
+    assert cluster.leader() is other
+    assert other.state.generation == 2
+    assert former.lives == 2
+    assert not former.leads
+
+
+def test_the_runs_find_out_if_the_words_of_a_replaced_server_are_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plans = [replaced_again_and_again(seed) for seed in (2, 6)]
+    assert not [str(failure) for failure in map(play, plans) if failure is not None]
+    monkeypatch.setattr(recovery, "first_of_successor", _no_successor)
+    assert any(map(play, plans))
+
+
+def _no_successor(*_: object) -> None:
+    """Nobody has gone on after a file."""
 
 
 def test_a_wrong_result_is_found_and_its_run_made_smaller(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,7 +98,7 @@ class Recovery:
         """
         while True:
             if self._open is not None:
-                self._read_whole(self._open)
+                self._read_whole(self._open, until=first_of_successor(self.folder, self._open))
             follower = self._next()
             if follower is None:
                 return

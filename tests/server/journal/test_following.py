@@ -136,6 +136,17 @@ def two_generations(folder: JournalFolder, world: World, place: int, more: int) 
     return records
 
 
+def test_a_standby_that_begins_later_follows_past_what_a_replaced_server_has_written(
+    world: World, folder: JournalFolder
+) -> None:
+    records = two_generations(folder, world, 20, 7)
+    following = Recovery.begin(folder, SETTINGS)
+    # when / then: it need not begin anew, which would end in the same way
+    following.catch_up()
+    assert following.recovered.turns == len(records)
+    assert whole(following.finish().state) == {**whole(world.state), "generation": 2}
+
+
 @pytest.mark.parametrize("torn", [0, 5])
 def test_what_a_replaced_server_has_written_is_not_read(
     world: World, folder: JournalFolder, torn: int
