@@ -1,5 +1,6 @@
 """Small results that came with the answer of a wait, until they are fetched."""
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeAlias
@@ -7,7 +8,6 @@ from typing import TypeAlias
 from rain.base.ids import ObjectId
 from rain.base.wire.answers import Delivery, Fetched
 from rain.client.data import DataObject, Seen, info_of, spec_of
-from rain.client.early import Early
 from rain.client.reports import object_info
 from rain.client.rpc.common import DataObjectState
 from rain.client.shapes import ObjectShape
@@ -15,6 +15,9 @@ from rain.common.attributes import ObjectInfo, ObjectSpec
 from rain.common.data_instance import DataInstance
 from rain.common.data_type import DataType
 from rain.common.errors import RainException
+
+AT_MOST = 100_000
+"""Early ids that are remembered; the oldest are forgotten first."""
 
 CAPACITY = 64 * 1024 * 1024
 """At most this many bytes are held; what comes beyond is fetched when it is asked for."""
@@ -26,6 +29,42 @@ _DATA_TYPES = {data_type.value: data_type for data_type in DataType}
 
 Result: TypeAlias = tuple[bytes, str]
 """The data of a finished object, and its content type."""
+
+
+class Early:
+    """Ids whose handles were collected before the server has told of them: it may still do so.
+
+    Nobody asks for that news any more, and it would be kept until the session ends. The set is
+    bounded. It is changed by finalizers, so nothing here takes a lock.
+    """
+
+    def __init__(self, at_most: int = AT_MOST) -> None:
+        self._at_most = at_most
+        self._ids: set[int] = set()
+        # All that were noted lately, in their order, also those that were taken meanwhile: to take
+        # the oldest one out of a dict costs more with each one that is gone.
+        self._order: deque[int] = deque()
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def note(self, packed_id: int) -> None:
+        """The last handle was collected."""
+        self._ids.add(packed_id)
+        self._order.append(packed_id)
+        if len(self._order) > self._at_most:
+            self._ids.discard(self._order.popleft())
+
+    def take(self, packed_id: int) -> bool:
+        """Whether it was noted; now the server has told of it."""
+        if packed_id not in self._ids:
+            return False
+        self._ids.discard(packed_id)
+        return True
+
+    def clear(self) -> None:
+        self._ids.clear()
+        self._order.clear()
 
 
 class ResultStore:

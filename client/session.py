@@ -132,8 +132,8 @@ class Session(Computing):
         """The handle of a submitted object was collected. Called by a finalizer."""
         if not self.active and self._owned:  # else the session may go on without this client
             return
-        if made and self._waiting.follows:
-            self._waiting.forget(packed_id)
+        if made and self._waiting.news.count:
+            self._waiting.news.forget(packed_id)
         if kept:
             self._results.drop(packed_id)
             self._lent.discard(packed_id)
@@ -145,8 +145,8 @@ class Session(Computing):
         if not self.active and self._owned:
             return
         self._outgoing.history.leave(packed_id, finished=state is TaskState.finished)
-        if self._waiting.follows:
-            self._waiting.forget(packed_id)
+        if self._waiting.news.count:
+            self._waiting.news.forget(packed_id)
         if self.client is not None:
             self.client.housekeeper.drop_task(packed_id)
 

@@ -10,7 +10,6 @@ from rain.base.wire.answers import WaitAnswer
 from rain.base.wire.requests import WaitFor
 from rain.client.connection import Asking, Connection
 from rain.client.data import DataObject
-from rain.client.early import Early
 from rain.client.failure import noting_failure
 from rain.client.items import (
     asked_ids,
@@ -21,7 +20,7 @@ from rain.client.items import (
     mark_finished,
 )
 from rain.client.outgoing import Outgoing
-from rain.client.results import ResultStore
+from rain.client.results import Early, ResultStore
 from rain.client.rpc.common import TaskState
 from rain.client.task import Task
 from rain.common.errors import TimeoutException
@@ -123,17 +122,8 @@ class Waiting:
         self._outgoing = outgoing
         self._results = results
         self._asking = asking
-        self._news = News()
+        self.news = News()  # of tasks that nobody has named
         self._looked = -inf  # when the session was last asked for news
-
-    @property
-    def follows(self) -> bool:
-        """Whether it was told of tasks that nobody has named."""
-        return self._news.count > 0
-
-    def forget(self, packed_id: int) -> None:
-        """The last handle of this task or object has gone. Called by finalizers."""
-        self._news.forget(packed_id)
 
     def for_all(
         self,
@@ -193,7 +183,7 @@ class Waiting:
         timeout: float | None,
     ) -> tuple[list[Task], list[DataObject]]:
         """The same for many: what was told of the session before is not asked for again."""
-        news = self._news
+        news = self.news
         now = monotonic()
         end = inf if timeout is None else now + timeout
         mode = "news"
@@ -220,8 +210,8 @@ class Waiting:
         self, tasks: Sequence[Task], objects: Sequence[DataObject]
     ) -> tuple[list[Task], list[DataObject]]:
         """Those that are done as far as anybody here knows, and marked as that."""
-        done = self._news.done_among(tasks, objects)
-        mark_done(*done, self._news.failed, self._news.cancelled)
+        done = self.news.done_among(tasks, objects)
+        mark_done(*done, self.news.failed, self.news.cancelled)
         return done
 
     def ask(

@@ -20,24 +20,21 @@ class FetchQueue:
 
     def __init__(self) -> None:
         self._places: list[tuple[Rank, int, DataObject]] = []
-        self._ranks: dict[DataObject, Rank] = {}
+        self.ranks: dict[DataObject, Rank] = {}  # of all that are in the line
         self._added = 0
 
-    def __len__(self) -> int:
-        return len(self._ranks)
-
     def __contains__(self, target: DataObject) -> bool:
-        return target in self._ranks
+        return target in self.ranks
 
     def add(self, target: DataObject) -> None:
         """It can be fetched now; tasks may wait for it already."""
         rank = min((task.rank for task in target.waiting or ()), default=LAST_RANK)
-        self._ranks.pop(target, None)
+        self.ranks.pop(target, None)
         self._push(target, rank)
 
     def prefer(self, target: DataObject, rank: Rank) -> None:
         """Another task waits for it, which may be more urgent than those before."""
-        known = self._ranks.get(target)
+        known = self.ranks.get(target)
         if known is not None and rank < known:
             self._push(target, rank)
 
@@ -46,19 +43,19 @@ class FetchQueue:
         places = self._places
         while places:
             rank, _, target = places[0]
-            if self._ranks.get(target) == rank:
+            if self.ranks.get(target) == rank:
                 if is_fetchable(target):
                     return target
-                del self._ranks[target]
+                del self.ranks[target]
             heappop(places)
         return None
 
     def pop(self) -> None:
         """Takes the first one out; it is fetched now."""
-        del self._ranks[heappop(self._places)[2]]
+        del self.ranks[heappop(self._places)[2]]
 
     def _push(self, target: DataObject, rank: Rank) -> None:
-        self._ranks[target] = rank
+        self.ranks[target] = rank
         self._added += 1
         heappush(self._places, (rank, self._added, target))
 

@@ -102,7 +102,7 @@ class Reactor:
         objects.heed(free)
         if objects.files.tiers.used:
             state.spilling.heed(memory, now)
-        if objects.queue:
+        if objects.queue.ranks:
             objects.start_fetches()
         if state.dispatch.deadlines:
             state.dispatch.end_late_runs(now)

@@ -67,18 +67,18 @@ class Borrowing:
     def __init__(self, connection: Connection, ends: Listener) -> None:
         self._connection = connection
         self._ends = ref(ends)  # which has this one, and may go at any time
-        self._untold: list[ObjectId] = []
+        self.untold: list[ObjectId] = []  # to be taken
 
     def add(self, object_id: ObjectId) -> None:
         """To be taken with the next `take`."""
-        self._untold.append(object_id)
+        self.untold.append(object_id)
 
     def take(self) -> None:
         """Takes handles of all that was added, in one message, and waits for no answer."""
-        if self._untold:
-            count = len(self._untold)
-            ids = self._untold[:count]
-            del self._untold[:count]
+        if self.untold:
+            count = len(self.untold)
+            ids = self.untold[:count]
+            del self.untold[:count]
             self._ask(ids)
 
     def _ask(self, ids: Sequence[ObjectId]) -> None:

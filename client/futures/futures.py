@@ -210,7 +210,8 @@ class Futures:
         """
         self._unsent = 0
         self._sender.sent()
-        self._borrowing.take()
+        if self._borrowing.untold:
+            self._borrowing.take()
         # Taken before the calls, so that the server knows what is cancelled.
         cancels = [self._cancels.popleft() for _ in range(len(self._cancels))]
         try:

@@ -42,16 +42,19 @@ class LargeSubmissions:
 
     def __init__(self) -> None:
         self._growing = False
-        self._spared = False  # whether objects were excluded since the last full collection
+        self.spared = False  # whether objects were excluded since the last full collection
         self._due = float("-inf")
 
     def after_turn(self, now: float, *, growing: bool, nodes: int) -> None:
-        """Called after each turn; `growing` says whether a submission was read only in part."""
+        """Called after each turn that grows, and after all others while objects are spared.
+
+        `growing` says whether a submission was read only in part.
+        """
         if growing or self._growing:
             gc.freeze()  # takes constant time
-            self._growing, self._spared = growing, True
-        elif self._spared and nodes <= FEW and now >= self._due:
+            self._growing, self.spared = growing, True
+        elif self.spared and nodes <= FEW and now >= self._due:
             gc.unfreeze()
             gc.collect()
             gc.freeze()
-            self._spared, self._due = False, now + PAUSE
+            self.spared, self._due = False, now + PAUSE

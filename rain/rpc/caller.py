@@ -258,7 +258,7 @@ class Caller:
             if found.get(self._socket.fileno(), 0) & ~select.POLLOUT:
                 heard = True
                 self._receive()
-            left = self._send()
+            left = self._send() if self._said or self._piece is not None else False
             if left is not is_full:
                 is_full = left
                 poll.modify(self._socket, select.POLLIN | (select.POLLOUT if left else 0))

@@ -121,7 +121,7 @@ def _control(handler: ControlHandler) -> Offered:
     def order(part: OrdersPart, call: IncomingCall) -> None:
         parts.append(part.orders)
         if not part.more:
-            whole = join_orders(parts)
+            whole = part.orders if len(parts) == 1 else join_orders(parts)
             parts.clear()
             handler.order(whole)
         call.acknowledge()

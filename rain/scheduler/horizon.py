@@ -105,7 +105,7 @@ class HorizonScheduler:
         governors = [governor for governor in graph.governors.values() if not governor.rests]
         if not governors:
             return
-        if self._unproven:
+        if self._unproven.watches:
             self._plan_again(plan)
         express = self._express
         if express.lines:

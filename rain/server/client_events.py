@@ -62,7 +62,7 @@ def apply(state: State, event: ClientEvent) -> None:
             return
     match event:  # the most frequent first
         case Asked():
-            known = state.asked.note(event)
+            known = state.asked.note(event) if event.number else None
             try:
                 if known is None:
                     _ask(state, event)

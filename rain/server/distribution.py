@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 
+from rain.base.kinds import TaskKind
 from rain.base.states import ObjectState, TaskRow
 from rain.base.wire.orders import Orders
 from rain.graph import DataObject, Governor, Session, Task, planning
@@ -171,17 +172,20 @@ def _assign_ahead(state: State, governor: Governor) -> None:
 def _tell(state: State, governor: Governor, tasks: list[Task]) -> None:
     """Tells a governor of tasks that were assigned to it, and of what it needs for them."""
     orders = state.orders(governor)
-    columns = orders.tasks
-    kinds = [task.kind.id for task in tasks]
-    if not governor.kinds_told.issuperset(kinds):
-        _tell_kinds(orders, governor, tasks)
-    columns.ids += [task.id for task in tasks]
-    columns.runs += [task.run.number for task in tasks if task.run is not None]
-    columns.kinds += kinds
-    columns.priorities += [task.priority for task in tasks]
-    columns.configs += [task.config for task in tasks]
-    columns.input_counts += [len(task.inputs) for task in tasks]
-    columns.outputs += [output.id for task in tasks for output in task.outputs]
+    columns, kinds_told = orders.tasks, governor.kinds_told
+    for task in tasks:
+        kind, inputs = task.kind, task.inputs
+        if kind.id not in kinds_told:
+            _tell_kind(orders, governor, task.session, kind)
+        columns.ids.append(task.id)
+        if task.run is not None:
+            columns.runs.append(task.run.number)
+        columns.kinds.append(kind.id)
+        columns.priorities.append(task.priority)
+        columns.configs.append(task.config)
+        columns.input_counts.append(len(inputs))
+        for output in task.outputs:
+            columns.outputs.append(output.id)
     needs = needs_of(tasks) if state.graph.has_needs else []
     if any(needs) or columns.needs:
         columns.needs += [0] * (len(columns.ids) - len(tasks) - len(columns.needs))
@@ -229,14 +233,10 @@ def _send(
     bring(state, orders, objects, governor)
 
 
-def _tell_kinds(orders: Orders, governor: Governor, tasks: list[Task]) -> None:
+def _tell_kind(orders: Orders, governor: Governor, session: Session, kind: TaskKind) -> None:
     told = governor.kinds_told
-    for task in tasks:
-        kind = task.kind
-        if kind.id in told:
-            continue
-        for output_kind in kind.outputs:
-            if output_kind not in told:
-                tell_object_kind(orders, governor, task.session, output_kind)
-        told.add(kind.id)
-        orders.task_kinds.append(kind)
+    for output_kind in kind.outputs:
+        if output_kind not in told:
+            tell_object_kind(orders, governor, session, output_kind)
+    told.add(kind.id)
+    orders.task_kinds.append(kind)

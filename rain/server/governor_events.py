@@ -113,11 +113,10 @@ def apply_update(state: State, governor: Governor, update: Update) -> None:
     for task in blocked_ahead:
         nesting.block(state, governor, task)
     if update.failed:
-        printed = {note.task: note.logs for note in update.task_notes}
-        for failure in update.failed:
-            _failed(state, governor, failure, printed.get(failure.task, ""))
-    _ended(state, governor, update)
-    giving_back.apply(state, governor, update)
+        _all_failed(state, governor, update)
+    if update.ended_ids or update.returned_ids:
+        _ended(state, governor, update)
+        giving_back.apply(state, governor, update)
     for object_id in update.unfetched:
         unfetched.apply(state, governor, object_id)
     for sample in update.monitoring:
@@ -239,6 +238,12 @@ def _failed(state: State, governor: Governor, failure: TaskFailure, printed: str
     if failure.peak:
         memory.note_peak(state, task, failure.peak)
     failing.run_failed(state, governor, task, failure, printed)
+
+
+def _all_failed(state: State, governor: Governor, update: Update) -> None:
+    printed = {note.task: note.logs for note in update.task_notes}
+    for failure in update.failed:
+        _failed(state, governor, failure, printed.get(failure.task, ""))
 
 
 def _ended(state: State, governor: Governor, update: Update) -> None:

@@ -121,6 +121,7 @@ class Service:
         """Does the work that can wait until the messages of a turn have left."""
         self.reactor.settle()
         state = self.reactor.state
-        growing, nodes = bool(state.growing), state.graph.nodes
-        self._large_submissions.after_turn(state.now, growing=growing, nodes=nodes)
+        if state.growing or self._large_submissions.spared:
+            growing, nodes = bool(state.growing), state.graph.nodes
+            self._large_submissions.after_turn(state.now, growing=growing, nodes=nodes)
         return self.reactor.next_time()

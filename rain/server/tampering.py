@@ -14,17 +14,10 @@ from attrs import Factory, define
 
 from rain.base.states import TASK_FACTS
 from rain.graph import Graph, Task
-from rain.scheduler.api import News, Plan, Scheduler
+from rain.scheduler.api import News, Plan
 
 LOOKED_AT = 100
 """Tasks without a plan that are looked at after each run, beside those in the news."""
-
-OURS = "rain.scheduler."
-
-
-def is_ours(scheduler: Scheduler | None) -> bool:
-    """Whether it is one that comes with Rain."""
-    return type(scheduler).__module__.startswith(OURS)
 
 
 @define(eq=False)

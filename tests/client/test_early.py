@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from rain.base.ids import ObjectId, TaskId
 from rain.base.wire.answers import Delivery, WaitAnswer
-from rain.client.early import Early
-from rain.client.results import ResultStore
+from rain.client.results import Early, ResultStore
 from rain.client.waiting import News
 
 

@@ -29,7 +29,7 @@ def inc(ctx: Any, x: int) -> int:
 
 def remembered(session: Session) -> dict[str, int]:
     """Entries of all that a session keeps by ids."""
-    history, news = session._outgoing.history, session._waiting._news
+    history, news = session._outgoing.history, session._waiting.news
     return {
         "tasks": len(history._tasks) - len(history._left),
         "units": len(history._units),

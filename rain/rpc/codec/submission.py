@@ -1,7 +1,8 @@
 """A submission, or one part of it."""
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from attrs import frozen
@@ -79,9 +80,8 @@ def read_submit(fields: Fields) -> SubmitPart:
     return SubmitPart(part, uploaded, fields["last"], fields["wanted"])
 
 
-def _packed(column: list[Any]) -> "array[Any]":
-    """A column that may wait here for long: a list of numbers takes five times the memory."""
-    return array("q", column)
+# Columns of numbers, where they may wait for long: a list takes five times the memory.
+_packed: Callable[[list[Any]], "array[Any]"] = partial(array, "q")
 
 
 def _write_tasks(tasks: TaskColumns) -> Fields:

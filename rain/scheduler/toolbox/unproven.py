@@ -41,26 +41,23 @@ class Unproven:
     """The kinds of which no task has ended, by kind."""
 
     def __init__(self) -> None:
-        self._watches: dict[KindId, Watch] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._watches)
+        self.watches: dict[KindId, Watch] = {}
 
     def add(self, tasks: Iterable[Task], seconds: float) -> None:
         """Tasks of one kind were planned, and each was counted for these seconds."""
         first, *others = tasks
-        watch = self._watches.get(first.kind.id)
+        watch = self.watches.get(first.kind.id)
         if watch is None:
-            watch = self._watches[first.kind.id] = Watch(deque(), seconds)
+            watch = self.watches[first.kind.id] = Watch(deque(), seconds)
         watch.tasks += (first, *others)
         watch.seconds = min(watch.seconds, seconds)
 
     def forget(self, sessions: Iterable[Session]) -> None:
         """Sessions have ended."""
         ended = frozenset(sessions)
-        for kind, watch in list(self._watches.items()):
+        for kind, watch in list(self.watches.items()):
             if watch.tasks[0].session in ended:
-                del self._watches[kind]
+                del self.watches[kind]
 
     def look(self, cpus: int, plan: Plan) -> list[tuple[list[Task], float]]:
         """Learns from running tasks; returns those that were counted for too little, by kind.
@@ -69,12 +66,12 @@ class Unproven:
         """
         wrong: list[tuple[list[Task], float]] = []
         contended = _is_contended(plan.graph.sessions.values())
-        for kind, watch in list(self._watches.items()):
+        for kind, watch in list(self.watches.items()):
             tasks = watch.tasks
             while tasks and (tasks[0].is_done or not tasks[0].is_known):
                 tasks.popleft()
             if not tasks:
-                del self._watches[kind]
+                del self.watches[kind]
                 continue
             _learn_from_running(list(islice(tasks, cpus)), plan)
             sight = look_at(tasks[0], plan.estimates)
@@ -82,9 +79,9 @@ class Unproven:
                 continue
             if sight.seconds <= OFF * watch.seconds:
                 if tasks[0].session.learned[kind].finished:
-                    del self._watches[kind]
+                    del self.watches[kind]
             elif contended or _hold_up(tasks[-1]):
-                del self._watches[kind]
+                del self.watches[kind]
                 wrong.append((list(tasks), watch.seconds))
         return wrong
 
