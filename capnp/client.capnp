@@ -162,6 +162,7 @@ struct Need {
   unknown @3 :Int64;            # those of them whose durations are not
   running @4 :Int64;
   occupied @5 :Float64;         # seconds until these have ended
+  shortest @6 :Float64;         # seconds of the shortest that waits; 0 if it takes no minute
 }
 
 # A governor: its resources, and how many tasks it was told to run.

@@ -30,7 +30,8 @@ interface ServerBootstrap {
       resumes :Bool,               # it was registered, and has lost the connection
       heard :Int64,                # then: the number of the last orders that it has applied
       told :Int64,                 # of the last update of which it has heard that it is applied
-      last :Int64)                 # and of the last one that it has told, or would have
+      last :Int64,                 # and of the last one that it has told, or would have
+      timeLeft :Float64)           # seconds after which it must be gone; 0 for no such time
       -> (upstream :Governor.GovernorUpstream, address :Text,
           returns :Bool, applied :Int64, fenced :Text, generation :Int64);
   # The address is how the server and its users name this governor. A server that returns keeps what

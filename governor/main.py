@@ -42,7 +42,7 @@ from rain.governor.service import Service
 from rain.governor.settings import GovernorSettings
 from rain.governor.store import Store
 from rain.governor.tiers import Tiers
-from rain.governor.time_limit import drain_in_time
+from rain.governor.time_limit import drain_in_time, time_for_tasks
 from rain.governor.uplink import Uplink, reach
 from rain.governor.warden import Warden
 from rain.governor.work_folder import Parts
@@ -317,6 +317,7 @@ async def _registered(
             identity=settings.identity,
             silence_limit=settings.server_silence,
             resumes=resumes,
+            time_left=time_for_tasks(settings.leaves_at, time.time()),
         )
 
     try:

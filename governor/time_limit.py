@@ -6,6 +6,7 @@ It drains early enough to leave by itself: the batch system kills what runs at t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import inf
 
 import trio
 
@@ -37,6 +38,11 @@ def leaving_time(limit: str | None, environment: Mapping[str, str], now: float) 
     if end.isdecimal():
         ends.append(float(end))
     return min(ends, default=None)
+
+
+def time_for_tasks(leaves_at: float | None, now: float) -> float:
+    """The seconds in which a task must have ended, for the server, whose clock may be another."""
+    return inf if leaves_at is None else max(0.0, leaves_at - MARGIN - now)
 
 
 async def drain_in_time(

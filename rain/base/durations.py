@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 _CLOCK = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d{1,2}):(\d{2})", re.ASCII)
 _SPAN = re.compile(r"(\d+)\s*([smhd])", re.ASCII | re.IGNORECASE)
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_SAID = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
 def parse_duration(text: str) -> int:
@@ -26,6 +28,16 @@ def parse_duration(text: str) -> int:
     if found == 0:
         raise ValueError(f"{text!r} is no time at all")
     return found
+
+
+def say_duration(seconds: float) -> str:
+    """A time for people, in its largest two units: `2 d 3 h`, `2 h 30 min`, `90 s`."""
+    whole = round(seconds)
+    for (size, name), (part, smaller) in pairwise(_SAID):
+        if whole >= 2 * size:
+            count, rest = divmod(whole, size)
+            return f"{count} {name} {rest // part} {smaller}" if rest >= part else f"{count} {name}"
+    return f"{whole} s"
 
 
 def spell_duration(seconds: int) -> str:

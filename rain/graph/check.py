@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from math import inf
 
 from rain.base.copies import STORED, CopyRow
 from rain.base.errors import InvariantError
@@ -245,6 +246,9 @@ def _check_governor(graph: Graph, governor: Governor, found: list[str]) -> None:
     offers = governor.offered if facts.gets_tasks else NO_ROOM
     expect(governor.resources == offers, "offers {}", governor.resources)
     expect(governor.cpus == offers.cpus, "offers {} cpus", governor.cpus)
+    ends = governor.ends_at < inf
+    expect((governor.left < inf) == ends, "{} s left, ends: {}", governor.left, ends)
+    expect((governor in graph.ending) == ends, "listed as one that ends: {}", not ends)
     unstarted = [task for task in governor.assigned if task.row in _UNSTARTED]
     expect(facts.keeps_tasks or not unstarted, "it has not started {}", unstarted)
     queued = [*governor.queue]

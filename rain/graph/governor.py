@@ -43,6 +43,8 @@ class Governor:
     address: str  # how users see it, "host:port"; also where its data is read
     resources: Resources  # what may be planned on now: nothing while it rests
     heard: float = 0.0  # when it last said something
+    ends_at: float = inf  # when it must be gone, if its job or its user says so
+    left: float = inf  # seconds until then, when that was looked at last
     clock: float = inf  # what is added to a time of its clock to get one of ours; inf: not known
     clock_seen: float = 0.0  # when that was looked at last
     # Where the server comes back (`rain/server/resuming.py`):

@@ -36,6 +36,7 @@ class Graph:
     objects: Mapping[ObjectId, DataObject] = field(init=False)
     linked: int = 0  # how many tasks and data objects there are
     governors: dict[GovernorId, Governor] = Factory(dict)
+    ending: dict[Governor, None] = Factory(dict)  # those that must be gone at some time
     learned: dict[tuple[str, str], Learned] = Factory(dict)  # by task type and name
     last_session: int = 0
     last_governor: int = 0
@@ -103,13 +104,21 @@ class Graph:
         return session
 
     def add_governor(
-        self, governor_id: GovernorId, address: str, resources: Resources, now: float
+        self,
+        governor_id: GovernorId,
+        address: str,
+        resources: Resources,
+        now: float,
+        time_left: float = inf,
     ) -> Governor:
-        """A governor has joined."""
+        """A governor has joined, which must be gone after this time."""
         if governor_id in self.governors:
             raise InvariantError(f"governor {governor_id} joined twice")
         self.last_governor += 1
         governor = Governor(governor_id, self.last_governor, address, resources, now)
+        if time_left < inf:
+            governor.ends_at, governor.left = now + time_left, time_left
+            self.ending[governor] = None
         self.governors[governor_id] = governor
         return governor
 

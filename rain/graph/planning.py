@@ -13,6 +13,7 @@ from its governor, its followers are recalled.
 
 from __future__ import annotations
 
+from math import inf
 from typing import NoReturn
 
 from rain.base.copies import CopyMove
@@ -26,10 +27,14 @@ from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
 from rain.graph.run import Ending, Run, remembered
 from rain.graph.task import Task
+from rain.graph.times import expected
 
 LOOKED_AT = 16
 """A task with more inputs than these waits for the server: to look at all of them each time that
 one more is on its way would cost more than a trip."""
+
+NOTABLE_SECONDS = 1.0
+"""A task that takes so long is not sent ahead to a governor that must be gone at some time."""
 
 Stopped = tuple[Governor, Task, int]
 """An assignment that was undone, with the number of its run."""
@@ -53,9 +58,15 @@ def plan(task: Task, governor: Governor, priority: int = 0) -> None:
 
 
 def can_go_ahead(task: Task, governor: Governor) -> bool:
-    """Whether the governor was told to make all missing inputs of the task, and keeps to that."""
+    """Whether the governor was told to make all missing inputs of the task, and keeps to that.
+
+    One that must be gone at some time would begin a task later than its time allows. So only what
+    takes no time to speak of goes ahead there.
+    """
     if len(task.inputs) > LOOKED_AT or task.kind.task_type == EXCHANGE:
         return False  # where the inputs of an exchange are is known when they are finished
+    if governor.ends_at < inf and expected(task) >= NOTABLE_SECONDS:
+        return False
     for data_object in task.inputs:
         if data_object.state is ObjectState.UNFINISHED:
             producer = data_object.producer

@@ -1,4 +1,4 @@
-"""Which tasks may be planned on which governors: resources, pins, spread and apart.
+"""Which tasks may be planned on which governors: resources, time, pins, spread and apart.
 
 A governor counts how many tasks of each group are planned on it; `planning` keeps the counts. An
 error names the rule that a plan breaks.
@@ -12,21 +12,29 @@ from rain.base.constraints import APART, PIN, SPREAD
 from rain.base.kinds import TaskKind
 from rain.graph.governor import Governor
 from rain.graph.task import Task
+from rain.graph.times import expected, has_time
 
 RESOURCES = "resources"
 RESTS = "rests"
+TIME = "time"
 
 
-def suits(kind: TaskKind, governor: Governor) -> bool:
-    """Whether tasks of this kind could ever run there: its resources, and the pin of the tasks."""
+def suits(task: Task, governor: Governor) -> bool:
+    """Whether it could run there: the resources and the time of the governor, and the task's pin.
+
+    It may have to wait until others have left.
+    """
+    kind = task.kind
     wishes = kind.constraints
-    return kind.resources.fits(governor.resources) and (
-        wishes is None or wishes.admits(governor.address)
+    return (
+        kind.resources.fits(governor.resources)
+        and (wishes is None or wishes.admits(governor.address))
+        and has_time(task, governor)
     )
 
 
 def would_suit(kind: TaskKind, governor: Governor) -> bool:
-    """The same, even while the governor rests."""
+    """Whether tasks of this kind have their resources there, even while the governor rests."""
     wishes = kind.constraints
     return kind.resources.fits(governor.offered) and (
         wishes is None or wishes.admits(governor.address)
@@ -37,7 +45,7 @@ def allows(task: Task, governor: Governor, governors: Iterable[Governor]) -> boo
     """Whether the task may be planned there now."""
     kind = task.kind
     if kind.constraints is None and not kind.resources.others:  # the usual case
-        return kind.resources.cpus <= governor.resources.cpus
+        return kind.resources.cpus <= governor.resources.cpus and has_time(task, governor)
     return broken_rule(task, governor, governors) is None
 
 
@@ -52,6 +60,9 @@ def broken_rule(
     if not needs.fits(governor.resources):
         has = governor.resources.as_dict()
         return RESOURCES, f"{task!r} needs {needs.as_dict()}, but {governor!r} has only {has}"
+    if not has_time(task, governor):
+        left = f"{governor!r} ends in {governor.left:.0f}"
+        return TIME, f"{task!r} is expected to take {expected(task):.0f} seconds, but {left}"
     wishes = kind.constraints
     if wishes is None:
         return None
@@ -63,7 +74,7 @@ def broken_rule(
         if rule == APART and here:
             return APART, f"{governor!r} has a task of the group {name!r} already"
         if rule == SPREAD and here:
-            least = min(other.groups.get(key, 0) for other in governors if suits(kind, other))
+            least = min(other.groups.get(key, 0) for other in governors if suits(task, other))
             if here > least:
                 return (
                     SPREAD,

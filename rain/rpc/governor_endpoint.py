@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import trio
@@ -37,6 +38,9 @@ from rain.stream.errors import UnreachableError
 if TYPE_CHECKING:
     from rain.rpc.codec.printed import Watched
     from rain.tls.identity import Identity
+
+LEAST_TIME = 0.001
+"""What a governor says that has no time left."""
 
 CONNECT_TIMEOUT = 10.0
 
@@ -182,6 +186,7 @@ async def connect_governor(
     timeout: float = CONNECT_TIMEOUT,
     silence_limit: float | None = SILENCE_LIMIT,
     resumes: Resumes | None = None,
+    time_left: float = inf,
 ) -> Upstream:
     """Registers with the current one of the servers; `StartError` says why it cannot.
 
@@ -201,6 +206,7 @@ async def connect_governor(
         "dataAddress": data_address,
         "resources": write_amounts(tuple(resources.items())),
         "control": _control(handler),
+        "timeLeft": 0.0 if time_left == inf else max(time_left, LEAST_TIME),
     }
     if resumes is not None:
         told = {"heard": resumes.heard, "told": resumes.told, "last": resumes.last}

@@ -7,6 +7,7 @@ A handler that raises `ProtocolError` closes the peer that called it, and only t
 """
 
 from collections.abc import Sequence
+from math import inf
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -61,6 +62,7 @@ class GovernorHello:
     peer_host: str  # the address that the connection comes from
     resources: Resources
     resumes: Resumes | None = None
+    time_left: float = inf  # seconds after which it must be gone
 
 
 class ClientHandler(Protocol):

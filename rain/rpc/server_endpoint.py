@@ -7,6 +7,7 @@ closed. Streams of data come to the same port and go their own way.
 from __future__ import annotations
 
 import logging
+from math import inf
 from typing import TYPE_CHECKING
 
 import trio
@@ -157,6 +158,7 @@ class Guest:
             peer_host=self._peer_host,
             resources=read_resources(params["resources"]),
             resumes=_read_resumes(params),
+            time_left=_read_time_left(params["timeLeft"]),
         )
         return hello, params["control"]
 
@@ -200,6 +202,13 @@ def _read_resumes(params: Fields) -> Resumes | None:
     if not params["resumes"]:
         return None
     return Resumes(params["heard"], params["told"], params["last"])
+
+
+def _read_time_left(seconds: float) -> float:
+    """The seconds after which a governor must be gone; 0 says that nobody has set a limit."""
+    if not 0 <= seconds < inf:  # nor NaN
+        raise ProtocolError(f"{seconds} is no time that a governor has left")
+    return seconds or inf
 
 
 def _read_incarnation(number: int) -> GovernorId:

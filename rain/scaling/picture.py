@@ -39,6 +39,10 @@ class GovernorKind:
             return 0 if any(name != "memory" for name, _ in need.resources.others) else 1
         return need.resources.times_in(there) if need.resources.fits(there) else 0
 
+    def lasts(self, need: Need, lost: float) -> bool:
+        """Whether such a task ends in its time, of which it loses so much at both ends."""
+        return need.shortest <= self.seconds - lost
+
     def size_for(self, need: Need) -> int:
         """How large one must be for a single task with this need."""
         sizes = range(1, self.largest + 1)

@@ -16,6 +16,7 @@ from math import ceil
 
 from attrs import Factory, define, field, frozen
 
+from rain.base.durations import say_duration
 from rain.base.wire.demand import Need
 from rain.scaling.memory import Memory
 from rain.scaling.picture import GovernorKind, Hired, Picture, Stage, kind_for
@@ -29,6 +30,7 @@ class Rules:
     finish: float = 5.0  # seconds in which the work is to be finished, if it may have the governors
     unknown: float = 1.0  # seconds that a task takes of whose name nothing is known
     drain: float = 30.0  # seconds before the end of its time in which a governor takes no tasks
+    lost: float = 10.0  # seconds of its time in which a governor starts and ends
     ahead: float = 10.0  # seconds that the next one is asked for before that, if one starts at once
 
 
@@ -48,18 +50,17 @@ class Decisions:
     drain: list[str] = Factory(list)  # names of governors to let go
     cancel: list[str] = Factory(list)  # names of those that wait in the queue in vain
     why: dict[str, str] = Factory(dict)  # for people, by kind
+    too_long: dict[str, str] = Factory(dict)  # for which tasks none is started, for people, by kind
     memories: dict[str, Memory] = Factory(dict)  # for the next decision, by kind
 
 
 def decide(picture: Picture, rules: Rules, memories: Mapping[str, Memory], now: float) -> Decisions:
     """What to do now. Called again and again, with what it has remembered the last time."""
     found = Decisions()
-    needs: dict[str, list[Need]] = {kind.name: [] for kind in picture.kinds}
-    for need in picture.needs:
-        kind = kind_for(need, picture.kinds)
-        if kind is not None:
-            needs[kind.name].append(need)
+    needs, too_long = _by_kind(picture, rules)
     for kind in picture.kinds:
+        if too_long[kind.name]:
+            found.too_long[kind.name] = _too_long(kind, too_long[kind.name])
         memory = memories.get(kind.name, Memory())
         one = _Kind.of(kind, needs[kind.name], picture.hired, rules, memory.start_seconds)
         memory = memory.want(now, one.target, rules.idle)
@@ -68,7 +69,10 @@ def decide(picture: Picture, rules: Rules, memories: Mapping[str, Memory], now: 
         started = [] if rests else one.to_start()
         found.start += [Start(kind.name, size) for size in started]
         one.give_back(memory.most_wanted, rules.idle, _others_stay(picture, kind), found)
-        found.why[kind.name] = one.why(len(started), memory, memory.pause - now)
+        says = one.why(len(started), memory, memory.pause - now)
+        if kind.name in found.too_long:
+            says += f"; {found.too_long[kind.name]}"
+        found.why[kind.name] = says
     return found
 
 
@@ -83,6 +87,7 @@ class _Kind:
     waiting: int  # tasks
     usable: int  # the most sizes that the tasks can use
     step: int  # how large a governor must be for the largest task that waits
+    longest: float  # seconds that one must have left for the longest one
     start_seconds: float
     finish: float  # seconds in which the work is to be finished
     target: int = field(init=False)
@@ -110,6 +115,7 @@ class _Kind:
             sum(need.waiting for need in needs),
             ceil(used),
             max((kind.size_for(need) for need in needs if need.waiting), default=1),
+            rules.lost + max((need.shortest for need in needs if need.waiting), default=0.0),
             start_seconds,
             # A governor costs its way here and its idle end, so it is to have some work for that.
             max(rules.finish, start_seconds / 2, rules.idle / 4),
@@ -137,14 +143,18 @@ class _Kind:
         return found
 
     def _missing(self) -> int:
-        if self.waiting and not any(one.size >= self.step for one in self.counted):
+        if self.waiting and not any(map(self._takes_any, self.counted)):
             return max(self.step, self.target - self.sizes)
         return self.target - self.sizes
+
+    def _takes_any(self, one: Hired) -> bool:
+        """Whether it could run each of the tasks that wait."""
+        return one.size >= self.step and one.left >= self.longest
 
     def _come_too_late(self) -> bool:
         """Whether those that work will have finished before another one could begin."""
         ready = [one for one in self.counted if one.stage is Stage.READY]
-        if not any(one.size >= self.step for one in ready):
+        if not any(map(self._takes_any, ready)):
             return False
         return self.work / sum(one.size for one in ready) <= self.start_seconds
 
@@ -200,6 +210,28 @@ def _counted(
     if ready:
         ahead = min(ahead, work / ready)
     return [one for one in staying if one.left - rules.drain >= ahead]
+
+
+def _by_kind(picture: Picture, rules: Rules) -> tuple[dict[str, list[Need]], dict[str, list[Need]]]:
+    """What each kind is to be started for, and what would not end on it, nor on any other."""
+    needs: dict[str, list[Need]] = {kind.name: [] for kind in picture.kinds}
+    too_long: dict[str, list[Need]] = {kind.name: [] for kind in picture.kinds}
+    for need in picture.needs:
+        lasting = [kind for kind in picture.kinds if kind.lasts(need, rules.lost)]
+        if (kind := kind_for(need, lasting)) is not None:
+            needs[kind.name].append(need)
+        elif (kind := kind_for(need, picture.kinds)) is not None:
+            too_long[kind.name].append(need)
+    return needs, too_long
+
+
+def _too_long(kind: GovernorKind, needs: Sequence[Need]) -> str:
+    count = sum(need.waiting for need in needs)
+    shortest = say_duration(min(need.shortest for need in needs))
+    return (
+        f"{count} task{'' if count == 1 else 's'} of {shortest} or more would not end on a governor"
+        f" of {kind.name}, which has {say_duration(kind.seconds)}"
+    )
 
 
 def _slots(kind: GovernorKind, need: Need) -> float:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
+from math import inf
 from sys import getrecursionlimit, setrecursionlimit
 from typing import NoReturn, Protocol, TypeVarTuple
 
@@ -139,6 +140,7 @@ class Plan:
             or kind.constraints is not None
             or kind.resources.others
             or kind.resources.cpus > governor.cpus
+            or governor.left < inf
         ):  # rare
             self._check_place(task, governor)
         self._apply(governor, self._aim if aims else self._plan, task, governor, priority)

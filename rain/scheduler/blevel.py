@@ -41,7 +41,7 @@ class BlevelScheduler:
                 held.append(task)
                 if kind.constraints is None and kind.id not in refused:
                     refused.add(kind.id)
-                    rooms.keep_for(kind)  # any end of a task may free what they need
+                    rooms.keep_for(task)  # any end of a task may free what they need
             if not rooms:
                 break
         self._ready.add(held)

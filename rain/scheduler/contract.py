@@ -14,13 +14,14 @@ order. The consistency checker checks the graph after every step. A violation ra
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from math import inf
 from random import Random
 from typing import NoReturn, TypeVar
 
 from attrs import define
 
 from rain.base.errors import PlanError
-from rain.graph import check
+from rain.graph import Task, check
 from rain.scheduler.api import Plan, Scheduler
 from rain.scheduler.renewal import first_news, forget
 from rain.scheduler.tabletop import Tabletop
@@ -44,6 +45,9 @@ WAITING = 300
 URGENT = 5
 """Tasks that come then with a higher priority."""
 
+SOON = 50.0
+"""Seconds after which a governor must be gone."""
+
 HINTS = (0.0, 0.001, 0.05, 10.0)
 """The durations that both are said to have; 0 says nothing."""
 
@@ -65,6 +69,8 @@ def check_scheduler(make: Callable[[], Scheduler], seeds: Iterable[int] = range(
     * It can be created again at any time and continues where the previous one ended.
     * Priorities hold within a session: a task that comes later, but with a higher priority, starts
       before those that wait.
+    * Time is heeded: a task that is expected to end later than a governor is not planned there, and
+      tasks for which no governor has the time hold no others up.
     """
     for seed in seeds:
         first = _run(make, seed)
@@ -72,6 +78,7 @@ def check_scheduler(make: Callable[[], Scheduler], seeds: Iterable[int] = range(
             _fail(seed, "it is not deterministic: two runs with the same news differ")
     for hint in HINTS:
         _check_priorities(make, hint)
+    _check_time(make)
 
 
 def _run(make: Callable[[], Scheduler], seed: int) -> list[tuple[int, int]]:
@@ -86,7 +93,7 @@ def _run(make: Callable[[], Scheduler], seed: int) -> list[tuple[int, int]]:
             table.something_happens()
         else:
             table.settle()
-            table.now += 1.0
+            table.passes(1.0)
         if step % LIFE == LIFE - 1:
             scheduler = make()
             forget(table.graph)
@@ -125,6 +132,38 @@ def _check_priorities(make: Callable[[], Scheduler], hint: float) -> None:
     cpus = sum(governor.cpus for governor in table.graph.governors.values())
     if urgent or before > cpus:
         _fail(0, f"it does not heed priorities: {before} of lower priority have started before")
+
+
+def _check_time(make: Callable[[], Scheduler]) -> None:
+    """Long tasks wait for a governor that stays, and short ones run meanwhile on one that ends."""
+    scheduler, table, guard = make(), Tabletop(Random(0)), _Guard()
+    for governor in list(table.graph.governors.values()):
+        table.leave(governor)
+    table.join(SOON)
+    long = dict.fromkeys(table.submit_alike(WAITING, 0, 2 * SOON))
+    _plan(scheduler, table, guard, 0)
+    short = dict.fromkeys(table.submit_alike(URGENT, 0, SOON / 100))
+    if _run_all(scheduler, table, guard, short):
+        _fail(0, "short tasks wait for others that no governor has the time for")
+    table.join(inf)
+    if _run_all(scheduler, table, guard, long):
+        _fail(0, "tasks that no governor had the time for are not run by one that has it")
+
+
+def _run_all(
+    scheduler: Scheduler, table: Tabletop, guard: _Guard, tasks: dict[Task, None]
+) -> dict[Task, None]:
+    """Runs what is planned until all of these have finished; returns those that have not."""
+    left = dict(tasks)
+    for _ in range(PATIENCE):
+        if not left:
+            break
+        _plan(scheduler, table, guard, 0)
+        table.passes(SOON / 1000)
+        task = table.start_one()
+        if task is not None:
+            left.pop(task, None)
+    return left
 
 
 def _schedule(scheduler: Scheduler, table: Tabletop, guard: _Guard, seed: int) -> None:

@@ -33,6 +33,7 @@ from rain.scheduler.toolbox.precedence import overtakes
 from rain.scheduler.toolbox.shares import Shares
 from rain.scheduler.toolbox.sites import Site, Sites
 from rain.scheduler.toolbox.slots import kept
+from rain.scheduler.toolbox.too_long import TooLong
 from rain.scheduler.toolbox.transfers import (
     Note,
     Place,
@@ -84,6 +85,7 @@ class HorizonScheduler:
         self._accounts = Accounts()
         self._shares = Shares()
         self._unproven = Unproven()
+        self._too_long = TooLong()
         self._express = Express(self._shares, self._unproven.add)
 
     def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
@@ -98,10 +100,9 @@ class HorizonScheduler:
             self._enter_again(news.unplanned, plan)
         if news.ready:
             self._list(task for task in news.ready if needs_plan(task))
-        if self._accounts.sleeping:
-            self._list(task for task in self._accounts.due(plan.now) if needs_plan(task))
         if news.cleared:
             self._forget(news.cleared)
+        self._list_again(graph, plan.now)
         governors = [governor for governor in graph.governors.values() if not governor.rests]
         if not governors:
             return
@@ -131,6 +132,7 @@ class HorizonScheduler:
         self._express.forget(sessions)
         self._shares.forget(sessions)
         self._unproven.forget(sessions)
+        self._too_long.forget(sessions)
         for site in self._sites:
             if site.holds:
                 site.forget_ended()
@@ -209,6 +211,13 @@ class HorizonScheduler:
             more = plan.estimates.duration(tasks[0]) - counted
             share.ready += each * (counted * len(waiting) - more * (len(tasks) - len(waiting)))
 
+    def _list_again(self, graph: Graph, now: float) -> None:
+        """Lists tasks whose time has come, and those for which a governor has the time by now."""
+        if self._accounts.sleeping:
+            self._list(task for task in self._accounts.due(now) if needs_plan(task))
+        if self._too_long:
+            self._list(self._too_long.take(graph.governors.values()))
+
     def _list(self, tasks: Iterable[Task]) -> None:
         for task in tasks:
             note = note_of(task)
@@ -275,7 +284,9 @@ class HorizonScheduler:
         """Plans a task if it can start soon, or else puts it off."""
         now, soon = plan.now, plan.now + self._horizon
         place = choose_place(task, note.need, ready, self._sites, plan)
-        if place is None:
+        if place is None and plan.graph.ending:
+            self._too_long.add(task)  # the others need not wait with it
+        elif place is None:
             off.held.append(task)
         elif (
             place.start - place.moving <= soon

@@ -6,6 +6,7 @@ applied with the same graph functions that the server uses.
 
 from __future__ import annotations
 
+from math import inf
 from random import Random
 
 from attrs import Factory, define, field
@@ -39,6 +40,7 @@ from rain.scheduler.api import News, Plan
 from rain.scheduler.estimates import Estimates
 
 LARGEST = 12  # tasks of one submission
+ENDS = (1.0, 5.0, 60.0)  # seconds until a governor must be gone that must
 SIZES = (0, 100, 20_000, 5_000_000)
 WISHES = (
     *(None,) * 8,
@@ -81,28 +83,38 @@ class Tabletop:
             self.leave(self.random.choice(list(self.graph.governors.values())))
         elif draw < 0.202 and len(self._sessions) > 1:
             self.close(self._sessions.pop())
-        self.now += self.random.choice((0.01, 0.1, 1.0, 5.0))
+        self.passes(self.random.choice((0.01, 0.1, 1.0, 5.0)))
+
+    def passes(self, seconds: float) -> None:
+        """Time passes, also for governors that must be gone at some time."""
+        self.now += seconds
+        for governor in self.graph.ending:
+            governor.left = max(governor.ends_at - self.now, 0.0)
 
     def settle(self) -> None:
         """Stops random events and makes sure that every kind of task fits some governor."""
         while not self._all_suit():
             self.join()
 
-    def join(self) -> None:
-        """A governor of a random size joins; every third one has gpus."""
+    def join(self, time_left: float | None = None) -> Governor:
+        """A governor of a random size joins; every third one has gpus, every fifth one an end."""
         self._joined += 1
         number = self._joined
         amounts = {"cpus": self.random.choice((1, 2, 4)), "gpus": 2 * (number % 3 == 0)}
         if number % 4 == 1:
             amounts["cpus"] = 4
+        if time_left is None:
+            time_left = self.random.choice(ENDS) if number % 5 == 3 else inf
         governor = self.graph.add_governor(
-            GovernorId(number), f"host-{number % 5}:1", Resources.of(amounts), self.now
+            GovernorId(number), f"host-{number % 5}:1", Resources.of(amounts), self.now, time_left
         )
         self.news.joined.append(governor)
+        return governor
 
     def leave(self, governor: Governor) -> None:
         """A governor is lost with its tasks and data."""
         del self.graph.governors[governor.id]
+        self.graph.ending.pop(governor, None)
         losses = loss.lose_governor(governor, self.now)
         self.news.left.append(governor)
         self.news.unplanned.update(losses.unplanned)
@@ -259,5 +271,5 @@ class Tabletop:
     def _all_suit(self) -> bool:
         governors = self.graph.governors.values()
         return all(
-            any(suits(task.kind, governor) for governor in governors) for task in self.unfinished()
+            any(suits(task, governor) for governor in governors) for task in self.unfinished()
         )

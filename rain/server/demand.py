@@ -6,11 +6,13 @@ are looked at one by one, and a part of those that wait: the rest is taken to be
 
 from __future__ import annotations
 
+from math import ceil, log2
+
 from rain.base.ids import KindId
 from rain.base.resources import Resources
 from rain.base.states import TaskRow
 from rain.base.wire.demand import Demand, Load, Need
-from rain.graph import DataObject, Governor, Session, Task
+from rain.graph import DataObject, Governor, Session, Task, times
 from rain.server.state import State
 
 MOST_TASKS = 5_000
@@ -19,12 +21,17 @@ MOST_TASKS = 5_000
 MOST_OBJECTS = 1_000
 """With more objects than this a governor is taken to have one that nobody else has."""
 
+LONG = 60.0
+"""Waiting tasks that take longer than these seconds are told apart: by each doubling of that."""
+
+_Alike = tuple[Resources, int]
+
 _WAITS = (TaskRow.READY, TaskRow.QUEUED, TaskRow.PAUSED)
 
 
 def gather_demand(state: State, seconds: float, now: float) -> Demand:
     """The demand now; a running task counts with `seconds` at most."""
-    needs: dict[Resources, Need] = {}
+    needs: dict[_Alike, Need] = {}
     governors = state.graph.governors.values()
     for governor in governors:
         for task in governor.assigned:
@@ -39,9 +46,10 @@ def gather_demand(state: State, seconds: float, now: float) -> Demand:
     )
 
 
-def _add(needs: dict[Resources, Need], need: Need) -> None:
-    known = needs.get(need.resources)
-    needs[need.resources] = need if known is None else known.joined(need)
+def _add(needs: dict[_Alike, Need], need: Need) -> None:
+    alike = need.resources, ceil(log2(need.shortest / LONG)) if need.shortest else 0
+    known = needs.get(alike)
+    needs[alike] = need if known is None else known.joined(need)
 
 
 def _assigned(task: Task, seconds: float, now: float) -> Need:
@@ -51,7 +59,7 @@ def _assigned(task: Task, seconds: float, now: float) -> Need:
         rest = seconds if expected is None else max(0.0, expected - (now - task.started))
         return Need(resources, running=1, occupied=min(rest, seconds))
     if task.row is TaskRow.ASSIGNED:
-        return _waits(resources, 1, expected)
+        return _waits(resources, 1, expected, times.expected(task))
     return Need(resources)  # it waits for others, or for what they make
 
 
@@ -74,15 +82,22 @@ def _waiting(session: Session) -> list[Need]:
             counts[task.kind.id] = first, count + 1
     share = 1 + unseen / unfinished if unfinished else 1
     return [
-        _waits(task.kind.resources, round(count * share), _expected(session, task))
+        _waits(
+            task.kind.resources,
+            round(count * share),
+            _expected(session, task),
+            times.expected_of(session, task.kind),
+        )
         for task, count in counts.values()
     ]
 
 
-def _waits(resources: Resources, count: int, expected: float | None) -> Need:
+def _waits(resources: Resources, count: int, expected: float | None, shortest: float) -> Need:
+    if shortest <= LONG:
+        shortest = 0.0
     if expected is None:
-        return Need(resources, count, unknown=count)
-    return Need(resources, count, expected * count)
+        return Need(resources, count, unknown=count, shortest=shortest)
+    return Need(resources, count, expected * count, shortest=shortest)
 
 
 def _expected(session: Session, task: Task) -> float | None:

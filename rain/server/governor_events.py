@@ -11,7 +11,6 @@ from sys import intern
 from rain.base.copies import CopyMove
 from rain.base.errors import ProtocolError
 from rain.base.ids import GovernorId, ObjectId, is_of_server, spell
-from rain.base.resources import Resources
 from rain.base.runs import TOLD_BY_GOVERNORS, RunCause
 from rain.base.states import TaskRow
 from rain.base.wire import INLINE_LIMIT
@@ -73,8 +72,8 @@ def apply(state: State, event: GovernorEvent) -> None:
             else:
                 if update.drains:
                     draining.begin(state, governor)
-        case GovernorJoined(governor_id, address, resources):
-            _joined(state, governor_id, address, resources)
+        case GovernorJoined():
+            _joined(state, event)
         case GovernorLeft(governor_id, cause, on_purpose):
             left(state, governor_id, cause, on_purpose=on_purpose)
         case GovernorAway(governor_id, cause):
@@ -85,10 +84,12 @@ def apply(state: State, event: GovernorEvent) -> None:
             away.server_returned(state)
 
 
-def _joined(state: State, governor_id: GovernorId, address: str, resources: Resources) -> None:
-    governor = state.graph.add_governor(governor_id, address, resources, state.now)
+def _joined(state: State, event: GovernorJoined) -> None:
+    governor = state.graph.add_governor(
+        event.governor, event.address, event.resources, state.now, event.time_left
+    )
     state.news.joined.append(governor)
-    state.note(happenings.GovernorNew(state.now, address))
+    state.note(happenings.GovernorNew(state.now, event.address))
     if state.graph.watched:
         lateness.look_soon(state.graph)
     feasibility.governors_changed(state)
@@ -147,6 +148,7 @@ def left(state: State, governor_id: GovernorId, cause: str, *, on_purpose: bool 
     governor = state.graph.governors.pop(governor_id, None)
     if governor is None:
         return
+    state.graph.ending.pop(governor, None)
     state.forget_orders(governor)
     state.estimates.forget(governor)
     state.touched.pop(governor, None)

@@ -7,13 +7,15 @@ now. Nothing here is kept: it is found when somebody asks.
 from __future__ import annotations
 
 from math import inf
+from operator import attrgetter
 
+from rain.base.durations import say_duration
 from rain.base.governors import GovernorRow
 from rain.base.ids import ClientId
 from rain.base.kinds import TaskKind
 from rain.base.states import TaskRow
 from rain.base.wire.answers import HoldUp, HoldUps
-from rain.graph import Governor, Session
+from rain.graph import Governor, Session, times
 from rain.graph.rules import would_suit
 from rain.server import feasibility
 from rain.server.state import State
@@ -65,6 +67,11 @@ def _of_kind(
         left = max(deadline - now, 0.0)
         outlook = f"given up in {left:.0f} seconds unless such a governor joins"
         return HoldUp(feasibility.why(state, kind), outlook)
+    seconds = times.expected_of(session, kind)
+    lasting = [governor for governor in suiting if seconds <= governor.ends_at - now]
+    if not lasting:
+        return _no_time(state, kind, seconds, suiting, now)
+    suiting = lasting
     if any(governor.row is GovernorRow.WORKS and governor.away is None for governor in suiting):
         return None
     reasons = "; ".join(_why_idle(state, governor) for governor in suiting[:3])
@@ -72,6 +79,21 @@ def _of_kind(
     return HoldUp(
         f"no governor takes {feasibility.spelled_kind(kind)} now: {reasons}{more}",
         "it waits until one does",
+    )
+
+
+def _no_time(
+    state: State, kind: TaskKind, seconds: float, suiting: list[Governor], now: float
+) -> HoldUp:
+    """What holds up tasks that would not end before the governors which could run them."""
+    last = max(suiting, key=attrgetter("ends_at"))
+    left = say_duration(max(last.ends_at - now, 0.0))
+    promised = feasibility.is_promised(state, kind)
+    return HoldUp(
+        f"{feasibility.spelled_kind(kind)} is expected to take {say_duration(seconds)}, and"
+        " no governor that has what it needs stays that long",
+        f"the last one, {last.address}, ends in {left};"
+        f" {_promised(state) if promised else 'it waits for one with more time'}",
     )
 
 

@@ -5,6 +5,8 @@ Both are plain values: a run is its events, and they can be written down and rep
 
 from __future__ import annotations
 
+from math import inf
+
 from attrs import Factory, define, frozen
 
 from rain.base.failures import SessionFailure
@@ -33,6 +35,7 @@ class GovernorJoined:
     governor: GovernorId
     address: str
     resources: Resources
+    time_left: float = inf  # seconds after which it must be gone
 
 
 @frozen

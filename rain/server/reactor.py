@@ -31,6 +31,7 @@ from rain.server import (
     rests,
     speculation,
     test_mode,
+    time_limits,
     unfetched,
 )
 from rain.server.back_off import Rest
@@ -108,6 +109,8 @@ class Reactor:
         state = self.state
         state.now = now = given.now
         self._let_go()
+        if state.graph.ending:
+            self._look_at_limits()
         for governor_event in given.from_governors:
             governor_events.apply(state, governor_event)
         if state.growing:
@@ -150,6 +153,13 @@ class Reactor:
             self.state.let_go()
         if graph.departed:
             handles.go_on(self.state)
+
+    def _look_at_limits(self) -> None:
+        """Some governors must be gone at some time."""
+        state = self.state
+        if state.lessons:  # it depends on how long tasks take, and must not on when that is learned
+            finishing.learn(state)
+        time_limits.look(state)
 
     def _take_leave(self) -> None:
         state = self.state
@@ -194,6 +204,8 @@ class Reactor:
         due = min(self._scheduler_due(), state.later_due, state.asked.due, graph.late_due)
         if state.silence_due < due and state.graph.governors:
             due = state.silence_due
+        if graph.ending:
+            due = min(due, time_limits.next_look(state))
         if state.postponed:
             due = min(due, *state.postponed.values())
         if state.resting:

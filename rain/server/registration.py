@@ -105,7 +105,7 @@ class Registration:
             resources=hello.resources.as_dict(),
         )
         self._inbox.from_governor(
-            GovernorJoined(hello.incarnation, hello.data_address, hello.resources)
+            GovernorJoined(hello.incarnation, hello.data_address, hello.resources, hello.time_left)
         )
         return self._connected(hello.incarnation, hello.data_address, link)
 

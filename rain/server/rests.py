@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rain.base.runs import RunCause
 from rain.base.states import TaskRow
-from rain.graph import Governor, moving, planning
+from rain.graph import Governor, Task, moving, planning
 from rain.graph.run import Ending
 from rain.server import happenings
 from rain.server.back_off import Rest
@@ -45,6 +45,18 @@ def take_back_all(state: State, governor: Governor) -> None:
     """
     _take_back(state, governor, _SENT)
     _take_back(state, governor, _PLANNED)
+
+
+def take_back_some(state: State, governor: Governor, tasks: list[Task]) -> None:
+    """These of its tasks, which wait, are planned anew; it is asked for what it was sent."""
+    ending = Ending(state.now, RunCause.TAKEN_BACK)
+    for task in tasks:
+        if task.row in _PLANNED:
+            planning.withdraw(task, ending)
+            state.news.unplanned[task] = None
+        else:
+            state.ask_back(*planning.stopped(task))
+            moving.ask_back(task)
 
 
 def ask_for_unstarted(state: State, governor: Governor) -> None:

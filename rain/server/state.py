@@ -127,6 +127,7 @@ class State:
     blamed: dict[Governor, int] = Factory(dict)  # for tasks that have finished elsewhere
     drains: dict[Governor, Drain] = Factory(dict)  # of governors that are about to leave
     resting: dict[Governor, float] = Factory(dict)  # those that still rest: until
+    limits_seen: int = -1  # the second in which governors that must be gone were looked at last
     infeasible: dict[tuple[Session, KindId], float] = Factory(dict)  # kinds no governor fits: until
     hopeless: deque[Task] = Factory(deque)  # tasks of those kinds that are to be given up
     nested: dict[Session, int] = Factory(dict)  # sessions of running tasks: the number of the run

@@ -8,7 +8,7 @@ without it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from math import inf
 from pathlib import Path
 
@@ -82,7 +82,7 @@ class Scaler:
         self._memories = found.memories
         self._act(found, now)
         self.state.says = found.why
-        self._make_promise()
+        self._make_promise(found.too_long.values())
 
     def cancel_all(self) -> None:
         """The server has gone: nobody needs the jobs that wait."""
@@ -247,10 +247,12 @@ class Scaler:
     def _note_trouble(self, kind: str, why: str) -> None:
         self.state.ended[f"the batch system of {kind}"] = why
 
-    def _make_promise(self) -> None:
+    def _make_promise(self, too_long: Collection[str]) -> None:
         """What the server should count on, and what it tells those who wait."""
         kinds = [self._kind(one.kind) for one in self.order.kinds]
-        self.promise = Promise(tuple(map(_largest, kinds)), "; ".join(self._how_far()))
+        self.promise = Promise(
+            tuple(map(_largest, kinds)), "; ".join([*self._how_far(), *too_long])
+        )
 
     def _how_far(self) -> list[str]:
         said = [

@@ -41,6 +41,7 @@ class GovernorLine:
     away_why: str = ""
     memory: dict[str, int] = Factory(dict)  # bytes by what they are for
     running: dict[str, int] = Factory(dict)  # bytes that running tasks have, by their names
+    time_left: float | None = None  # seconds until it must be gone, if it must
 
 
 @frozen
@@ -149,6 +150,7 @@ def with_troubles(
                 str(told["state"]),
                 float(told["rests"]),
                 str(told["rests_why"]),
+                told.get("time_left"),
             )
             for told in status["governors"]
         }
@@ -157,8 +159,8 @@ def with_troubles(
         raise StartError(f"the server's /status is not understood: {error!r}") from error
     lines: list[GovernorLine] = []
     for line in governors:
-        state, seconds, why = states.get(line.address, ("works", 0.0, ""))
-        lines.append(evolve(line, state=state, rests=seconds, rests_why=why))
+        state, seconds, why, left = states.get(line.address, ("works", 0.0, "", None))
+        lines.append(evolve(line, state=state, rests=seconds, rests_why=why, time_left=left))
     return tuple(sorted([*lines, *away], key=lambda line: line.address))
 
 

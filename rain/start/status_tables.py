@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from rain.base.durations import say_duration
 from rain.base.resources import spell_amount
 from rain.base.sizes import spell_size
 from rain.start.jobs import JobLine
@@ -75,6 +76,9 @@ def _governors(lines: tuple[GovernorLine, ...]) -> Table:
     shows_use = any("tasks" in line.memory for line in lines)
     for name in USES if shows_use else ():
         table.add_column(Text(name), justify="right")
+    shows_ends = any(line.time_left is not None for line in lines)
+    if shows_ends:
+        table.add_column("time left", justify="right")
     for line in lines:
         numbers = [str(number) for number in (line.cpus, line.tasks, line.objects)]
         numbers += [spell_amount(name, line.other_resources.get(name, 0)) for name in names]
@@ -82,6 +86,8 @@ def _governors(lines: tuple[GovernorLine, ...]) -> Table:
             used, data = line.memory.get("tasks", 0), sum(line.memory.get(n, 0) for n in DATA)
             most = f" ({next(iter(line.running))})" if line.running else ""
             numbers += [f"{spell_size(used)}{most}", spell_size(data)]
+        if shows_ends:
+            numbers.append("" if line.time_left is None else say_duration(line.time_left))
         table.add_row(Text(line.address), *numbers)
     return table
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rain.base.durations import parse_duration, spell_duration
+from rain.base.durations import parse_duration, say_duration, spell_duration
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,19 @@ def test_anything_else_is_refused_in_one_line(text: str) -> None:
 @given(st.integers(1, 10_000_000))
 def test_what_is_spelled_is_read_as_the_same_time(seconds: int) -> None:
     assert parse_duration(spell_duration(seconds)) == seconds
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0, "0 s"),
+        (119.4, "119 s"),
+        (120, "2 min"),
+        (1998, "33 min 18 s"),
+        (7199, "119 min 59 s"),
+        (9000, "2 h 30 min"),
+        (183_600, "2 d 3 h"),
+    ],
+)
+def test_people_are_told_a_time_in_its_two_largest_units(seconds: float, said: str) -> None:
+    assert say_duration(seconds) == said

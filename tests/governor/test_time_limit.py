@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import pytest
 import trio
 from trio.testing import MockClock
 
 from rain.base.errors import StartError
-from rain.governor.time_limit import MARGIN, SLURM_END, drain_in_time, leaving_time
+from rain.governor.time_limit import (
+    MARGIN,
+    SLURM_END,
+    drain_in_time,
+    leaving_time,
+    time_for_tasks,
+)
 
 NOW = 1_000_000.0
 JOB = {SLURM_END: "1000600"}
@@ -32,6 +40,12 @@ def test_an_end_that_is_no_time_is_passed_over() -> None:
 def test_a_limit_that_is_no_duration_is_refused_by_name() -> None:
     with pytest.raises(StartError, match="--time-limit: '90' is not a time limit"):
         leaving_time("90", {}, NOW)
+
+
+def test_the_server_is_told_the_seconds_until_it_has_left() -> None:
+    assert time_for_tasks(None, NOW) == inf
+    assert time_for_tasks(NOW + 600, NOW) == 600 - MARGIN
+    assert time_for_tasks(NOW + 1, NOW) == 0.0
 
 
 def times_of(seconds_left: float, drain_seconds: float) -> tuple[float, float]:

@@ -3,6 +3,7 @@
 import re
 import socket
 from collections.abc import Awaitable, Callable
+from math import inf
 
 import pytest
 import trio
@@ -21,7 +22,7 @@ from rain.daemon import program
 from rain.rpc.capnproto.framing import MESSAGE_LIMIT
 from rain.rpc.codec.orders import OrdersPart, write_orders_part
 from rain.rpc.codec.split import split_orders
-from rain.rpc.governor_endpoint import connect_governor
+from rain.rpc.governor_endpoint import LEAST_TIME, connect_governor
 from rain.rpc.handshake import admit
 from rain.rpc.interface import Fields
 from rain.rpc.link import Link
@@ -65,6 +66,14 @@ def test_a_governor_registers_and_its_unspecified_host_becomes_the_one_it_came_f
         GOVERNOR_VERSION,
     )
     assert hello.resources.as_dict() == {"cpus": 4, "gpus": 1}
+
+
+def test_a_governor_that_must_be_gone_says_how_much_time_it_has() -> None:
+    async def scene(server: FakeServer, here: Serving) -> None:
+        for seconds in (inf, 600.0, 0.0):
+            await join(here.nursery, here.listener, FakeControl(), time_left=seconds)
+
+    assert [hello.time_left for hello in play(scene).hellos] == [inf, 600.0, LEAST_TIME]
 
 
 def test_orders_and_updates_arrive_in_their_order() -> None:

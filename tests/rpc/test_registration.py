@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf, nan
+
 import pytest
 import trio
 
@@ -85,6 +87,15 @@ IMPOSSIBLE: list[tuple[list[Fields], str]] = [
 def test_resources_that_cannot_be_are_refused(resources: list[Fields], why: str) -> None:
     async def scene(raw: Raw) -> None:
         assert why in await raw.failure_of(raw.register_governor(resources=resources))
+
+    assert play(scene, Role.GOVERNOR).hellos == []
+
+
+@pytest.mark.parametrize("seconds", [-1.0, inf, nan])
+def test_a_time_that_no_governor_has_is_refused(seconds: float) -> None:
+    async def scene(raw: Raw) -> None:
+        said = await raw.failure_of(raw.register_governor(timeLeft=seconds))
+        assert said == f"{seconds} is no time that a governor has left"
 
     assert play(scene, Role.GOVERNOR).hellos == []
 

@@ -146,6 +146,30 @@ def test_the_next_one_is_asked_for_before_the_time_of_a_job_is_over() -> None:
     assert at_once(long, [evolve(ends, left=3000.0)] * 9, [kind]).start == [Start("cpu")]
 
 
+def test_nothing_is_started_for_tasks_that_would_not_end_on_it_and_that_is_told() -> None:
+    kind = evolve(CPU, seconds=3600.0)
+    long = Need(waiting=3, seconds=3 * 7200.0, shortest=7200.0)
+    found = at_once([long], kinds=[kind])
+    assert found.start == []
+    assert found.why["cpu"] == (
+        "wants 0 of 10: nothing waits;"
+        " 3 tasks of 2 h or more would not end on a governor of cpu, which has 60 min"
+    )
+    short = Need(waiting=1, seconds=3500.0, shortest=3500.0)
+    assert at_once([long, short], kinds=[kind]).start == [Start("cpu")]
+    days = GovernorKind("days", Resources(4))
+    assert at_once([long], kinds=[kind, days]).start == [Start("days")]
+
+
+def test_who_has_too_little_time_for_what_waits_does_not_count() -> None:
+    kind = evolve(CPU, seconds=3600.0)
+    need = Need(waiting=1, seconds=1200.0, shortest=1200.0)
+    early, late = (evolve(ready("g0"), left=left) for left in (2000.0, 1000.0))
+    assert at_once([need], [early], [kind]).start == []
+    assert at_once([need], [late], [kind]).start == [Start("cpu")]
+    assert at_once([need], [late, Hired("g1", "cpu", Stage.QUEUED)], [kind]).start == []
+
+
 def test_after_a_refusal_nothing_is_started_for_a_while_and_longer_after_many() -> None:
     memory = Memory().failed(100.0, "your quota is used up")
     work = [Need(waiting=1, unknown=1)]

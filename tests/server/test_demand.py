@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rain.base.attempts import Attempts
 from rain.base.governors import GovernorRow
 from rain.base.resources import Resources
 from rain.base.wire.demand import Need
@@ -100,3 +101,16 @@ def test_of_many_tasks_a_part_is_looked_at_and_the_rest_is_taken_to_be_alike(
     s.submit()
 
     assert needs(s) == {Resources(1): Need(Resources(1), waiting=100, unknown=100)}
+
+
+def test_tasks_of_very_different_lengths_are_told_apart_by_what_the_shortest_takes() -> None:
+    s = scene()
+    for seconds in (0.0, 60.0, 1000.0, 1500.0, 1900.0, 40_000.0):
+        s.draft.task(tries=Attempts(timeout=seconds))
+    s.submit()
+    found = gather_demand(s.world.state, SECONDS, s.world.now).needs
+    assert sorted((need.shortest, need.waiting) for need in found) == [
+        (0.0, 2),
+        (1000.0, 3),
+        (40_000.0, 1),
+    ]

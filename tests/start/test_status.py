@@ -145,6 +145,18 @@ def test_a_governor_that_is_away_is_shown_though_it_cannot_report() -> None:
     assert "b:1 has been away for 12 s: the server was away" in lines
 
 
+def test_the_time_that_governors_have_left_is_shown_if_any_must_be_gone() -> None:
+    governors = (GovernorLine("a:1", 8, {}, 0, 0), GovernorLine("b:1", 4, {}, 0, 0))
+    lines = shown(ClusterStatus("a:7210", governors, ()))
+    assert not any("left" in line for line in lines)
+    works = {"state": "works", "rests": 0.0, "rests_why": "", "away_why": ""}
+    told = [{"governor": "a:1"} | works, {"governor": "b:1", "time_left": 5400.4} | works]
+    known = with_troubles(governors, {"governors": told})
+    lines = shown(ClusterStatus("a:7210", known, ()))
+    assert "address cpus tasks objects time left" in lines
+    assert {"a:1 8 0 0", "b:1 4 0 0 90 min"} <= {*lines}
+
+
 def test_a_governor_that_drains_is_shown_as_such() -> None:
     told = [{"governor": "a:1", "state": "drains", "rests": 0.0, "rests_why": "", "away_why": ""}]
     governors = with_troubles((GovernorLine("a:1", 8, {}, 0, 0),), {"governors": told})
@@ -226,6 +238,7 @@ def test_the_answer_as_json_holds_everything() -> None:
                 "away_why": "",
                 "memory": {},
                 "running": {},
+                "time_left": None,
             }
         ],
         "sessions": [

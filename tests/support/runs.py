@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from random import Random
 
+from rain.base.attempts import Attempts
 from rain.base.wire.requests import Fetch, WaitFor
 from rain.scheduler.api import Scheduler
 from rain.server.messages import Asked
@@ -23,7 +25,8 @@ def wild_run(seed: int, make: Callable[[], Scheduler], settings: ReactorSettings
         wild.sessions.append(WildSession(client, client.session()))
     for _ in range(150):
         if len(world.governors) < 3:
-            world.governor(random.choice((1, 2, 4)))
+            ends = random.choice((inf, inf, inf, 3.0))
+            world.governor(random.choice((1, 2, 4)), time_left=ends)
         session = random.choice(wild.sessions)
         match random.randrange(12):
             case 0 | 1:
@@ -61,7 +64,8 @@ def _submit(random: Random, session: WildSession) -> None:
     usable = [*session.kept, draft.constant(bytes(random.choice((3, 20_000))), keep=True)]
     for _ in range(random.randint(1, 6)):
         inputs = random.choices(usable, k=random.randrange(3))
-        task, made = draft.task(*inputs, outputs=random.choice((1, 1, 2)))
+        limits = Attempts(timeout=random.choice((0.0, 0.0, 2.0, 30.0)))
+        task, made = draft.task(*inputs, outputs=random.choice((1, 1, 2)), tries=limits)
         usable += made
         session.tasks.append(task)
         if random.random() < 0.4:

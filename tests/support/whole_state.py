@@ -23,6 +23,7 @@ LEFT_OUT = {
     "happenings",  # for the event log
     "ignored",  # for tests
     "silence_due",  # governors are looked at at once
+    "limits_seen",  # and so are those that must be gone at some time
 }
 
 
@@ -35,5 +36,6 @@ def whole(state: State) -> dict[str, Any]:
     }
     for name in ("learned", "unneeded", "unwanted", "leaving", "departed", "remains"):
         said[name] = plain(getattr(state.graph, name))
-    # What schedulers keep, and when a sign of life came last, is not written.
-    return {**snapshot(state.graph, without=("sched", "heard")), **said}
+    # What schedulers keep, and when a sign of life came last, is not written, and how much time a
+    # governor has left depends on the last turn alone.
+    return {**snapshot(state.graph, without=("sched", "heard", "left")), **said}

@@ -7,6 +7,7 @@ of the wire, and the consistency checker runs after every turn.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 
 from attrs import Factory, define
 
@@ -162,7 +163,9 @@ class World:
     def governor_of(self, governor_id: GovernorId) -> FakeGovernor:
         return next(governor for governor in self.governors if governor.id == governor_id)
 
-    def governor(self, cpus: int = 1, host: str = "127.0.0.1", **others: int) -> FakeGovernor:
+    def governor(
+        self, cpus: int = 1, host: str = "127.0.0.1", time_left: float = inf, **others: int
+    ) -> FakeGovernor:
         """A new governor joins."""
         self.last_governor += 1
         fake = FakeGovernor(
@@ -170,7 +173,7 @@ class World:
         )
         self.governors.append(fake)
         resources = Resources.of({"cpus": cpus, **others})
-        self.turn(GovernorJoined(fake.id, fake.address, resources))
+        self.turn(GovernorJoined(fake.id, fake.address, resources, time_left))
         return fake
 
     def client(self) -> FakeClient:

@@ -11,7 +11,7 @@ from rain.base.resources import ONE_CPU, Resources
 
 @frozen
 class Need:
-    """Tasks that need the same resources."""
+    """Tasks that need the same resources, and about the same time if that is long."""
 
     resources: Resources = ONE_CPU
     waiting: int = 0  # tasks that could run and do not
@@ -19,6 +19,7 @@ class Need:
     unknown: int = 0  # those of them whose durations are not
     running: int = 0
     occupied: float = 0.0  # seconds until these have ended, of each at most those asked for
+    shortest: float = 0.0  # seconds of the shortest that waits; 0 if it takes no minute
 
     def joined(self, other: Need) -> Need:
         """Both together."""
@@ -29,6 +30,7 @@ class Need:
             unknown=self.unknown + other.unknown,
             running=self.running + other.running,
             occupied=self.occupied + other.occupied,
+            shortest=min(self.shortest, other.shortest),
         )
 
 

@@ -23,6 +23,7 @@ def write_demand(told: Demand) -> Fields:
                 "unknown": need.unknown,
                 "running": need.running,
                 "occupied": need.occupied,
+                "shortest": need.shortest,
             }
             for need in told.needs
         ],
@@ -49,6 +50,7 @@ def read_demand(fields: Fields) -> Demand:
                 row["unknown"],
                 row["running"],
                 row["occupied"],
+                row["shortest"],
             )
             for row in fields["needs"]
         ),

@@ -97,7 +97,7 @@ def _to_move(donor: Governor, governor: Governor) -> list[Task]:
 def can_move(task: Task, governor: Governor) -> bool:
     """Whether a planned task may move there; tasks with constraints stay."""
     wishes = task.kind.constraints
-    return suits(task.kind, governor) and (wishes is None or not wishes.groups())
+    return suits(task, governor) and (wishes is None or not wishes.groups())
 
 
 def _evens_out(task: Task, donor: Governor, governor: Governor, before: int) -> bool:

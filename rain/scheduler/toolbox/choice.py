@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from rain.graph import Governor, Task
 from rain.graph.rules import allows
+from rain.graph.times import has_time
 from rain.scheduler.api import Plan
 from rain.scheduler.toolbox.fit import Fit, fit
 from rain.scheduler.toolbox.sites import Site, Sites
@@ -37,15 +38,13 @@ def choose_place(task: Task, need: int, ready: float, sites: Sites, plan: Plan) 
         governors = plan.graph.governors.values()
         candidates = [site for site in sites if allows(task, site.governor, governors)]
     else:
-        first = sites.first(cpus, now)
+        first = _first(task, need, sites, now)
         if first is None:
             return None
-        if need and first.has_memory(need, now) > now:
-            first = sites.with_memory(cpus, need, now) or first
         if not near and not related:
             start = max(first.start(cpus, now), first.has_memory(need, now), ready)
             return Place(first, start, 0.0)
-        candidates = [first, *_nearest(near, cpus, sites), *_nearest(related, cpus, sites)]
+        candidates = [first, *_nearest(near, task, sites), *_nearest(related, task, sites)]
     best: tuple[float, float, Fit] | None = None
     chosen: Place | None = None
     for site in dict.fromkeys(candidates):
@@ -63,10 +62,39 @@ def choose_place(task: Task, need: int, ready: float, sites: Sites, plan: Plan) 
     return chosen
 
 
-def _nearest(weights: dict[Governor, float], cpus: int, sites: Sites) -> list[Site]:
-    """The sites of the governors with the largest weights and enough cpus."""
+def _first(task: Task, need: int, sites: Sites, now: float) -> Site | None:
+    """The site that has cpus for the task first, and the time; with memory if one has it now."""
+    cpus = task.cpus
+    first = sites.first(cpus, now)
+    if first is not None and not has_time(task, first.governor):
+        first = _first_with_time(task, sites, now)
+    if first is not None and need and first.has_memory(need, now) > now:
+        other = sites.with_memory(cpus, need, now)
+        return other if other is not None and has_time(task, other.governor) else first
+    return first
+
+
+def _first_with_time(task: Task, sites: Sites, now: float) -> Site | None:
+    """The first of the sites where the task ends before the governor must be gone."""
+    cpus = task.cpus
+    fitting = [one for one in sites if cpus <= one.governor.cpus and has_time(task, one.governor)]
+    for site in fitting:
+        sites.look(site, now)
+    return min(
+        fitting,
+        key=lambda site: (site.start(cpus, now), len(site.governor.scheduled)),
+        default=None,
+    )
+
+
+def _nearest(weights: dict[Governor, float], task: Task, sites: Sites) -> list[Site]:
+    """The sites of the governors with the largest weights, enough cpus and enough time."""
     # Data may be on governors that this scheduler has not seen.
-    fitting = [found for found in weights if cpus <= found.cpus and sites.get(found)]
+    fitting = [
+        found
+        for found in weights
+        if task.cpus <= found.cpus and has_time(task, found) and sites.get(found)
+    ]
     if len(fitting) > NEAREST:
         fitting.sort(key=lambda governor: (-weights[governor], governor.number))
     return [sites[governor] for governor in fitting[:NEAREST]]

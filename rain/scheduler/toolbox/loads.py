@@ -12,6 +12,7 @@ from math import ceil, inf, sqrt
 from rain.base.wire import INLINE_LIMIT
 from rain.graph import Governor, Task
 from rain.graph.rules import allows
+from rain.graph.times import has_time
 from rain.scheduler.estimates import Estimates
 from rain.scheduler.toolbox.fit import fit, load_of
 from rain.scheduler.toolbox.places import LOOKED_AT
@@ -176,7 +177,8 @@ class Loads:
         resources = kind.resources
         if not resources.others:
             governor = self._top()
-            if kind.constraints is None and resources.cpus <= governor.cpus:  # the usual case
+            usual = kind.constraints is None and governor.left == inf
+            if usual and resources.cpus <= governor.cpus:
                 return governor
             if allows(task, governor, self.governors):
                 return governor
@@ -223,7 +225,7 @@ def _all_that_fit(task: Task, governors: list[Governor]) -> list[Governor]:
     kind = task.kind
     if kind.constraints is None and not kind.resources.others:  # the usual case
         cpus = kind.resources.cpus
-        return [found for found in governors if cpus <= found.cpus]
+        return [found for found in governors if cpus <= found.cpus and has_time(task, found)]
     return [found for found in governors if allows(task, found, governors)]
 
 

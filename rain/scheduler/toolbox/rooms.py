@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from heapq import heapify, heappop, heapreplace
 
-from rain.base.kinds import TaskKind
 from rain.graph import Governor, Task
 from rain.graph.rules import allows, suits
+from rain.graph.times import has_time
 from rain.scheduler.toolbox.fit import Fit, fit
 
 
@@ -36,20 +36,24 @@ class Rooms:
         if kind.resources.others or kind.constraints is not None:
             candidates = (found for found in free if self._fits(task, found))
         else:
-            candidates = (found for found in local if task.cpus <= free.get(found, -1))
+            candidates = (found for found in local if self._has_cpus(task, found))
         chosen = min(
             candidates, key=lambda found: (-local.get(found, 0), self._fit(found)), default=None
         )
         if chosen is None and not kind.resources.others and kind.constraints is None:
             chosen = self._top()
-            if chosen is not None and task.cpus > free[chosen]:
-                fitting = (found for found, room in free.items() if task.cpus <= room)
+            if chosen is not None and not self._has_cpus(task, chosen):
+                fitting = (found for found in free if self._has_cpus(task, found))
                 chosen = min(fitting, key=self._fit, default=None)
         return chosen
 
     def _fit(self, governor: Governor) -> Fit:
         """The load is the part of its cpus that is taken."""
         return fit(-self._free[governor] / (governor.cpus or 1), governor)
+
+    def _has_cpus(self, task: Task, governor: Governor) -> bool:
+        """Whether it fits, if only cpus matter for it."""
+        return task.cpus <= self._free.get(governor, -1) and has_time(task, governor)
 
     def _fits(self, task: Task, governor: Governor) -> bool:
         return task.cpus <= self._free[governor] and allows(task, governor, self._governors)
@@ -73,6 +77,6 @@ class Rooms:
         if self._free[governor] <= 0:
             del self._free[governor]
 
-    def keep_for(self, kind: TaskKind) -> None:
-        """Reserves all governors on which tasks of this kind could ever run."""
-        self._free = {found: room for found, room in self._free.items() if not suits(kind, found)}
+    def keep_for(self, task: Task) -> None:
+        """Reserves all governors on which tasks like this one could run."""
+        self._free = {found: room for found, room in self._free.items() if not suits(task, found)}

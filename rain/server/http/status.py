@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TypedDict
 
 import rain
@@ -26,6 +27,7 @@ class GovernorStatus(TypedDict):
     rests_why: str
     away: float  # seconds for which it has had no connection, though it may come back
     away_why: str
+    time_left: float | None  # seconds until it must be gone, if it must
 
 
 class SessionStatus(TypedDict):
@@ -109,6 +111,7 @@ def _governor(state: State, governor: Governor, now: float) -> GovernorStatus:
         rests_why="" if rest is None else rest.why,
         away=0.0 if away is None else round(max(now - away.since, 0.0), 3),
         away_why="" if away is None else away.why,
+        time_left=None if governor.ends_at == inf else round(max(governor.ends_at - now, 0.0), 3),
     )
 
 

@@ -10,6 +10,7 @@ from math import inf
 
 from rain.server.reactor import TurnOutput
 from rain.server.state import State
+from rain.server.time_limits import may_take_back
 
 
 def is_at_rest(state: State) -> bool:
@@ -48,6 +49,7 @@ def is_at_rest(state: State) -> bool:
         or graph.departed
         or graph.remains
         or graph.unspooled
+        or (graph.ending and may_take_back(state))
     )
 
 

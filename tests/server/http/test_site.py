@@ -211,6 +211,7 @@ def test_the_status_counts_what_is_there(tmp_path: Path) -> None:
                 "rests_why": "",
                 "away": 0.0,
                 "away_why": "",
+                "time_left": None,
             }
         ],
         "sessions": [
