@@ -1,13 +1,15 @@
 """Dask's graphs: what is in them, what of it is needed, and in which order it is best run."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, TypeGuard
 
 from dask import config
-from dask._task_spec import Alias, DataNode, convert_legacy_graph
+from dask._task_spec import Alias, DataNode, Task, convert_legacy_graph
 from dask.order import order
 from dask.utils import key_split
+
+from rain.client.for_dask.chunk_grids import Grid, exact
 
 Key: TypeAlias = Hashable
 Node: TypeAlias = Any  # a GraphNode, of which a mapping of keys and values makes its result
@@ -23,13 +25,14 @@ KINDS_NAMED = 4
 """The name of a chain of more kinds has the first and the last of them."""
 
 
-def needed_nodes(graph: Any, wanted: Sequence[Key]) -> dict[Key, Node]:
-    """The nodes of a graph that some keys need, each after those that it depends on.
-
-    Dask's own order ends branches before it begins new ones, so that little is held at a time.
-    """
+def needed_nodes(graph: Any, wanted: Iterable[Key]) -> dict[Key, Node]:
+    """The nodes of a graph that some keys need."""
     described = hasattr(graph, "__dask_graph__")  # as an expression, or in layers
-    nodes: dict[Key, Node] = _convert(graph.__dask_graph__() if described else graph)
+    return reachable(_convert(graph.__dask_graph__() if described else graph), wanted)
+
+
+def reachable(nodes: Mapping[Key, Node], wanted: Iterable[Key]) -> dict[Key, Node]:
+    """Those of the nodes that some keys need."""
     found: dict[Key, Node] = {}
     left = list(wanted)
     while left:
@@ -37,8 +40,32 @@ def needed_nodes(graph: Any, wanted: Sequence[Key]) -> dict[Key, Node]:
         if key not in found:
             node = found[key] = nodes[key]
             left += node.dependencies
-    places = _order(found)
-    return dict(sorted(found.items(), key=lambda item: places[item[0]]))
+    return found
+
+
+def ordered(nodes: Mapping[Key, Node]) -> dict[Key, Node]:
+    """The same nodes, each after those that it depends on.
+
+    Dask's own order ends branches before it begins new ones, so that little is held at a time.
+    """
+    places = _order(nodes)
+    return dict(sorted(nodes.items(), key=lambda item: places[item[0]]))
+
+
+def grids_of(graph: Any) -> dict[str, Grid]:
+    """The chunks of the arrays in a graph, by their names, where Dask has noted them."""
+    found: dict[str, Grid] = {}
+    left = [graph]
+    while left:
+        one = left.pop()
+        left += [part for part in getattr(one, "operands", ()) if hasattr(part, "operands")]
+        layered = one.hlg if hasattr(type(one), "hlg") else one
+        for name, layer in getattr(layered, "layers", {}).items():
+            notes = getattr(layer, "collection_annotations", None) or {}
+            grid = exact(notes.get("chunks", ()))
+            if grid is not None:
+                found[name] = grid
+    return found
 
 
 def chains(nodes: Mapping[Key, Node], wanted: Sequence[Key]) -> dict[Key, Chain]:
@@ -46,7 +73,7 @@ def chains(nodes: Mapping[Key, Node], wanted: Sequence[Key]) -> dict[Key, Chain]
 
     Each node of a chain reads only the one before, and one call runs all of them. Dask makes chains
     itself for arrays, bags and `delayed`, but not in all of a data frame. Values of the graph stay
-    apart: they are sent once, and not with each call.
+    apart: they are sent once, and not with each call. Exchanges are no calls.
     """
     fuses = _settings.get("optimization.fuse.active", None) is not False
     readers = Counter(key for node in nodes.values() for key in node.dependencies)
@@ -56,7 +83,8 @@ def chains(nodes: Mapping[Key, Node], wanted: Sequence[Key]) -> dict[Key, Chain]
         before: Chain = []
         if fuses and len(node.dependencies) == 1:
             (read,) = node.dependencies
-            if readers[read] == 1 and not is_data(nodes[read]):
+            stand_alone = is_data(nodes[read]) or is_exchange(nodes[read]) or is_exchange(node)
+            if readers[read] == 1 and not stand_alone:
                 before = found.pop(read)
         before.append((key, node))
         found[key] = before
@@ -66,6 +94,15 @@ def chains(nodes: Mapping[Key, Node], wanted: Sequence[Key]) -> dict[Key, Chain]
 def is_data(node: Node) -> bool:
     """Whether it is a value that is here already."""
     return isinstance(node, DataNode)
+
+
+def list_pieces(*_: object) -> None:
+    """Stands for an exchange in graphs; the cluster has a task of its own for it."""
+
+
+def is_exchange(node: Node) -> bool:
+    """Whether it lists where the pieces are that other nodes make."""
+    return isinstance(node, Task) and getattr(node, "func", None) is list_pieces
 
 
 def target_of(node: Node) -> Key | None:

@@ -18,13 +18,17 @@ from rain.client.for_dask.graphs import (
     Key,
     chains,
     flat,
+    grids_of,
     is_data,
+    is_exchange,
     kind_of,
     name_of,
     needed_nodes,
     nested,
+    ordered,
     target_of,
 )
+from rain.client.for_dask.rechunks import CUTTING, Rechunks, find_rechunks
 from rain.client.for_dask.shuffles import Shuffles, TakingApart, find_shuffles
 from rain.client.futures import waiting
 from rain.client.futures.futures import Futures
@@ -67,10 +71,15 @@ class DaskScheduler:
         """
         options = Options.of(resources=resources, tries=1 + retries)
         wanted = list(flat(keys))
-        nodes = needed_nodes(dsk, wanted)
-        # Callbacks hear of each node, so that none may be left out.
-        shuffles = Shuffles() if is_watched(callbacks) else find_shuffles(nodes, wanted)
-        graph = _Graph(self._opened(), options, shuffles)
+        rechunks = Rechunks(needed_nodes(dsk, wanted))
+        shuffles = Shuffles()
+        if is_watched(callbacks):  # they hear of each node, so that none may be left out
+            nodes = ordered(rechunks.nodes)
+        else:
+            rechunks = find_rechunks(rechunks.nodes, grids_of(dsk), wanted)
+            nodes = ordered(rechunks.nodes)
+            shuffles = find_shuffles(nodes, wanted)
+        graph = _Graph(self._opened(), options, shuffles, rechunks)
         linked = chains(shuffles.others(nodes), wanted)
         for key, chain in linked.items():
             graph.add(key, chain)
@@ -106,10 +115,13 @@ _Place: TypeAlias = Task | _Known
 class _Graph:
     """One graph as calls."""
 
-    def __init__(self, futures: Futures, options: Options, shuffles: Shuffles) -> None:
+    def __init__(
+        self, futures: Futures, options: Options, shuffles: Shuffles, rechunks: Rechunks
+    ) -> None:
         self._futures = futures
         self._options = options
         self._shuffles = shuffles
+        self._rechunks = rechunks
         self._exchanges: dict[tuple[Key, ...], Task] = {}
         self._by_kind: dict[str, Options] = {}
         self._places: dict[Key, _Place] = {}
@@ -125,6 +137,8 @@ class _Graph:
             self._places[key] = self._places[target]
         elif is_data(node):
             self._places[key] = _Known(key, node.value)
+        elif is_exchange(node):
+            self._places[key] = self._exchange(tuple(sorted(node.dependencies)))
         else:
             self._places[key] = self._steps[key] = self._step(chain)
 
@@ -150,13 +164,15 @@ class _Graph:
         parts = self._shuffles.parts.get(chain[-1][0])
         if parts is not None:
             options = evolve(options, surrounding=TakingApart(parts))
+        elif chain[-1][0] in self._rechunks.cuts:
+            options = evolve(options, surrounding=CUTTING)
         if read is None:
             return self._futures.step(call_chain, (data, *inputs), options)
         part = Part(self._exchange(read.splits).output, read.part)
         return self._futures.step(call_chain_of_part, (data, part, *inputs), options)
 
     def _exchange(self, splits: tuple[Key, ...]) -> Task:
-        """What lists where these nodes have left their pieces."""
+        """What lists where these nodes leave their pieces."""
         task = self._exchanges.get(splits)
         if task is None:
             made = [self._steps[split].output for split in splits]

@@ -110,7 +110,9 @@ def first_of(rows: Any) -> int:
     return int(rows["v"].min())
 
 
-def test_data_frames_are_shuffled_as_one(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def counts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Of how many tasks each graph is."""
     counts: list[int] = []
     run = Futures.run
 
@@ -119,6 +121,34 @@ def test_data_frames_are_shuffled_as_one(client: Client, monkeypatch: pytest.Mon
         return run(self, steps, wanted)
 
     monkeypatch.setattr(Futures, "run", counting)
+    return counts
+
+
+def test_an_array_is_rechunked_as_one(counts: list[int]) -> None:
+    here = np.arange(3600).reshape(60, 60)
+    rows = da.from_array(here, chunks=(6, 60)) + 1
+    with dask.config.set({"array.chunk-size": "4KiB"}):  # Dask would go there in three steps
+        columns = rows.rechunk((60, 6))
+
+    assert np.array_equal(columns.compute(), here + 1)
+    assert counts[0] == 10 + 1 + 10 + 1  # cuts, what lists the pieces, new chunks, all together
+    assert np.array_equal(columns.rechunk((7, 11)).sum(axis=1).compute(), (here + 1).sum(axis=1))
+    masked = da.ma.masked_greater(columns, 9).rechunk((6, 60)).compute()
+    assert masked.mask.sum() == 3600 - 9
+
+
+def wrong(chunk: Any) -> Any:
+    return chunk[:1]
+
+
+def test_chunks_that_are_not_as_long_as_their_array_says_are_refused() -> None:
+    rows = da.ones((40, 40), chunks=(4, 40)).map_blocks(wrong, dtype=float)
+
+    with pytest.raises(Exception, match=r"a chunk has the shape \(1, 40\)"):
+        rows.rechunk((40, 4)).compute()
+
+
+def test_data_frames_are_shuffled_as_one(counts: list[int]) -> None:
     frames: Any = import_module("dask.dataframe")
     pandas: Any = import_module("pandas")
     rows = pandas.DataFrame({"k": [n * 7 % 30 for n in range(600)], "v": range(600)})

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rain.client.for_dask.graphs import Key, chains, name_of, needed_nodes
+from rain.client.for_dask.graphs import Key, chains, name_of, needed_nodes, ordered
 
 dask: Any = import_module("dask")  # half of Dask is annotated
 specs: Any = import_module("dask._task_spec")
@@ -16,7 +16,7 @@ CHAIN: dict[Key, Any] = {"load-1": (add, 1, 2), "neg-1": (neg, "load-1"), "end":
 
 def found(graph: Any, wanted: list[Key]) -> list[list[Key]]:
     """The keys of each chain."""
-    linked = chains(needed_nodes(graph, wanted), wanted)
+    linked = chains(ordered(needed_nodes(graph, wanted)), wanted)
     assert list(linked) == [chain[-1][0] for chain in linked.values()]
     return [[key for key, _ in chain] for chain in linked.values()]
 

@@ -4,7 +4,7 @@ from importlib import import_module
 from operator import getitem
 from typing import Any
 
-from rain.client.for_dask.graphs import Key, needed_nodes
+from rain.client.for_dask.graphs import Key, needed_nodes, ordered
 from rain.client.for_dask.shuffles import Read, Shuffles, find_shuffles
 
 dask: Any = import_module("dask")  # half of Dask is annotated
@@ -34,13 +34,13 @@ MERGES: list[Key] = [("merge", 0), ("merge", 1)]
 
 
 def found(graph: dict[Key, Any], wanted: list[Key]) -> Shuffles:
-    return find_shuffles(needed_nodes(graph, wanted), wanted)
+    return find_shuffles(ordered(needed_nodes(graph, wanted)), wanted)
 
 
 def test_the_nodes_between_splits_and_merges_are_left_out() -> None:
     graph = shuffle()
     shuffles = found(graph, MERGES)
-    nodes = needed_nodes(graph, MERGES)
+    nodes = ordered(needed_nodes(graph, MERGES))
     assert len(nodes) == 3 + 6 + 2
     assert len(shuffles.others(nodes)) == 3 + 2
     assert shuffles.parts == dict.fromkeys([("group", i) for i in range(3)], (0, 1))
@@ -76,6 +76,6 @@ def test_the_shuffles_of_a_data_frame_are_found_also_in_several_stages() -> None
         for branches, splits in ((32, 9), (3, 18)):
             expression = table.shuffle("k", max_branch=branches).optimize()
             keys = list(expression.__dask_keys__())
-            shuffles = find_shuffles(needed_nodes(expression, keys), keys)
+            shuffles = find_shuffles(ordered(needed_nodes(expression, keys)), keys)
             assert len(shuffles.parts) == splits
             assert all(isinstance(read, Read) for read in shuffles.reads.values())
