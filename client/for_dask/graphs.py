@@ -55,13 +55,15 @@ def ordered(nodes: Mapping[Key, Node]) -> dict[Key, Node]:
 def grids_of(graph: Any) -> dict[str, Grid]:
     """The chunks of the arrays in a graph, by their names, where Dask has noted them."""
     found: dict[str, Grid] = {}
-    left = [graph]
+    left: list[Any] = [graph]
     while left:
-        one = left.pop()
+        one: Any = left.pop()
         left += [part for part in getattr(one, "operands", ()) if hasattr(part, "operands")]
-        layered = one.hlg if hasattr(type(one), "hlg") else one
-        for name, layer in getattr(layered, "layers", {}).items():
-            notes = getattr(layer, "collection_annotations", None) or {}
+        kind: Any = type(one)  # an expression of a table takes other names for those of columns
+        layered = one.hlg if hasattr(kind, "hlg") else one
+        layers: Mapping[str, Any] = getattr(layered, "layers", {})
+        for name, layer in layers.items():
+            notes: Mapping[str, Any] = getattr(layer, "collection_annotations", None) or {}
             grid = exact(notes.get("chunks", ()))
             if grid is not None:
                 found[name] = grid

@@ -125,8 +125,8 @@ def _steps(nodes: Mapping[Key, Node], grids: Mapping[str, Grid]) -> Iterator[_St
     places: dict[str, list[Place]] = defaultdict(list)
     for key in nodes:
         name = _step_of(key)
-        if name in grids and isinstance(key, tuple) and key[0] == name:
-            places[name].append(key[1:])
+        if name in grids and _array_of(key) == name:
+            places[name].append(_place_of(key))
     for name, known in places.items():
         sources = {source for place in known for source in _sources(nodes, name, place)}
         if len(sources) == 1:
@@ -188,6 +188,11 @@ def _add(found: Rechunks, part: Exchanged, old: Grid, names: tuple[str, str], nu
 def _array_of(key: Key) -> str:
     """The array that a key is a chunk of; nothing if it is none."""
     return key[0] if isinstance(key, tuple) and key and isinstance(key[0], str) else ""
+
+
+def _place_of(key: Any) -> Place:
+    """The place of a chunk in its array."""
+    return tuple(key[1:])
 
 
 def _step_of(key: Key) -> str:

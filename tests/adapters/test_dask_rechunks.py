@@ -109,6 +109,13 @@ def test_only_what_is_asked_for_is_exchanged() -> None:
     assert count_of(found(array[:40, :40])) == (10, 1)
 
 
+def test_the_rechunks_of_xarray_are_found() -> None:
+    xarray: Any = import_module("xarray")
+    table = xarray.DataArray(columns(), dims=("day", "place"))
+
+    assert count_of(found(table.chunk({"day": -1, "place": 10}).median("day"))) == (10, 1)
+
+
 def test_a_graph_without_notes_is_left_as_it_is() -> None:
     graph, wanted = graph_of(columns().rechunk((100, 10)))
     nodes = needed_nodes(dict(graph.__dask_graph__()), wanted)
