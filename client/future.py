@@ -246,6 +246,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         """Saves the result, bytes or a text, at a URL or a path, by a call on the cluster.
 
         The file is there when it is complete, and not before. The result of the call is its handle.
+        Wait for it before the client closes, since that ends what is not finished.
 
         >>> client.submit(str, 42).save("answer.txt").result().read_text()
         '42'
