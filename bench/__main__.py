@@ -12,6 +12,7 @@ MODULES = {
     "programs": "bench.programs",
     "granularity": "bench.granularity",
     "scale": "bench.scale",
+    "governors": "bench.governors",
     "server": "bench.server_alone",
     "scheduling": "bench.scheduling",
     "feel": "bench.feel",

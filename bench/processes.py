@@ -55,9 +55,9 @@ class Daemon:
     def resident_bytes(self) -> int:
         return resident_bytes(self.process.pid)
 
-    def wait_ready(self, reports: int) -> str:
+    def wait_ready(self, reports: int, patience: float) -> str:
         """Waits until it is ready; returns the address that it reports."""
-        readable, _, _ = select.select([reports], [], [], START_LIMIT_SECONDS)
+        readable, _, _ = select.select([reports], [], [], patience)
         report = os.read(reports, 1024).decode() if readable else ""  # nothing if it has ended
         word, _, address = report.strip().partition(" ")
         if word != "ready":
@@ -111,8 +111,8 @@ class ZeroCluster:
 
 
 @contextmanager
-def _started(
-    name: str, command: Sequence[str], folder: Path
+def started_program(
+    name: str, command: Sequence[str], folder: Path, patience: float = START_LIMIT_SECONDS
 ) -> Generator[tuple[Daemon, str], None, None]:
     """Starts a Python program that reports its readiness; yields it and its address."""
     log = folder / f"{name}.log"
@@ -130,7 +130,7 @@ def _started(
         os.close(theirs)  # so that the reports end with the program
     daemon = Daemon(name, process, log)
     try:
-        yield daemon, daemon.wait_ready(reports)
+        yield daemon, daemon.wait_ready(reports, patience)
     finally:
         daemon.stop()
         os.close(reports)
@@ -138,11 +138,11 @@ def _started(
 
 def rain_daemon(name: str, *words: str, folder: Path) -> AbstractContextManager[tuple[Daemon, str]]:
     """Starts a server or a governor."""
-    return _started(name, ("-m", "rain", *words, "--logdir", str(folder / name)), folder)
+    return started_program(name, ("-m", "rain", *words, "--logdir", str(folder / name)), folder)
 
 
 @contextmanager
-def _server(*words: str, folder: Path) -> Generator[tuple[Daemon, int], None, None]:
+def rain_server(*words: str, folder: Path) -> Generator[tuple[Daemon, int], None, None]:
     """Starts a server without HTTP; yields it and its port."""
     words = ("server", "--listen", f"{HOST}:0", "--no-http", *words)
     with rain_daemon("server", *words, folder=folder) as (server, address):
@@ -158,9 +158,9 @@ def zero_cluster(governors: int, *, event_log: bool = False) -> Generator[ZeroCl
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="rain-bench-")))
         words = [] if event_log else ["--no-event-log"]
-        server, port = stack.enter_context(_server(*words, folder=folder))
+        server, port = stack.enter_context(rain_server(*words, folder=folder))
         zeros = ("-m", "bench.zeros", str(port), str(governors))
-        stack.enter_context(_started("governors", zeros, folder))
+        stack.enter_context(started_program("governors", zeros, folder))
         yield ZeroCluster(server, port)
 
 
@@ -170,7 +170,7 @@ def recorded_cluster(governors: int, cpus: int, record: Path) -> Generator[int, 
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="rain-bench-")))
         words = ["--no-event-log", "--record", str(record)]
-        _, port = stack.enter_context(_server(*words, folder=folder))
+        _, port = stack.enter_context(rain_server(*words, folder=folder))
         for number in range(governors):
             name = f"governor-{number}"
             words = ["governor", f"{HOST}:{port}", "--cpus", str(cpus)]
@@ -184,7 +184,7 @@ def fresh_governor() -> Generator[Daemon, None, None]:
     """Runs a server and a governor that has just become ready."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="rain-bench-")))
-        _, port = stack.enter_context(_server("--no-event-log", folder=folder))
+        _, port = stack.enter_context(rain_server("--no-event-log", folder=folder))
         words = ["governor", f"{HOST}:{port}", "--workdir", str(folder / "work")]
         governor, _ = stack.enter_context(rain_daemon("governor", *words, folder=folder))
         yield governor

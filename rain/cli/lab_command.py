@@ -103,6 +103,12 @@ COUNT = click.IntRange(min=1)
     is_flag=True,
     help="Compare rules that start and end governors under bursts of work, and run nothing else.",
 )
+@click.option(
+    "--servers",
+    is_flag=True,
+    help="Compare one server with several that share the sessions and the governors, and run"
+    " nothing else.",
+)
 @click.option("--list", "listed", is_flag=True, help="Show the graphs that the lab can make.")
 def lab(
     graphs: tuple[str, ...],
@@ -125,6 +131,7 @@ def lab(
     export: Path | None,
     recording: Path | None,
     scaling: bool,
+    servers: bool,
     listed: bool,
 ) -> None:
     """Judge schedulers in virtual time.
@@ -138,6 +145,12 @@ def lab(
         from rain.lab.scaling_league import compare, table
 
         Console().print(table(compare(seed)))
+        return
+
+    if servers:
+        from rain.lab import servers_league
+
+        Console().print(servers_league.table(servers_league.compare(seed)))
         return
 
     from rain.lab.asking import Question, answer
