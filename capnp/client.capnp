@@ -124,6 +124,9 @@ interface ClientService {
   # The client starts governors with these resources when tasks need them: such tasks are not given
   # up, and those who wait for a first governor are told what it says. In place of what it has
   # promised before, and until it leaves.
+
+  shareDurable @26 (name :Text, users :List(Text)) -> (refusal :Common.Refusal);
+  # These users may open what is under a name, and nobody else but its own; "*" is all users.
 }
 
 # A part of a submission. The parts of one submission name the same session.
@@ -186,6 +189,8 @@ struct DurableReport {
   finished @4 :Int64;
   failed @5 :Int64;             # or cancelled
   bytes @6 :Int64;              # of all results
+  belongsTo @7 :Text;           # the user whose it is; empty for the owner of the cluster
+  sharedWith @8 :List(Text);    # other users who may open it; "*" is all of them
 }
 
 struct DurableTask {

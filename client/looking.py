@@ -13,6 +13,7 @@ from rain.base.wire.requests import (
     OverviewOf,
     RemoveDurable,
     ServerInfo,
+    ShareDurable,
     Terminate,
 )
 from rain.client.connection import Asking
@@ -108,6 +109,23 @@ class Looking(FutureMethods):
         """
         with Asking(nameless_failure):
             self.connection.ask(RemoveDurable(name))
+
+    def share_session(self, name: str, *users: str) -> None:
+        """Lets other users of the cluster open a durable session.
+
+        >>> client.session("sweep", durable=True).close()
+        >>> client.share_session("sweep", "ada", "bob")
+        >>> client.sessions()[0].shared_with
+        ('ada', 'bob')
+        >>> client.remove_session("sweep")
+
+        Args:
+            name: that of the session.
+            users: who may open it from now on, besides its own user; "*" is all users, and without
+                any nobody else may.
+        """
+        with Asking(nameless_failure):
+            self.connection.ask(ShareDurable(name, users))
 
     def get_server_info(self) -> dict[str, Any]:
         """The governors of the cluster, with their resources and what they hold now.

@@ -5,13 +5,14 @@ Every connection to our ports starts with it, before the first byte of any other
     dialler   hello: its protocol, its role, whether it has a secret, a nonce
     acceptor  open (neither has a secret), or refused, full or standby with a reason, or encrypted
               (TLS has to come first), or ask: a nonce
-    dialler   its proof
+    dialler   its proof; with the secret of a user, the name of the user before it
     acceptor  refused with a reason, or welcome: its own proof
 
 A proof is the HMAC-SHA256 of both nonces, the role and the side, with the secret of the cluster as
 key. So the secret is never sent, a proof cannot be replayed or reflected, and each side knows that
-the other has the secret before it sends anything else. Later traffic is neither encrypted nor
-signed, unless the connection has begun with TLS (rain/tls): then all of this goes through it.
+the other has the secret before it sends anything else. Later traffic is neither
+encrypted nor signed, unless the connection has begun with TLS (rain/tls): then all of this goes
+through it. A user has a secret that follows from that of the cluster and from the user's name.
 
 Both sides are generators: they yield a number of bytes to receive, or bytes to send, and return
 when they are satisfied. The owner of the socket drives them (rain/rpc/handshake.py).
@@ -29,6 +30,7 @@ from typing import TypeAlias
 from attrs import field, frozen
 
 from rain.base.errors import ProtocolError, RainError
+from rain.base.users import check_user
 
 MAGIC = b"rain/1\r\n"
 TLS = b"\x16\x03"
@@ -41,6 +43,9 @@ SHORTEST_SECRET = 16
 OF_USER = b"this-machine:"
 """The prefix of a user's key (rain/daemon/user_key.py)."""
 
+_NAMED = b"user:"
+"""The prefix of the secret of one user of a cluster: the name and the key follow."""
+
 TLS_FILE = "RAIN_TLS"
 """The environment variable that names a file with a certificate, or the folder of `rain keys`."""
 
@@ -51,6 +56,7 @@ _OPEN, _ASK, _WELCOME, _REFUSED, _FULL, _STANDBY = b"o", b"?", b"w", b"x", b"f",
 ENCRYPTED = b"t"
 """The answer to a dialler that does not encrypt, where everything is encrypted."""
 _DIALLER, _ACCEPTOR = b"dialler", b"acceptor"
+_NO_SECRET, _SECRET, _SECRET_OF_USER = b"\0", b"\1", b"\2"
 
 
 class NotAdmittedError(RainError):
@@ -104,9 +110,10 @@ ROLES_OF = {
 
 @frozen
 class Secret:
-    """The shared secret of all members of a cluster."""
+    """The shared secret of all members of a cluster, or that of one user of it."""
 
     key: bytes = field(repr=False)
+    user: str = ""
 
     @staticmethod
     def of(text: str | bytes) -> Secret:
@@ -114,11 +121,23 @@ class Secret:
         key = text.strip() if isinstance(text, bytes) else text.strip().encode()
         if not all(33 <= byte <= 126 for byte in key):
             raise ValueError("a secret is one word of ASCII characters")
+        user = ""
+        if key.startswith(_NAMED):
+            name, _, key = key.removeprefix(_NAMED).partition(b":")
+            user = check_user(name.decode())
         if len(key) < SHORTEST_SECRET:
             raise ValueError(
                 f"a secret has {SHORTEST_SECRET} characters or more, this has {len(key)}"
             )
-        return Secret(key)
+        return Secret(key, user)
+
+    def spell(self) -> bytes:
+        """What `of` reads."""
+        return b"".join((_NAMED, self.user.encode(), b":", self.key)) if self.user else self.key
+
+    def for_user(self, name: str) -> Secret:
+        """The secret of one user of the cluster, from which that of the cluster does not follow."""
+        return Secret(self.sign(b"user", check_user(name).encode()).hex().encode(), name)
 
     @property
     def of_user(self) -> bool:
@@ -160,14 +179,15 @@ class Admitted:
     """An admitted peer."""
 
     role: Role
+    user: str = ""  # of the cluster; "" is its owner
 
 
 def accept(
-    secret: Secret | None, nonce: bytes, member: Member | None = None
+    secret: Secret | None, nonce: bytes, member: Member | None = None, user: str = ""
 ) -> Generator[Step, bytes, Admitted]:
     """The accepting side. Raises `ProtocolError` or, after it has said why, `NotAdmittedError`.
 
-    `member` is what the other side's certificate says, where there are certificates.
+    `member` and `user` are what the other side's certificate says, where there are certificates.
     """
     magic = yield len(MAGIC)
     if magic.startswith(TLS):
@@ -181,22 +201,41 @@ def accept(
             f" {role.name.lower()}"
         )
     if secret is None:
-        if has_secret:
+        if has_secret != _NO_SECRET:
             yield from _refuse(
                 "this side was started without a secret, but the other side expects one"
             )
         yield _OPEN
-        return Admitted(role)
-    if not has_secret:
+        return Admitted(role, user)
+    if has_secret == _NO_SECRET:
         yield from _refuse(
             "a secret is needed here: set RAIN_SECRET_FILE or secret_file to its file"
         )
     yield _ASK + nonce
+    if has_secret == _SECRET_OF_USER:
+        length = yield 1
+        named = yield max(1, length[0])
+        secret, user = (yield from _secret_of(secret, named, role, user)), named.decode()
     proof = yield PROOF
     if not hmac.compare_digest(proof, secret.sign(_DIALLER, role.value, theirs, nonce)):
         yield from _refuse("the secret is not the secret of this cluster")
     yield _WELCOME + secret.sign(_ACCEPTOR, role.value, theirs, nonce)
-    return Admitted(role)
+    return Admitted(role, user)
+
+
+def _secret_of(
+    secret: Secret, named: bytes, role: Role, certified: str
+) -> Generator[Step, bytes, Secret]:
+    """The secret of the user that a dialler names, if it may have this role."""
+    try:
+        name = check_user(named.decode("ascii"))
+    except ValueError:
+        raise ProtocolError("it names a user as nobody can be called") from None
+    if role is Role.GOVERNOR:
+        yield from _refuse("the secret of a user lets clients in, and no governor")
+    if certified not in ("", name):
+        yield from _refuse(f"the secret is that of {name}, and the certificate that of {certified}")
+    return secret.for_user(name)
 
 
 def dial(secret: Secret | None, role: Role, nonce: bytes) -> Generator[Step, bytes, None]:
@@ -204,13 +243,16 @@ def dial(secret: Secret | None, role: Role, nonce: bytes) -> Generator[Step, byt
 
     Raises `ProtocolError` if the other side speaks another protocol.
     """
-    yield MAGIC + role.value + (b"\0" if secret is None else b"\1") + nonce
+    has_secret = _NO_SECRET if secret is None else _SECRET_OF_USER if secret.user else _SECRET
+    yield MAGIC + role.value + has_secret + nonce
     word = yield 1
     if word == _OPEN and secret is None:
         return
     if word == _ASK and secret is not None:
         theirs = yield NONCE
-        yield secret.sign(_DIALLER, role.value, nonce, theirs)
+        name = secret.user.encode()
+        named = bytes([len(name)]) + name if name else b""
+        yield named + secret.sign(_DIALLER, role.value, nonce, theirs)
         word = yield 1
         if word == _WELCOME:
             proof = yield PROOF
@@ -242,12 +284,12 @@ def _with_reason(word: bytes, reason: str) -> bytes:
     return word + len(text).to_bytes(2, "big") + text
 
 
-def _read_hello(hello: bytes) -> tuple[Role, bool, bytes]:
+def _read_hello(hello: bytes) -> tuple[Role, bytes, bytes]:
     try:
         role = Role(hello[:1])
     except ValueError:
         raise ProtocolError(f"there is no role {hello[:1]!r}") from None
-    return role, hello[1] == 1, hello[2:]
+    return role, hello[1:2], hello[2:]
 
 
 def http_url(secret: Secret | None, address: str, scheme: str = "http") -> str:

@@ -28,6 +28,11 @@ def keys() -> None:
     Client(tls="FOLDER") or RAIN_TLS. The file authority.pem makes further certificates: keep it
     where no daemon runs.
     """
+    if click.get_current_context().invoked_subcommand != "user":  # a secret needs no package
+        _check_cryptography()
+
+
+def _check_cryptography() -> None:
     from importlib.util import find_spec
 
     if find_spec("cryptography") is None:
@@ -60,10 +65,47 @@ def create(folder: Path, hosts: tuple[str, ...], days: float) -> int:
 )
 @_DAYS
 def client(name: str, folder: Path, days: float) -> int:
-    """Make the file of another client: client-NAME.pem."""
+    """Make the file of another client of the cluster's owner: client-NAME.pem.
+
+    'rain keys user' makes those of other people.
+    """
     from rain.tls import folder as files
 
     click.echo(files.add_client(folder, name, days))
+    return 0
+
+
+@keys.command()
+@click.argument("name")
+@click.option(
+    "--folder",
+    type=PATH,
+    help="The folder of 'rain keys create'; makes user-NAME.pem in it.  [default: the current one]",
+)
+@click.option(
+    "--secret-file",
+    type=PATH,
+    metavar="FILE",
+    help="The secret of a cluster without certificates; makes user-NAME.secret beside it.",
+)
+@_DAYS
+def user(name: str, folder: Path | None, secret_file: Path | None, days: float) -> int:
+    """Make the key of a user of the cluster.
+
+    Clients with it, Client(tls=FILE) or Client(secret_file=FILE), belong to this user, who sees
+    and ends no work of others. All other keys are those of the cluster's owner.
+    """
+    if secret_file is not None:
+        if folder is not None:
+            raise StartError("a user gets a certificate (--folder) or a secret (--secret-file)")
+        from rain.common.secret_file import make_user_secret
+
+        click.echo(make_user_secret(secret_file, name))
+        return 0
+    _check_cryptography()
+    from rain.tls import folder as files
+
+    click.echo(files.add_user(folder or Path(), name, days))
     return 0
 
 
@@ -113,9 +155,9 @@ def show(where: Path) -> int:
     for path in paths:
         said = files.look(path)
         hosts = f", for {', '.join(said.hosts)}" if said.hosts else ""
+        member = "user" if said.user else said.member.value
         click.echo(
-            f"{path}: {said.member.value} {said.name!r}, until {said.expires:%Y-%m-%d %H:%M} UTC"
-            f"{hosts}"
+            f"{path}: {member} {said.name!r}, until {said.expires:%Y-%m-%d %H:%M} UTC{hosts}"
         )
     return 0
 

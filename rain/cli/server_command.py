@@ -68,6 +68,13 @@ from rain.scheduler import DEFAULT
     "It must also have been running for this many times as long as three of four others of its name"
     " have taken.",
 )
+@click.option(
+    "--users",
+    type=PATH,
+    metavar="FILE",
+    help="The file users.toml, which says what the users of the cluster may do. It is read again"
+    " when it has changed.",
+)
 @click.option("--workdir", type=PATH, help="A new folder for the large constants of clients.")
 @click.option(
     "--journal",
@@ -155,6 +162,7 @@ def server(
     crash_limit: int,
     late_after: float,
     late_factor: float,
+    users: Path | None,
     workdir: Path | None,
     journal: Path | None,
     standby: bool,
@@ -230,6 +238,7 @@ def server(
         client_silence=client_timeout,
         http=http,
         on_demand=dashboard_on_demand,
+        users=users,
         reactor=ReactorSettings(
             overbooking=overbooking,
             governor_silence=governor_timeout,

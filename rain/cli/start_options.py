@@ -85,6 +85,13 @@ _OF_SERVER = (
         " for port 0]",
         cls=OfServer,
     ),
+    click.option(
+        "--users",
+        type=PATH,
+        metavar="FILE",
+        help="The file users.toml of the server, which says what the users of the cluster may do.",
+        cls=OfServer,
+    ),
 )
 
 _OF_GOVERNORS = (

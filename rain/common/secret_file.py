@@ -50,13 +50,29 @@ def make_secret_file(path: Path) -> Secret:
     return secret
 
 
+def make_user_secret(of_cluster: Path, name: str) -> Path:
+    """Creates the secret of a user beside that of the cluster: user-NAME.secret."""
+    secret = read_secret(of_cluster)
+    if secret.user:
+        raise StartError(f"{of_cluster} is the secret of the user {secret.user}, not of a cluster")
+    try:
+        own = secret.for_user(name)
+    except ValueError as error:
+        raise StartError(str(error)) from None
+    path = of_cluster.with_name(f"user-{name}.secret")
+    if path.exists():
+        raise StartError(f"{path} is there already")
+    keep_secret(path, own)
+    return path
+
+
 def keep_secret(path: Path, secret: Secret) -> None:
     """Writes a secret to a new file that only its owner can read."""
     try:
         path.unlink(missing_ok=True)  # it may be of an earlier cluster and readable by others
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
-            file.write(secret.key + b"\n")
+            file.write(secret.spell() + b"\n")
     except OSError as error:
         raise StartError(f"the secret file {path} cannot be written: {error.strerror}") from error
 

@@ -14,6 +14,7 @@ from rain.base.failures import OnFailure
 from rain.base.ids import ClientId, GovernorId, ObjectId, SessionId, TaskId
 from rain.base.kinds import TaskKind
 from rain.base.resources import Resources
+from rain.base.users import OWNER, UserRule
 from rain.graph.by_id import ById
 from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
@@ -57,6 +58,7 @@ class Graph:
     late_due: float = inf  # and none of these becomes late before this time
     shadows: dict[Task, Task] = Factory(dict)  # of late tasks their second runs (see `shadows`),
     shadowed: dict[Task, Task] = Factory(dict)  # and of these the late tasks
+    users: dict[str, UserRule] = Factory(dict)  # those of whom there are rules, by name
     sched: object = None  # the scheduler's own
     has_needs: bool = False  # some task has had more memory than governors need be told
     has_exchanges: bool = False  # some task lists where its inputs are (`exchanges`)
@@ -80,11 +82,11 @@ class Graph:
         """How many tasks and data objects there are, including those to be taken apart."""
         return self.linked + len(self.remains)
 
-    def add_client(self, client_id: ClientId) -> Client:
-        """A client has connected."""
+    def add_client(self, client_id: ClientId, user: str = OWNER) -> Client:
+        """A client of a user has connected."""
         if client_id in self.clients:
             raise InvariantError(f"client {client_id} joined twice")
-        client = self.clients[client_id] = Client(client_id)
+        client = self.clients[client_id] = Client(client_id, user)
         return client
 
     def add_session(

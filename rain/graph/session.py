@@ -73,6 +73,7 @@ class Session:
     client: Client
     name: str = ""
     user: str = ""  # JSON
+    belongs_to: str = ""  # the user whose it is; "" is the owner of the cluster
     tasks: dict[TaskId, Task] = Factory(dict)
     objects: dict[ObjectId, DataObject] = Factory(dict)
     task_kinds: dict[KindId, TaskKind] = Factory(dict)
@@ -124,9 +125,11 @@ class Session:
     def __attrs_post_init__(self) -> None:
         self.owner = Member(self.client.id, is_owner=True)
         self.root = self.id
+        self.belongs_to = self.client.user
         if self.parent is not None:
             self.owner.depth = self.parent.kind.depth + 1
             self.root = self.parent.session.root
+            self.belongs_to = self.parent.session.belongs_to
         self.members[self.client.id] = self.owner
 
     def __repr__(self) -> str:
@@ -163,6 +166,7 @@ class Client:
     """A connected client and its sessions."""
 
     id: ClientId
+    user: str = ""  # whose it is; "" is the owner of the cluster
     sessions: dict[SessionId, Session] = Factory(dict)
     has_left: bool = False  # and stays known only for sessions that live longer
     promise: Promise | None = None  # of more governors

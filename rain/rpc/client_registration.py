@@ -154,6 +154,8 @@ def _register(caller: Caller, way: Way) -> Registered:
             raise StartError(f"the server at {where} refuses this client: {outcome.reason}")
         reason = caller.fault or outcome.reason
         raise StartError(f"what listens at {where} is not a Rain server: {reason}")
+    if outcome["fenced"]:
+        raise StartError(f"the server at {where} refuses this client: {outcome['fenced']}")
     if outcome["service"] is None:
         raise StartError(f"what listens at {where} is not a Rain server: it offers nothing")
     return _read(outcome)

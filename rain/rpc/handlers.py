@@ -231,7 +231,7 @@ class ServerHandler(StreamSource, Protocol):
     @property
     def uploads(self) -> UploadRoom: ...
 
-    def join_client(self, link: ClientLink, token: bytes = b"") -> ClientHandler:
+    def join_client(self, link: ClientLink, token: bytes = b"", user: str = "") -> ClientHandler:
         """With a token a client that comes back; `FencedError` if it cannot."""
         ...
 

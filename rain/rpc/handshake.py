@@ -64,10 +64,11 @@ async def linger(connected: socket.socket) -> None:
 
 async def admit(accepted: Connected, secret: Secret | None, limit: float = LIMIT) -> Admitted:
     """Lets a peer in; `NotAdmittedError`, `ProtocolError`, OSError or trio.TooSlowError if not."""
-    member = accepted.member if isinstance(accepted, Encrypted) else None
+    secret = _at(secret, accepted.getsockname())
+    who = (accepted.member, accepted.user) if isinstance(accepted, Encrypted) else (None, "")
     with trio.fail_after(limit):
         admitted = await _play(
-            admission.accept(_at(secret, accepted.getsockname()), os.urandom(NONCE), member),
+            admission.accept(secret, os.urandom(NONCE), *who),
             accepted,
         )
     check_quiet(accepted)

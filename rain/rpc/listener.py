@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from rain.base.admission import NotAdmittedError, Role, Secret
+from rain.base.admission import Admitted, NotAdmittedError, Role, Secret
 from rain.base.errors import ProtocolError
 from rain.rpc.handshake import accept_tls, admit, linger
 from rain.rpc.link import Link
@@ -28,8 +28,8 @@ log = logging.getLogger(__name__)
 MOST_NEW = 1024
 """Connections that have not said who they are, at most: then the oldest of them is closed."""
 
-Greet = Callable[[Connected, str, Role, trio.Nursery], Link]
-"""Makes the link of a peer that was let in from this host, in this role."""
+Greet = Callable[[Connected, str, Admitted, trio.Nursery], Link]
+"""Makes the link of a peer that was let in from this host, as this."""
 
 
 class Listener:
@@ -103,8 +103,8 @@ class Listener:
             if let_in is None:
                 accepted.close()
                 return
-            connected, role = let_in
-            if role is Role.READER:
+            connected, admitted = let_in
+            if admitted.role is Role.READER:
                 self._streams.take(connected, admitted=True)
                 return
         except OSError:
@@ -113,7 +113,7 @@ class Listener:
         except BaseException:
             accepted.close()
             raise
-        link = self._greet(connected, came_from, role, self._nursery)
+        link = self._greet(connected, came_from, admitted, self._nursery)
         self._links[link] = None
         self.accepted += 1
         try:
@@ -124,7 +124,7 @@ class Listener:
 
     async def _let_in(
         self, accepted: socket.socket, came_from: str
-    ) -> tuple[Connected, Role] | None:
+    ) -> tuple[Connected, Admitted] | None:
         """The connection and the role of a peer that may come in; None for one that may not."""
         if len(self._new) >= MOST_NEW:
             oldest = next(iter(self._new))
@@ -141,12 +141,11 @@ class Listener:
 
     async def _judge(
         self, accepted: socket.socket, came_from: str
-    ) -> tuple[Connected, Role] | None:
+    ) -> tuple[Connected, Admitted] | None:
         try:
             with trio.fail_after(self._first_word):
                 connected = await accept_tls(accepted, self._identity)
-                admitted = await admit(connected, self._secret, self._first_word)
-                return connected, admitted.role
+                return connected, await admit(connected, self._secret, self._first_word)
         except TlsError as error:
             log.warning("a peer from %s was not let in: %s", came_from, error.strerror)
             await linger(accepted)

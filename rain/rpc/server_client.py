@@ -80,8 +80,9 @@ class ServedClient:
         pending_limit: int = PENDING_LIMIT,
         token: bytes = b"",
         machine: bytes = NOBODY,
+        user: str = "",
     ) -> None:
-        self._handler: ClientHandler = server.join_client(ClientEnd(link), token)
+        self._handler: ClientHandler = server.join_client(ClientEnd(link), token, user)
         self._link = link
         self._uploads = server.uploads.join()
         self._upload_folder = UploadFolder.of(server.uploads.folder, machine)

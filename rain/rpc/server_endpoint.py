@@ -14,7 +14,7 @@ import trio
 from attrs import evolve
 
 from rain.base.address import seen_from_outside
-from rain.base.admission import Role, Secret
+from rain.base.admission import Admitted, Role, Secret
 from rain.base.errors import ProtocolError
 from rain.base.ids import GovernorId
 from rain.base.wire import CLIENT_VERSION, GOVERNOR_VERSION
@@ -72,9 +72,11 @@ def listen(
     for longer than `client_silence` is closed.
     """
 
-    def greet(connected: Connected, peer_host: str, role: Role, nursery: trio.Nursery) -> Link:
+    def greet(
+        connected: Connected, peer_host: str, admitted: Admitted, nursery: trio.Nursery
+    ) -> Link:
         guest = Guest(
-            peer_host, role, handler, pending_limit, client_silence, patience, nursery, machine
+            peer_host, admitted, handler, pending_limit, client_silence, patience, nursery, machine
         )
         return guest.greet(connected, handshake_limit)
 
@@ -88,7 +90,7 @@ class Guest:
     def __init__(
         self,
         peer_host: str,
-        admitted: Role,
+        admitted: Admitted,
         handler: ServerHandler,
         pending_limit: int,
         client_silence: float | None,
@@ -137,7 +139,12 @@ class Guest:
         self._take("client", evolve(self._patience, makes_wait=True))
         try:
             client = ServedClient(
-                self._link, self._handler, self._pending_limit, token, self._machine
+                self._link,
+                self._handler,
+                self._pending_limit,
+                token,
+                self._machine,
+                self._admitted.user,
             )
         except FencedError as error:
             call.answer({"fenced": str(error), "generation": self._handler.generation})
@@ -188,8 +195,8 @@ class Guest:
             raise ProtocolError(
                 f"this connection is registered as a {self._role} and cannot become a {role}"
             )
-        if needed is not self._admitted:
-            was = self._admitted.name.lower()
+        if needed is not self._admitted.role:
+            was = self._admitted.role.name.lower()
             raise ProtocolError(f"this connection was let in as a {was}, not as a {role}")
         if version != expected:
             raise ProtocolError(

@@ -17,13 +17,14 @@ from collections.abc import Iterator, Sequence
 from rain.base.errors import RefusedError
 from rain.base.failures import OnFailure
 from rain.base.states import TaskRow
+from rain.base.users import OWNER
 from rain.base.wire.answers import DurableReport, DurableReports, DurableTask, TasksByName
 from rain.base.wire.requests import OpenSession
 from rain.base.wire.submission import Submission
 from rain.graph import DataObject, Session, Task, claims, references
 from rain.graph.run import Run
 from rain.graph.standing_in import stands_in
-from rain.server import failing
+from rain.server import failing, rights
 from rain.server.adopting import pass_on, without_finished
 from rain.server.durable import NO_KEY, Durable, Opening
 from rain.server.held import Key
@@ -56,7 +57,8 @@ def open_by_name(state: State, session: Session) -> None:
     session.is_durable = True
     durable = state.durable.get(session.name)
     if durable is None:
-        durable = state.durable[session.name] = Durable(session.name, state.now)
+        durable = Durable(session.name, state.now, session.belongs_to)
+        state.durable[session.name] = durable
     state.openings[session] = Opening(durable)
 
 
@@ -123,9 +125,9 @@ def is_wanted_elsewhere(task: Task) -> bool:
     )
 
 
-def remove(state: State, name: str) -> None:
+def remove(state: State, name: str, user: str = OWNER) -> None:
     """Nobody wants it any more; what is open goes on as an ordinary session."""
-    durable = find(state, name)
+    durable = find(state, name, user)
     del state.durable[name]
     for opening in [one for one, of in state.openings.items() if of.durable is durable]:
         del state.openings[opening]
@@ -145,39 +147,56 @@ def _end_rest(state: State, session: Session) -> None:
     failing.cancel(state, unneeded, "its durable session was removed")
 
 
-def find(state: State, name: str) -> Durable:
+def share(state: State, name: str, users: Sequence[str], user: str = OWNER) -> None:
+    """From now on these users may open it, and no others."""
+    find(state, name, user).shared_with = tuple(dict.fromkeys(users))
+
+
+def find(state: State, name: str, user: str = OWNER) -> Durable:
     """The durable session of this name; refused if there is none."""
     durable = state.durable.get(name)
     if durable is None:
-        known = ", ".join(map(repr, sorted(state.durable)[:5]))
+        names = [rights.shown_name(one, user) for one in _seen(state, user)]
+        known = ", ".join(map(repr, sorted(names)[:5]))
+        name = name.removeprefix(f"{user}/") if user else name
         there = f"these exist: {known}" if known else "there is none at all"
         raise RefusedError(f"there is no durable session {name!r}; {there}")
     return durable
 
 
-def report(state: State) -> DurableReports:
-    """All of them in numbers."""
+def _seen(state: State, user: str) -> list[Durable]:
+    """Those that a user may open."""
+    found = list(state.durable.values())
+    if rights.is_admin(state, user):
+        return found
+    return [durable for durable in found if rights.is_shared(durable, user)]
+
+
+def report(state: State, user: str = OWNER) -> DurableReports:
+    """All that a user sees, in numbers."""
     found: list[DurableReport] = []
-    for durable in state.durable.values():
+    for durable in _seen(state, user):
         tasks = durable.tasks.values()
         clients = {one.client.id for one, of in state.openings.items() if of.durable is durable}
         found.append(
             DurableReport(
-                durable.name,
+                rights.shown_name(durable, user),
                 durable.since,
                 len(clients),
                 len(tasks),
                 sum(task.row is TaskRow.FINISHED for task in tasks),
                 sum(task.has_failed for task in tasks),
                 sum(made.size for task in tasks for made in task.outputs),
+                durable.belongs_to,
+                durable.shared_with,
             )
         )
     return DurableReports(tuple(found))
 
 
-def tasks_of(state: State, name: str, first: int) -> TasksByName:
+def tasks_of(state: State, name: str, first: int, user: str = OWNER) -> TasksByName:
     """Some of its tasks from a place on, in the order of their submission."""
-    tasks = [*find(state, name).tasks.values()]
+    tasks = [*find(state, name, user).tasks.values()]
     some = [
         DurableTask(task.id, task.kind.name, tuple([made.id for made in task.outputs]))
         for task in tasks[first : first + TOLD_AT_ONCE]

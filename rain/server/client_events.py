@@ -48,6 +48,7 @@ from rain.server.messages import (
     Refuse,
     RequestAbandoned,
     Said,
+    UsersRead,
 )
 from rain.server.sessions import known_object, known_task, living_session
 from rain.server.state import State
@@ -55,7 +56,7 @@ from rain.server.state import State
 
 def apply(state: State, event: ClientEvent) -> None:
     """Applies one event, unless its client has submitted what is not read yet: then it waits."""
-    if state.growing and not isinstance(event, ClientLeft | ClientAway | ClientResumed):
+    if state.growing and not isinstance(event, ClientLeft | ClientAway | ClientResumed | UsersRead):
         growing = state.growing.get(event.client)
         if growing is not None and not _is_of_governors(event):
             growing.held.append(event)
@@ -82,11 +83,11 @@ def apply(state: State, event: ClientEvent) -> None:
 
 
 def _come_or_go(
-    state: State, event: ClientJoined | ClientLeft | ClientAway | ClientResumed
+    state: State, event: ClientJoined | ClientLeft | ClientAway | ClientResumed | UsersRead
 ) -> None:
     match event:
-        case ClientJoined(client, token):
-            state.graph.add_client(client)
+        case ClientJoined(client, token, user):
+            state.graph.add_client(client, user)
             if token:
                 state.asked.joined(client, token)
             state.note(happenings.ClientNew(state.now, client))
@@ -96,6 +97,8 @@ def _come_or_go(
             state.asked.away(client, state.now + state.settings.client_grace, cause)
         case ClientResumed(client):
             state.asked.resumed(client)
+        case UsersRead(rules):
+            state.graph.users = {rule.name: rule for rule in rules}
 
 
 def give_up_late(state: State) -> None:

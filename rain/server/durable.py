@@ -15,12 +15,18 @@ NO_KEY = b""
 """In the place of what cannot be compared."""
 
 
+EVERYBODY = "*"
+"""In the place of a user: all of them."""
+
+
 @define(eq=False)
 class Durable:
     """The tasks under one name. Their outputs are held, with or without a client that has them."""
 
     name: str
     since: float
+    belongs_to: str = ""  # the user whose it is; "" is the owner of the cluster
+    shared_with: tuple[str, ...] = ()  # other users who may open it, or `EVERYBODY`
     tasks: dict[Place, Task] = Factory(dict)
     alone: int = (
         0  # how many of them were no other's equal, since nothing can be compared with them

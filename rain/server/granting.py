@@ -36,6 +36,7 @@ from rain.base.wire.requests import (
     RemoveDurable,
     ReportsOf,
     ServerInfo,
+    ShareDurable,
     Submit,
     TakeHandles,
     Unkeep,
@@ -43,7 +44,17 @@ from rain.base.wire.requests import (
 )
 from rain.graph import DataObject, Session, Task, Wait, WaitMode
 from rain.graph.cancelling import unstarted
-from rain.server import by_name, failing, feasibility, handles, happenings, logs, nesting, waiting
+from rain.server import (
+    by_name,
+    failing,
+    feasibility,
+    handles,
+    happenings,
+    logs,
+    nesting,
+    rights,
+    waiting,
+)
 from rain.server.closing import close_session
 from rain.server.messages import Answered, GatherReports, Granted
 from rain.server.sessions import known_object, known_task, session_for
@@ -76,19 +87,24 @@ def grant(state: State, client_id: ClientId, request: RequestId, what: AnyReques
             state.give_all()  # so that nobody sees what is about to go
             state.emit(GatherReports(request))
             return
-        case RemoveDurable() | Promise():
+        case RemoveDurable() | ShareDurable() | Promise():
             _note(state, client_id, what)
         case Submit() | WaitFor():
             raise InvariantError(f"{type(what).__name__} is not answered here")
     state.emit(Granted(request, answer))
 
 
-def _note(state: State, client_id: ClientId, what: RemoveDurable | Promise) -> None:
+def _note(state: State, client_id: ClientId, what: RemoveDurable | ShareDurable | Promise) -> None:
     """What has nothing to do with a session."""
     match what:
         case RemoveDurable(name):
-            by_name.remove(state, name)
+            full = rights.changes(state, client_id, name)
+            by_name.remove(state, full, rights.user_of(state, client_id))
+        case ShareDurable(name, users):
+            full = rights.changes(state, client_id, name)
+            by_name.share(state, full, users, rights.user_of(state, client_id))
         case Promise():
+            rights.check_admin(state, client_id, "promise governors")
             state.graph.clients[client_id].promise = what
             feasibility.governors_changed(state)
 
@@ -101,9 +117,10 @@ def _told(
         case ReportsOf():
             return _reports(state, client_id, what)
         case DurableSessions():
-            return by_name.report(state)
+            return by_name.report(state, rights.user_of(state, client_id))
         case DurableTasks(name, first):
-            return by_name.tasks_of(state, name, first)
+            full, user = rights.opens(state, client_id, name), rights.user_of(state, client_id)
+            return by_name.tasks_of(state, full, first, user)
 
 
 def _own(state: State, client_id: ClientId, session_id: SessionId) -> Session:
@@ -117,30 +134,37 @@ def _open(state: State, client_id: ClientId, asked: OpenSession) -> Session:
     if asked.durable:
         by_name.check(asked)
     client = state.graph.clients[client_id]
+    name = asked.name
+    if asked.durable:
+        name = rights.opens(state, client_id, name)
     task = None if asked.parent is None else nesting.running_task(state, asked.parent)
-    session = state.graph.add_session(client, asked.name, asked.user, asked.on_failure, task)
+    session = state.graph.add_session(client, name, asked.user, asked.on_failure, task)
     if task is not None:
         nesting.note(state, session, task)
     if asked.durable:
         by_name.open_by_name(state, session)
-    new = happenings.SessionNew(state.now, session.id, client_id, asked.name, asked.user)
-    state.note(new, len(asked.name) + len(asked.user))
+    new = happenings.SessionNew(state.now, session.id, client_id, name, asked.user)
+    state.note(new, len(name) + len(asked.user))
     return session
 
 
 def _join(state: State, client_id: ClientId, asked: JoinSession) -> JoinedSession:
     """Lets a client take part in the session of another one."""
+    names = (asked.name, rights.full_name(state, rights.user_of(state, client_id), asked.name))
     found = [
         session
         for session in state.graph.sessions.values()
         if not session.is_left
-        and (session.id == asked.session if asked.session else session.name == asked.name)
+        and (session.id == asked.session if asked.session else session.name in names)
     ]
+    if not asked.session and len(found) > 1:  # those of other users are no question
+        found = [session for session in found if rights.sees(state, client_id, session)]
     if len(found) != 1:
         what = str(asked.session) if asked.session else repr(asked.name)
         are = f"{len(found)} open sessions are called" if found else "there is no open session"
         raise RefusedError(f"{are} {what}")
     (session,) = found
+    rights.check_sees(state, client_id, session)
     if session.failure is not None:
         raise SessionFailedError(session.failure)
     task = None if asked.parent is None else nesting.running_task(state, asked.parent)

@@ -10,6 +10,7 @@ from rain.base.ids import ClientId, ObjectId, TaskId, session_of, spell
 from rain.base.wire.requests import HandlesGone, TakeHandles
 from rain.graph import DataObject, Session, claims
 from rain.graph.handles import Member
+from rain.server import rights
 from rain.server.sessions import known_object
 from rain.server.state import State
 
@@ -59,6 +60,7 @@ def _lent_object(state: State, client: ClientId, object_id: ObjectId) -> DataObj
     """The same for a client that has not joined the session of the object, if that goes on."""
     data_object = state.graph.objects.get(object_id)
     if data_object is not None and data_object.session.goes_on:
+        rights.check_sees(state, client, data_object.session)
         return data_object
     return known_object(state, client, object_id)
 

@@ -29,7 +29,7 @@ from rain.base.wire.requests import (
 )
 from rain.base.wire.update import Update
 from rain.rpc.handlers import ClientLink, GovernorLink, Reply
-from rain.server import hold_ups
+from rain.server import hold_ups, rights
 from rain.server.audience import Audience
 from rain.server.dashboard_on_demand import DashboardOnDemand
 from rain.server.demand import gather_demand
@@ -268,6 +268,11 @@ class ConnectedClient:
                 reply.answer(hold_ups.of_client(links.state, self.id, links.state.now))
             case TakePrinted(wait):
                 links.audience.ask(self.id, wait, reply)
+            case OpenDashboard() | Terminate() if not self._is_of_admin():
+                reply.refuse(
+                    "only the owner of the cluster and admins may open the dashboard and end the"
+                    " server"
+                )
             case OpenDashboard():
                 self._open_dashboard(reply)
             case Terminate():
@@ -276,6 +281,10 @@ class ConnectedClient:
                 reply.answer(None)
             case _:  # whatever else the codec makes is for the reactor
                 self._ask(cast("AnyRequest", request), reply, number)
+
+    def _is_of_admin(self) -> bool:
+        state = self.links.state
+        return rights.is_admin(state, rights.user_of(state, self.id))
 
     def _ask(self, what: AnyRequest, reply: Reply[Any], number: int) -> None:
         event = Asked(self.id, self.links.request(reply), what, number if self.token else 0)
@@ -305,7 +314,7 @@ class ConnectedClient:
     ) -> None:
         links = self.links
         if isinstance(statement, WatchPrinted):
-            links.audience.watch(self.id, statement.watch)
+            links.audience.watch(self.id, rights.may_watch(links.state, self.id, statement.watch))
         elif self.token and reply is not None:  # it is heard when the journal has it
             number = 0 if isinstance(statement, Settled) else number
             links.inbox.from_client(Said(self.id, statement, links.request(reply), number))

@@ -35,18 +35,20 @@ from rain.server.service import Service
 from rain.server.settings import ServerSettings
 from rain.server.spool import Spool
 from rain.server.state import State
+from rain.server.users_file import Rules, keep_reading, read_users
 from rain.stream.machine import machine_id
 
 
 def run_server(settings: ServerSettings) -> int:
     """Runs a server until it is told to end; the exit status."""
     make_scheduler = maker_of(settings.scheduler)
+    rules = () if settings.users is None else read_users(settings.users)
     os.umask(0o077)  # for the event log and the data of clients; no program of a user runs here
     folder = make_folder(settings.log_folder or default_log_folder("server"), "log folder")
     log = logs.configure("server", folder, settings.log_level)
 
     async def serve() -> int:
-        return await _serve(settings, make_scheduler, folder, log)
+        return await _serve(settings, make_scheduler, rules, folder, log)
 
     garbage.seldom()
     memory.give_back_large_blocks()
@@ -60,6 +62,7 @@ def run_server(settings: ServerSettings) -> int:
 async def _serve(
     settings: ServerSettings,
     make_scheduler: Callable[[], Scheduler],
+    rules: Rules,
     folder: Path,
     log: FilteringBoundLogger,
 ) -> int:
@@ -89,6 +92,11 @@ async def _serve(
             nursery.start_soon(compaction.run)
         if journal is not None and journal.goes_on:
             service.returns()
+        if rules or state.graph.users:
+            service.hear_of_users(rules)
+        if settings.users is not None:
+            hear = service.hear_of_users
+            nursery.start_soon(keep_reading, settings.users, rules, hear, log)
         listener = listen(
             nursery,
             settings.host,

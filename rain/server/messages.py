@@ -12,6 +12,7 @@ from attrs import Factory, define, frozen
 from rain.base.failures import SessionFailure
 from rain.base.ids import ClientId, GovernorId, ObjectId, RequestId, SessionId
 from rain.base.resources import Resources
+from rain.base.users import UserRule
 from rain.base.wire.answers import (
     DurableReports,
     Fetched,
@@ -86,6 +87,7 @@ class ClientJoined:
 
     client: ClientId
     token: bytes = b""  # with this it may come back, unless it is empty
+    user: str = ""  # whose client it is; "" is the owner's
 
 
 @frozen
@@ -109,6 +111,13 @@ class ClientLeft:
 
     client: ClientId
     cause: str
+
+
+@frozen
+class UsersRead:
+    """What users may do is said anew."""
+
+    rules: tuple[UserRule, ...]
 
 
 @frozen
@@ -148,7 +157,14 @@ GovernorEvent = (
     | ServerReturned
 )
 ClientEvent = (
-    ClientJoined | ClientLeft | ClientAway | ClientResumed | Asked | Said | RequestAbandoned
+    ClientJoined
+    | ClientLeft
+    | ClientAway
+    | ClientResumed
+    | Asked
+    | Said
+    | RequestAbandoned
+    | UsersRead
 )
 
 

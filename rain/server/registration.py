@@ -19,7 +19,7 @@ from rain.rpc.handlers import (
     GovernorLink,
     Resumes,
 )
-from rain.server import resuming
+from rain.server import resuming, rights
 from rain.server.links import ConnectedClient, ConnectedGovernor, Links
 from rain.server.messages import (
     ClientJoined,
@@ -63,22 +63,26 @@ class Registration:
     def generation(self) -> int:
         return self._state.generation
 
-    def join_client(self, link: ClientLink, token: bytes = b"") -> ClientHandler:
+    def join_client(self, link: ClientLink, token: bytes = b"", user: str = "") -> ClientHandler:
+        why_not = rights.why_not(self._state, user)
+        if why_not:
+            raise FencedError(why_not)
         if token:
-            return self._take_back(link, token)
+            return self._take_back(link, token, user)
         client = ClientId(next(self._client_numbers))
         self._links.clients[client] = link
         if self._state.settings.returns:
             token = token_bytes(TOKEN_BYTES)
-        self._log.info("client joined", client=client)
-        self._inbox.from_client(ClientJoined(client, token))
+        named = {"user": user} if user else {}
+        self._log.info("client joined", client=client, **named)
+        self._inbox.from_client(ClientJoined(client, token, user))
         return ConnectedClient(self._links, client, link, token)
 
-    def _take_back(self, link: ClientLink, token: bytes) -> ClientHandler:
+    def _take_back(self, link: ClientLink, token: bytes, user: str) -> ClientHandler:
         """A client that has lost its connection goes on over this one."""
         self._turn()  # all that has come over the former connection
         client = self._state.asked.find(token)
-        if client is None:
+        if client is None or self._state.graph.clients[client].user != user:
             raise FencedError("the server has given up this client, or has never known it")
         former = self._links.clients.get(client)
         self._links.clients[client] = link

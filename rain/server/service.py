@@ -9,16 +9,18 @@ from collections.abc import Callable
 
 from structlog.typing import FilteringBoundLogger
 
+from rain.base.users import UserRule
 from rain.daemon.garbage import LargeSubmissions
 from rain.daemon.turns import Turns
 from rain.scheduler.api import Scheduler
+from rain.server import rights
 from rain.server.clock import Clock
 from rain.server.guard import TimeGuard
 from rain.server.inbox import Inbox
 from rain.server.journal.keeping import JournalKeeper
 from rain.server.journal.writer import Writer
 from rain.server.links import Links
-from rain.server.messages import ClientLeft, GovernorLeft, ServerReturned, TurnInput
+from rain.server.messages import ClientLeft, GovernorLeft, ServerReturned, TurnInput, UsersRead
 from rain.server.reactor import Reactor
 from rain.server.recording import Recorder, RecordingEnded
 from rain.server.registration import Registration
@@ -58,6 +60,16 @@ class Service:
     def returns(self) -> None:
         """The first event of a server that goes on where an earlier one has ended."""
         self.inbox.from_governor(ServerReturned())
+
+    def hear_of_users(self, rules: tuple[UserRule, ...]) -> None:
+        """What users may do is said anew; those who may not come any more leave."""
+        self.inbox.from_client(UsersRead(rules))
+        self._turn()
+        state = self.reactor.state
+        for client, link in list(self.links.clients.items()):
+            why = rights.why_not(state, rights.user_of(state, client))
+            if why:
+                link.close(why)
 
     def leave_nobody(self, reason: str) -> None:
         """The last turns of a server that ends in order: its peers end with it.

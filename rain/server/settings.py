@@ -57,4 +57,5 @@ class ServerSettings:
     client_silence: float | None = None  # seconds after which a client is given up; None: never
     http: HttpSettings | None = Factory(HttpSettings)
     on_demand: bool = False  # event log and HTTP begin when a client asks for the dashboard
+    users: Path | None = None  # the file that says what users may do
     reactor: ReactorSettings = Factory(ReactorSettings)

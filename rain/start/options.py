@@ -60,6 +60,7 @@ class StartOptions:
     logdir: Path | None = field(default=None, converter=_path)
     workdir: Path | None = field(default=None, converter=_path)
     journal: Path | None = field(default=None, converter=_path)
+    users: Path | None = field(default=None, converter=_path)
     timeout: float = 60.0
     runprefix: tuple[str, ...] = ()
     before: str = ""
@@ -165,6 +166,7 @@ class Order:
             http_hosts=options.http_hosts,
             governor_config=_whole(options.governor_config),
             cache_limit=options.cache_limit,
+            users=_whole(options.users),
             journal=options.journal if options.journal == NONE else _whole(options.journal),
             work_folder=_whole(options.workdir),
             run_prefix=options.runprefix,

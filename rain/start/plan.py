@@ -35,6 +35,7 @@ class Settings:
     governor_config: Path | None = None
     cache_limit: str | None = None
     journal: Path | None = None
+    users: Path | None = None  # the file that says what users may do
     work_folder: Path | None = None
     run_prefix: tuple[str, ...] = ()
     reserve_cpu: bool = False
@@ -106,6 +107,8 @@ def plan_server(settings: Settings) -> Daemon:
     journal = _journal(settings)
     if journal is not None:
         arguments += ["--journal", str(journal)]
+    if settings.users is not None:
+        arguments += ["--users", str(settings.users)]
     if settings.work_folder is not None:
         arguments += ["--workdir", str(settings.work_folder / "server")]
     return _daemon(settings, "server", arguments, work_folder=settings.work_folder)

@@ -11,13 +11,18 @@ from attrs import asdict
 from rain.base.address import split_address
 from rain.base.errors import ConnectionLostError, RefusedError, StartError
 from rain.base.wire.answers import DurableReport
-from rain.base.wire.requests import DurableSessions, RemoveDurable
+from rain.base.wire.requests import DurableSessions, RemoveDurable, ShareDurable
 from rain.rpc.client_endpoint import ClientConnection
 from rain.start.reaching import Reached
 
+_SHARED = 7
+"""The column with the users a session is shared with."""
 
-def ask_sessions(reached: Reached, remove: str = "") -> Sequence[DurableReport]:
-    """Removes a durable session, if one is named; then those that are there."""
+
+def ask_sessions(
+    reached: Reached, remove: str = "", share: str = "", users: tuple[str, ...] = ()
+) -> Sequence[DurableReport]:
+    """Removes or shares a durable session, if one is named; then those that are there."""
     host, port = split_address(reached.address)
     try:
         connection = ClientConnection(
@@ -26,6 +31,8 @@ def ask_sessions(reached: Reached, remove: str = "") -> Sequence[DurableReport]:
         try:
             if remove:
                 connection.ask(RemoveDurable(remove))
+            if share:
+                connection.ask(ShareDurable(share, users))
             return connection.ask(DurableSessions()).reports
         finally:
             connection.close()
@@ -42,16 +49,18 @@ def as_text(reports: Sequence[DurableReport]) -> str:
     if not reports:
         return "There is no durable session."
     rows: list[tuple[str, ...]] = [
-        ("NAME", "SINCE", "OPEN", "TASKS", "FINISHED", "FAILED", "BYTES")
+        ("NAME", "SINCE", "OPEN", "TASKS", "FINISHED", "FAILED", "BYTES", "SHARED WITH")
     ]
     for one in reports:
         since = datetime.fromtimestamp(one.since).astimezone().strftime("%Y-%m-%d %H:%M")
         numbers = (one.clients, one.tasks, one.finished, one.failed, one.bytes)
-        rows.append((one.name, since, *map(str, numbers)))
+        rows.append((one.name, since, *map(str, numbers), ", ".join(one.shared_with)))
+    if not any(one.shared_with for one in reports):
+        rows = [row[:-1] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(
-            cell.ljust(width) if place < 2 else cell.rjust(width)
+            cell.ljust(width) if place < 2 or place == _SHARED else cell.rjust(width)
             for place, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         for row in rows

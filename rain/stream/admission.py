@@ -54,8 +54,8 @@ def dial_tls(
 
 def admit(accepted: Connected, secret: Secret | None) -> None:
     """Admits a reader, or raises `NotAdmittedError`, `ProtocolError` or `BrokenError`."""
-    member = accepted.member if isinstance(accepted, Encrypted) else None
-    side = admission.accept(_at(secret, accepted.getsockname()), os.urandom(NONCE), member)
+    who = (accepted.member, accepted.user) if isinstance(accepted, Encrypted) else (None, "")
+    side = admission.accept(_at(secret, accepted.getsockname()), os.urandom(NONCE), *who)
     _play(side, accepted)
 
 

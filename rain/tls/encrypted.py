@@ -30,6 +30,7 @@ class Encrypted:
     def __init__(self, connected: socket.socket, pump: Pump) -> None:
         self.socket = connected
         self.member: Member = pump.who.member  # the other side
+        self.user: str = pump.who.user
         self.limit = float("inf")  # seconds in which `take_all` has to be done
         self._pump = pump
         self._unsent = memoryview(b"")  # encrypted, and not taken by the socket yet

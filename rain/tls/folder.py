@@ -11,6 +11,7 @@ from attrs import evolve
 
 from rain.base.admission import Member
 from rain.base.errors import StartError
+from rain.base.users import check_user
 from rain.tls.making import Authority, Description, Wanted, describe
 from rain.tls.pem import read_papers, spell_papers
 
@@ -39,13 +40,26 @@ def create(folder: Path, hosts: Sequence[str], days: float) -> list[Path]:
 
 
 def add_client(folder: Path, name: str, days: float) -> Path:
-    """Makes the file of another client."""
+    """Makes the file of another client of the owner."""
     if not name or name.startswith(".") or not all(_is_plain(letter) for letter in name):
         raise StartError(f"the name {name!r} may have letters, digits and the signs - _ . @ only")
-    path = folder / f"client-{name}.pem"
+    return _add(folder, f"client-{name}.pem", Wanted(Member.CLIENT, name, days=days))
+
+
+def add_user(folder: Path, name: str, days: float) -> Path:
+    """Makes the file of a user, with which clients of that user come."""
+    try:
+        check_user(name)
+    except ValueError as error:
+        raise StartError(str(error)) from None
+    return _add(folder, f"user-{name}.pem", Wanted(Member.CLIENT, name, days=days, user=name))
+
+
+def _add(folder: Path, file: str, wanted: Wanted) -> Path:
+    path = folder / file
     if path.exists():
         raise StartError(f"{path} is there already")
-    authority, wanted = _authority(folder), Wanted(Member.CLIENT, name, days=days)
+    authority = _authority(folder)
     (made,) = _hand_out(folder, authority, {path: authority.issue(wanted)})
     return made
 
@@ -59,7 +73,7 @@ def renew(folder: Path, days: float, hosts: Sequence[str] = ()) -> list[Path]:
         more = hosts if said.member is Member.SERVER else ()
         named = tuple(dict.fromkeys((*said.hosts, *more)))
         papers, _ = read_papers(_read(path))
-        wanted = Wanted(said.member, said.name, named, days)
+        wanted = Wanted(said.member, said.name, named, days, said.user)
         renewed[path] = authority.issue(wanted, papers.key)
     return _hand_out(folder, authority, renewed)
 

@@ -17,7 +17,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from rain.base.admission import Member
 from rain.tls.pem import Papers, read_papers, spell_papers
-from rain.tls.pump import ROLE
+from rain.tls.pump import ROLE, USER
 
 DAYS = 365.0
 AUTHORITY_DAYS = 3650.0
@@ -37,6 +37,7 @@ class Wanted:
     name: str
     hosts: tuple[str, ...] = ()
     days: float = DAYS
+    user: str = ""
 
 
 @frozen
@@ -47,6 +48,7 @@ class Description:
     name: str
     hosts: tuple[str, ...]
     expires: dt.datetime
+    user: str = ""
 
 
 @frozen
@@ -132,7 +134,9 @@ class Authority:
         if wanted.member is not Member.CLIENT:  # clients never listen
             purposes.append(ExtendedKeyUsageOID.SERVER_AUTH)
         role = x509.UniformResourceIdentifier(ROLE + wanted.member.value)
-        names = [role, *(_host(host) for host in wanted.hosts)]
+        names: list[x509.GeneralName] = [role, *(_host(host) for host in wanted.hosts)]
+        if wanted.user:
+            names.append(x509.UniformResourceIdentifier(USER + wanted.user))
         builder = _begun(_named(wanted.name), self.certificate.subject, key, wanted.days)
         builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), True)
         builder = builder.add_extension(_usage(signs_others=False), True)
@@ -158,13 +162,14 @@ def describe(certificate: bytes) -> Description:
         names = read.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound as error:
         raise ValueError(str(error)) from None
-    (role,) = names.get_values_for_type(x509.UniformResourceIdentifier)
+    uris = names.get_values_for_type(x509.UniformResourceIdentifier)
+    (role,) = [uri.removeprefix(ROLE) for uri in uris if uri.startswith(ROLE)]
+    users = [uri.removeprefix(USER) for uri in uris if uri.startswith(USER)]
     (name,) = read.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
     addresses = names.get_values_for_type(x509.IPAddress)
     hosts = (*names.get_values_for_type(x509.DNSName), *(str(one) for one in addresses))
-    return Description(
-        Member(role.removeprefix(ROLE)), str(name.value), hosts, read.not_valid_after_utc
-    )
+    expires = read.not_valid_after_utc
+    return Description(Member(role), str(name.value), hosts, expires, users[0] if users else "")
 
 
 def _new_key() -> ec.EllipticCurvePrivateKey:

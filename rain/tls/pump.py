@@ -22,6 +22,9 @@ RECORD = 16 * 1024
 ROLE = "rain:"
 """How the names of members begin in their certificates, as in URI:rain:governor."""
 
+USER = "rain-user:"
+"""And how those of users do, as in URI:rain-user:ada."""
+
 
 @frozen
 class Who:
@@ -30,6 +33,7 @@ class Who:
     member: Member
     name: str
     expires: float  # as time.time()
+    user: str = ""  # of the cluster; "" is its owner
 
 
 class Pump:
@@ -135,15 +139,13 @@ def read_who(certificate: Mapping[str, Any]) -> Who:
     """Whom a verified certificate names, as `SSLObject.getpeercert` gives it."""
     alternatives: tuple[tuple[str, str], ...] = certificate.get("subjectAltName", ())
     subject: tuple[tuple[tuple[str, str], ...], ...] = certificate.get("subject", ())
-    named = [
-        value.removeprefix(ROLE)
-        for kind, value in alternatives
-        if kind == "URI" and value.startswith(ROLE)
-    ]
+    uris = [value for kind, value in alternatives if kind == "URI"]
     try:
-        (role,) = named
+        (role,) = [uri.removeprefix(ROLE) for uri in uris if uri.startswith(ROLE)]
         member = Member(role)
     except ValueError:
         raise TlsError("its certificate does not say that it is a member of a cluster") from None
     names = [value for group in subject for kind, value in group if kind == "commonName"]
-    return Who(member, names[0] if names else "", ssl.cert_time_to_seconds(certificate["notAfter"]))
+    users = [uri.removeprefix(USER) for uri in uris if uri.startswith(USER)]
+    expires = ssl.cert_time_to_seconds(certificate["notAfter"])
+    return Who(member, names[0] if names else "", expires, users[0] if users else "")

@@ -12,6 +12,7 @@ from rain.base.admission import (
     MAGIC,
     NONCE,
     Admitted,
+    Member,
     NotAdmittedError,
     Role,
     Secret,
@@ -101,6 +102,55 @@ def test_both_sides_are_told_the_same_reason(
     assert isinstance(here.error, NotAdmittedError)
     assert str(there.error) == str(here.error)
     assert why in str(here.error)
+
+
+@pytest.mark.parametrize("role", [Role.CLIENT, Role.READER])
+def test_the_secret_of_a_user_says_who_comes(role: Role) -> None:
+    there, here, wire = meet(SECRET, SECRET.for_user("ada"), role)
+    assert there.result == Admitted(role, "ada")
+    assert (there.error, here.error, here.step) == (None, None, None)
+    assert there.unread == here.unread == b""
+    assert SECRET.for_user("ada").key not in wire
+
+
+@pytest.mark.parametrize(
+    ("secret", "role", "why"),
+    [
+        (Secret(OTHER.for_user("ada").key, "ada"), Role.CLIENT, "not the secret of this cluster"),
+        (Secret(SECRET.for_user("ada").key, "bob"), Role.CLIENT, "not the secret of this cluster"),
+        (SECRET.for_user("ada"), Role.GOVERNOR, "lets clients in, and no governor"),
+    ],
+    ids=["of another cluster", "of another user", "for a governor"],
+)
+def test_a_user_gets_in_with_the_own_secret_as_a_client_only(
+    secret: Secret, role: Role, why: str
+) -> None:
+    there, here, _ = meet(SECRET, secret, role)
+    assert isinstance(there.error, NotAdmittedError)
+    assert why in str(here.error)
+
+
+def test_a_name_that_nobody_can_have_is_no_peer_of_ours() -> None:
+    there, _, _ = meet(SECRET, Secret(b"k" * 16, "a:b"))
+    assert isinstance(there.error, ProtocolError)
+
+
+def test_the_user_of_a_certificate_is_the_user_of_the_secret() -> None:
+    side = accept(SECRET, YOURS, Member.CLIENT, "bob")
+    said = dial(SECRET.for_user("ada"), Role.CLIENT, MINE)
+    there, here = Side(side), Side(said)
+    for _ in range(4):
+        there.hear(here.take())
+        here.hear(there.take())
+    assert "the secret is that of ada, and the certificate that of bob" in str(here.error)
+
+
+def test_the_secret_of_a_user_is_read_as_it_was_spelled() -> None:
+    ada = SECRET.for_user("ada")
+    assert Secret.of(ada.spell()) == ada
+    assert Secret.of(SECRET.spell()) == SECRET
+    with pytest.raises(ValueError, match="letters, digits"):
+        Secret.of(b"user:a b:0123456789abcdef".replace(b" ", b"/"))
 
 
 def test_the_secret_does_not_travel() -> None:

@@ -53,6 +53,7 @@ from rain.base.wire.requests import (
     Request,
     ServerInfo,
     Settled,
+    ShareDurable,
     Statement,
     Submit,
     TakeHandles,
@@ -159,6 +160,8 @@ class FakeClient:
                 self._tell("durable_tasks", reply, told, name, first)
             case RemoveDurable(name):
                 self._tell("remove_durable", reply, None, name)
+            case ShareDurable(name, users):
+                self._tell("share_durable", reply, None, name, users)
             case OpenDashboard():
                 self._tell("dashboard", reply, "here:7222")
             case _:
@@ -302,7 +305,7 @@ class FakeServer:
     governors: list[GovernorLink] = Factory(list)
     hellos: list[GovernorHello] = Factory(list)
 
-    def join_client(self, link: ClientLink, token: bytes = b"") -> FakeClient:
+    def join_client(self, link: ClientLink, token: bytes = b"", user: str = "") -> FakeClient:
         self.clients.append(link)
         self.journal.write("client joined")
         return FakeClient(self)

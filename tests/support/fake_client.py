@@ -33,6 +33,7 @@ from rain.base.wire.requests import (
     Promise,
     RemoveDurable,
     ReportsOf,
+    ShareDurable,
     Submit,
     TakeHandles,
     Unkeep,
@@ -92,7 +93,11 @@ class FakeClient:
         answer = self.world.answers[request]
         return Draft(SessionId(answer_of(answer, int)))
 
-    def ask_open(self, name: str, on_failure: OnFailure) -> AnyAnswer:
+    def ask_join(self, session: SessionId, name: str = "") -> AnyAnswer:
+        """Asks to take part in a session, which may be refused."""
+        return self._ask(JoinSession(session, name, numbers=True))
+
+    def ask_open(self, name: str, on_failure: OnFailure = OnFailure.CONTINUE) -> AnyAnswer:
         """Asks for a durable session, which may be refused."""
         return self._ask(OpenSession(name, "", on_failure, durable=True))
 
@@ -182,6 +187,10 @@ class FakeClient:
     def remove(self, name: str) -> AnyAnswer:
         """Lets a durable session go."""
         return self._ask(RemoveDurable(name))
+
+    def share(self, name: str, *users: str) -> AnyAnswer:
+        """Lets these users open a durable session."""
+        return self._ask(ShareDurable(name, users))
 
     def drop(self, *tasks: TaskId, objects: tuple[ObjectId, ...] = ()) -> None:
         """Has one handle less of each of these."""

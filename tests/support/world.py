@@ -176,12 +176,12 @@ class World:
         self.turn(GovernorJoined(fake.id, fake.address, resources, time_left))
         return fake
 
-    def client(self) -> FakeClient:
-        """A new client joins."""
+    def client(self, user: str = "") -> FakeClient:
+        """A new client of a user joins."""
         self.last_client += 1
         fake = FakeClient(self, ClientId(self.last_client))
         self.clients.append(fake)
-        self.turn(ClientJoined(fake.id))
+        self.turn(ClientJoined(fake.id, user=user))
         return fake
 
     def request(self) -> RequestId:

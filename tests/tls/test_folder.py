@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from rain.base.admission import Member
 from rain.base.errors import StartError
 from rain.cli import cli
+from rain.common.secret_file import make_secret_file, read_secret
 from rain.tls import folder
 from rain.tls.identity import Identity
 from rain.tls.pem import read_papers
@@ -32,6 +33,39 @@ def test_create_makes_files_that_only_their_owner_can_read(tmp_path: Path) -> No
     shown = rain("show", tmp_path / "keys").output
     assert "server 'server', until" in shown
     assert "for head, 10.0.0.1" in shown
+
+
+def test_the_file_of_a_user_names_the_user_after_a_renewal_too(tmp_path: Path) -> None:
+    folder.create(tmp_path, (), 1)
+    made = rain("user", "ada", "--folder", tmp_path)
+    assert made.exit_code == 0, made.output
+    assert made.output == f"{tmp_path / 'user-ada.pem'}\n"
+    for _ in range(2):
+        who = Identity.read(tmp_path / "user-ada.pem", Member.CLIENT).who
+        assert (who.member, who.user) == (Member.CLIENT, "ada")
+        assert "user 'ada', until" in rain("show", tmp_path).output
+        folder.renew(tmp_path, 1)
+    assert Identity.read(tmp_path / "client.pem", Member.CLIENT).who.user == ""
+
+
+def test_the_name_of_a_user_is_one_word(tmp_path: Path) -> None:
+    folder.create(tmp_path, (), 1)
+    made = rain("user", "a/b", "--folder", tmp_path)
+    assert "the name 'a/b' may have letters, digits" in str(made.exception)
+    assert not list(tmp_path.glob("user*"))
+
+
+def test_a_user_of_a_cluster_without_certificates_gets_a_secret(tmp_path: Path) -> None:
+    of_cluster = make_secret_file(tmp_path / "secret")
+    made = rain("user", "ada", "--secret-file", tmp_path / "secret")
+    assert made.output == f"{tmp_path / 'user-ada.secret'}\n", made.exception
+    path = tmp_path / "user-ada.secret"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert read_secret(path) == of_cluster.for_user("ada")
+    again = rain("user", "ada", "--secret-file", tmp_path / "secret")
+    assert "is there already" in str(again.exception)
+    of_user = rain("user", "bob", "--secret-file", path)
+    assert "is the secret of the user ada, not of a cluster" in str(of_user.exception)
 
 
 def test_create_keeps_what_is_there(tmp_path: Path) -> None:

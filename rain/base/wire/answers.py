@@ -128,6 +128,8 @@ class DurableReport:
     finished: int  # of these
     failed: int  # and as many have failed or were cancelled
     bytes: int  # of all results
+    belongs_to: str = ""  # the user whose it is; "" is the owner of the cluster
+    shared_with: tuple[str, ...] = ()  # other users who may open it; "*" is all of them
 
 
 @frozen

@@ -102,6 +102,14 @@ class RemoveDurable(Request[None]):
 
 
 @frozen
+class ShareDurable(Request[None]):
+    """These users may open what is under a name, and no others but its own; "*" is all users."""
+
+    name: str
+    users: tuple[str, ...] = ()
+
+
+@frozen
 class Submit(Request[WaitAnswer | None]):
     """To add to the graph of a session.
 
@@ -289,6 +297,7 @@ AnyRequest: TypeAlias = (
     | DurableSessions
     | DurableTasks
     | RemoveDurable
+    | ShareDurable
     | Promise
 )
 """What the reactor of the server grants or refuses; other parts of the server answer the rest."""

@@ -32,6 +32,7 @@ from rain.base.wire.requests import (
     Request,
     ServerInfo,
     Settled,
+    ShareDurable,
     Statement,
     TakeHandles,
     TakePrinted,
@@ -60,6 +61,7 @@ from rain.rpc.codec.durable import (
     read_tasks,
     write_removed,
     write_sessions,
+    write_shared,
     write_tasks,
     write_tasks_asked,
 )
@@ -204,6 +206,9 @@ _ANSWERED: Mapping[type, ClientMethod[Any, Any]] = {
     ),
     RemoveDurable: ClientMethod(
         "removeDurable", Codec(write_removed, record(RemoveDurable).read), _NOTHING
+    ),
+    ShareDurable: ClientMethod(
+        "shareDurable", Codec(write_shared, record(ShareDurable).read), _NOTHING
     ),
 }
 _HEARD: Mapping[type, ClientMethod[Any, None]] = {

@@ -2,7 +2,7 @@
 
 from rain.base.ids import ObjectId, TaskId
 from rain.base.wire.answers import DurableReport, DurableReports, DurableTask, TasksByName
-from rain.base.wire.requests import DurableTasks, RemoveDurable
+from rain.base.wire.requests import DurableTasks, RemoveDurable, ShareDurable
 from rain.rpc.codec.border import Fields, clean
 from rain.rpc.codec.record import record
 
@@ -23,6 +23,10 @@ def write_tasks_asked(asked: DurableTasks) -> Fields:
 
 def write_removed(asked: RemoveDurable) -> Fields:
     return {"name": clean(asked.name)}
+
+
+def write_shared(asked: ShareDurable) -> Fields:
+    return {"name": clean(asked.name), "users": [clean(user) for user in asked.users]}
 
 
 def write_tasks(told: TasksByName) -> Fields:

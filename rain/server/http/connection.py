@@ -15,6 +15,7 @@ import trio
 from attrs import define, field
 
 from rain.base.admission import Member
+from rain.base.users import OWNER
 from rain.server.http.messages import Headers, Request, Response, text
 from rain.tls.errors import TlsError
 from rain.tls.identity import Identity
@@ -85,12 +86,18 @@ async def _encrypted(
 
 
 def _is_certified(stream: trio.SSLStream[trio.SocketStream]) -> bool:
-    """Whether the other side is a member of the cluster; browsers have no certificate."""
+    """Whether the other side is a member of the cluster; browsers have no certificate.
+
+    HTTP shows the work of all users, so the certificate of one of them is none for this.
+    """
     found: Mapping[str, object] | None = stream.getpeercert()
+    if not found:
+        return False
     try:
-        return bool(found) and read_who(found or {}).member in _READERS
+        who = read_who(found)
     except TlsError:
         return False
+    return who.member in _READERS and who.user == OWNER
 
 
 @define(eq=False)

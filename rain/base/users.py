@@ -1,0 +1,37 @@
+"""The users of a cluster: what each of them may do, and how much of the cluster is theirs.
+
+A cluster has an owner, who needs no name: the programs that have the secret of the cluster, or a
+certificate that names no user. All others have a name, and keys of their own (`rain keys user`).
+"""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+OWNER = ""
+"""The name of the owner, which stands in no key."""
+
+LONGEST_NAME = 64
+
+
+def check_user(name: str) -> str:
+    """The name of a user; ValueError if nobody can be called so."""
+    if not 0 < len(name) <= LONGEST_NAME or name.startswith("."):
+        raise ValueError(f"the name of a user has 1 to {LONGEST_NAME} letters, not {name!r}")
+    if not all(letter.isascii() and (letter.isalnum() or letter in "-_.@") for letter in name):
+        raise ValueError(f"the name {name!r} may have letters, digits and the signs - _ . @ only")
+    return name
+
+
+def spell_user(name: str) -> str:
+    """How a user is called in texts."""
+    return name or "the owner of the cluster"
+
+
+@frozen
+class UserRule:
+    """What one user may do."""
+
+    name: str
+    admin: bool = False  # sees and ends the work of all users, as the owner does
+    locked: bool = False  # is let in no more

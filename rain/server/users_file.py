@@ -1,0 +1,112 @@
+"""The file `users.toml`: what the users of a cluster may do.
+
+    [default]              # users without a table of their own
+    locked = true
+
+    [users.ada]
+    admin = true
+
+The server reads it when it starts, and again when it has changed. A file with a mistake ends the
+start with one line; later it is told in the log, and what was read before holds.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+import trio
+from structlog.typing import FilteringBoundLogger
+
+from rain.base.errors import StartError
+from rain.base.users import OWNER, UserRule, check_user
+from rain.server.rights import DEFAULT
+
+EVERY = 2.0
+"""Seconds between two looks whether the file has changed."""
+
+Rules = tuple[UserRule, ...]
+
+_TABLES = {"default", "owner", "users"}
+_FIELDS = {
+    one.name: one for one in attrs.fields(attrs.resolve_types(UserRule)) if one.name != "name"
+}
+
+
+def read_users(path: Path) -> Rules:
+    """The rules in a file; StartError says what is wrong where."""
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise StartError(f"the file of users {path} cannot be read: {why}") from None
+    try:
+        return parse_users(text)
+    except ValueError as error:
+        raise StartError(f"the file of users {path}: {error}") from None
+
+
+def parse_users(text: str) -> Rules:
+    """The rules in the text of a file; ValueError says what is wrong."""
+    tables = tomllib.loads(text)
+    unknown = tables.keys() - _TABLES
+    if unknown:
+        raise ValueError(
+            f"{min(unknown)!r} is not known: there are the tables [default], [owner] and"
+            " [users.NAME]"
+        )
+    rules: list[UserRule] = []
+    if "default" in tables:
+        rules.append(_rule(DEFAULT, "[default]", tables["default"]))
+    if "owner" in tables:
+        rules.append(_rule(OWNER, "[owner]", tables["owner"]))
+        if rules[-1].locked:
+            raise ValueError("[owner] cannot be locked")
+    users = _table("[users]", tables.get("users", {}))
+    return (
+        *rules,
+        *(_rule(check_user(name), f"[users.{name}]", one) for name, one in users.items()),
+    )
+
+
+def _table(where: str, table: Any) -> Mapping[str, Any]:
+    if not isinstance(table, dict):
+        raise ValueError(f"{where} has to be a table")
+    return table
+
+
+def _rule(name: str, where: str, table: Any) -> UserRule:
+    said = _table(where, table)
+    for key, value in said.items():
+        if key not in _FIELDS:
+            raise ValueError(f"{where} has {key!r}; it may have {', '.join(_FIELDS)}")
+        if type(value) is not _FIELDS[key].type:
+            raise ValueError(f"{where} {key} is true or false, not {value!r}")
+    return UserRule(name, **said)
+
+
+async def keep_reading(
+    path: Path,
+    rules: Rules,
+    hear: Callable[[Rules], object],
+    log: FilteringBoundLogger,
+    every: float = EVERY,
+) -> None:
+    """Tells of the rules whenever the file says other ones than these."""
+    said = ""
+    while True:
+        await trio.sleep(every)
+        try:
+            found = read_users(path)
+        except StartError as error:
+            if str(error) != said:
+                said = str(error)
+                log.warning("the rules for users stay as they were", reason=said)
+            continue
+        said = ""
+        if found != rules:
+            rules = found
+            hear(rules)
