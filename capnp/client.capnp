@@ -127,6 +127,9 @@ interface ClientService {
 
   shareDurable @26 (name :Text, users :List(Text)) -> (refusal :Common.Refusal);
   # These users may open what is under a name, and nobody else but its own; "*" is all users.
+
+  usage @27 () -> (days :List(UserUsage), sessions :List(SessionUsage), refusal :Common.Refusal);
+  # Who has used how much of the cluster, and which sessions wait: all that the user may see.
 }
 
 # A part of a submission. The parts of one submission name the same session.
@@ -179,6 +182,27 @@ struct Load {
 
 struct Promised {
   resources @0 :List(Common.Resource);
+}
+
+struct UserUsage {
+  user @0 :Text;                # empty for the owner of the cluster
+  day @1 :Int64;                # of UTC, counted from 1970
+  tasks @2 :Int64;              # that have finished
+  cpuSeconds @3 :Float64;
+  bytes @4 :Int64;              # of all that they have made
+}
+
+struct SessionUsage {
+  user @0 :Text;
+  session @1 :Int64;
+  name @2 :Text;
+  waiting @3 :Int64;            # unfinished tasks that do not run
+  running @4 :Int64;
+  tasks @5 :Int64;              # that have finished
+  cpuSeconds @6 :Float64;
+  bytes @7 :Int64;
+  secondsLeft @8 :Float64;      # of all tasks that wait; below 0 if nobody knows
+  why @9 :Text;                 # what holds them up
 }
 
 struct DurableReport {

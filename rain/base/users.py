@@ -6,10 +6,15 @@ certificate that names no user. All others have a name, and keys of their own (`
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from attrs import frozen
 
 OWNER = ""
 """The name of the owner, which stands in no key."""
+
+DEFAULT = "*"
+"""The name of the rule for users that have none of their own."""
 
 LONGEST_NAME = 64
 
@@ -35,3 +40,19 @@ class UserRule:
     name: str
     admin: bool = False  # sees and ends the work of all users, as the owner does
     locked: bool = False  # is let in no more
+    weight: float = 1.0  # of the share of the cpus, beside those of others
+    sessions: int = 0  # how many may be open at a time; 0 for any number
+    tasks: int = 0  # and how many tasks may be unfinished
+
+
+_NO_RULE = UserRule("")
+
+
+def rule_of(rules: Mapping[str, UserRule], user: str) -> UserRule:
+    """What a user may do."""
+    if not rules:
+        return _NO_RULE
+    rule = rules.get(user)
+    if rule is None and user != OWNER:
+        rule = rules.get(DEFAULT)
+    return _NO_RULE if rule is None else rule

@@ -32,6 +32,7 @@ from rain.cli.status_command import status
 from rain.cli.stop_command import stop
 from rain.cli.template_command import template
 from rain.cli.token_command import token
+from rain.cli.usage_command import queue, usage
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -45,7 +46,7 @@ def cli() -> None:
 
 
 _DAEMONS = (server, governor)
-_CLUSTERS = (start, add, stop, restart, drain, status, sessions, token, logs)
+_CLUSTERS = (start, add, stop, restart, drain, status, queue, usage, sessions, token, logs)
 for _command in (*_DAEMONS, *_CLUSTERS, template, scaler, lab, cache, env, journal, keys):
     cli.add_command(_command)
 

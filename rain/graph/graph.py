@@ -59,6 +59,7 @@ class Graph:
     shadows: dict[Task, Task] = Factory(dict)  # of late tasks their second runs (see `shadows`),
     shadowed: dict[Task, Task] = Factory(dict)  # and of these the late tasks
     users: dict[str, UserRule] = Factory(dict)  # those of whom there are rules, by name
+    has_users: bool = False  # somebody else than the owner has come
     sched: object = None  # the scheduler's own
     has_needs: bool = False  # some task has had more memory than governors need be told
     has_exchanges: bool = False  # some task lists where its inputs are (`exchanges`)
@@ -87,6 +88,7 @@ class Graph:
         if client_id in self.clients:
             raise InvariantError(f"client {client_id} joined twice")
         client = self.clients[client_id] = Client(client_id, user)
+        self.has_users = self.has_users or user != OWNER
         return client
 
     def add_session(

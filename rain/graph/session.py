@@ -10,6 +10,7 @@ from attrs import Factory, define, field
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import ClientId, KindId, ObjectId, SessionId, TaskId, is_of_server
 from rain.base.kinds import ObjectKind, TaskKind
+from rain.base.usage import Used
 from rain.base.wire.requests import Promise
 from rain.graph.group import Group
 from rain.graph.handles import Member
@@ -88,6 +89,7 @@ class Session:
     numbers_of_server: int = 0  # how many numbers the server has given to nodes of its own
     has_priorities: bool = False  # whether tasks of it have other priorities than 0
     unfinished: int = 0  # tasks that are not done
+    used: Used = Factory(Used)  # by it, and by what its tasks have opened
     gone_tasks: int = 0  # tasks that have left the graph
     gone_objects: int = 0
     on_failure: OnFailure = OnFailure.STOP

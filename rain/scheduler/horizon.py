@@ -28,6 +28,7 @@ from rain.scheduler.toolbox.choice import choose_place, leave_site, take_site
 from rain.scheduler.toolbox.express import TINY, Express, Sights, look_at
 from rain.scheduler.toolbox.levels import enter_levels
 from rain.scheduler.toolbox.loads import done_in_no_time
+from rain.scheduler.toolbox.paces import Paces
 from rain.scheduler.toolbox.places import LOOKED_AT
 from rain.scheduler.toolbox.precedence import overtakes
 from rain.scheduler.toolbox.shares import Shares
@@ -82,8 +83,9 @@ class HorizonScheduler:
     def __init__(self, horizon: float = HORIZON) -> None:
         self._horizon = horizon
         self._sites = Sites()
-        self._accounts = Accounts()
-        self._shares = Shares()
+        self._paces = Paces()
+        self._accounts = Accounts(self._paces)
+        self._shares = Shares(self._paces)
         self._unproven = Unproven()
         self._too_long = TooLong()
         self._express = Express(self._shares, self._unproven.add)
@@ -92,6 +94,7 @@ class HorizonScheduler:
         """Plans tasks that can start soon."""
         changed = bool(news.joined or news.left) or len(graph.governors) != len(self._sites)
         self._sites.begin_run(graph.governors.values(), changed=changed)
+        self._paces.look(graph, news, plan.now)
         sights = Sights(plan.estimates)
         early = self._hear(news, plan)
         if news.submitted:
@@ -208,6 +211,7 @@ class HorizonScheduler:
             self._accounts.submitted(waiting)
             self._list(task for task in waiting if not task.missing)
             share, each = self._shares.of(tasks[0].session), tasks[0].cpus * 1000.0 / max(cpus, 1)
+            each *= share.pace
             more = plan.estimates.duration(tasks[0]) - counted
             share.ready += each * (counted * len(waiting) - more * (len(tasks) - len(waiting)))
 

@@ -23,7 +23,16 @@ from rain.graph.run import Run
 from rain.graph.session import Session
 from rain.graph.standing_in import stands_in
 from rain.graph.task import Task
-from rain.server import blaming, exchanging, failing, following, memory, speculation, waiting
+from rain.server import (
+    blaming,
+    exchanging,
+    failing,
+    following,
+    memory,
+    speculation,
+    usage,
+    waiting,
+)
 from rain.server.began import difference
 from rain.server.state import State
 
@@ -106,9 +115,11 @@ def learn(state: State) -> None:
         for end in range(1, len(tasks) + 1):
             kind = tasks[start].kind
             if end == len(tasks) or tasks[end].kind is not kind:
-                learned = tasks[start].session.learned.get(kind.id)
+                session = tasks[start].session
+                sizes = [made.size for task in tasks[start:end] for made in task.outputs]
+                usage.note(state, session, kind, seconds[start:end], sum(sizes))
+                learned = session.learned.get(kind.id)
                 if learned is not None:  # else its session has ended meanwhile
-                    sizes = [made.size for task in tasks[start:end] for made in task.outputs]
                     state.estimates.finished(learned, seconds[start:end], sizes)
                 start = end
 

@@ -50,6 +50,7 @@ from rain.server import (
     feasibility,
     handles,
     happenings,
+    limits,
     logs,
     nesting,
     rights,
@@ -134,6 +135,8 @@ def _open(state: State, client_id: ClientId, asked: OpenSession) -> Session:
     if asked.durable:
         by_name.check(asked)
     client = state.graph.clients[client_id]
+    if state.graph.users and asked.parent is None:
+        limits.check_sessions(state, client_id)
     name = asked.name
     if asked.durable:
         name = rights.opens(state, client_id, name)

@@ -24,12 +24,13 @@ from rain.base.wire.requests import (
     Statement,
     TakePrinted,
     Terminate,
+    UsageOf,
     WatchPrinted,
     WhatHoldsUp,
 )
 from rain.base.wire.update import Update
 from rain.rpc.handlers import ClientLink, GovernorLink, Reply
-from rain.server import hold_ups, rights
+from rain.server import hold_ups, rights, usage
 from rain.server.audience import Audience
 from rain.server.dashboard_on_demand import DashboardOnDemand
 from rain.server.demand import gather_demand
@@ -266,6 +267,8 @@ class ConnectedClient:
                 reply.answer(gather_demand(links.state, seconds, links.state.now))
             case WhatHoldsUp():
                 reply.answer(hold_ups.of_client(links.state, self.id, links.state.now))
+            case UsageOf():
+                reply.answer(usage.report(links.state, self.id, links.state.now))
             case TakePrinted(wait):
                 links.audience.ask(self.id, wait, reply)
             case OpenDashboard() | Terminate() if not self._is_of_admin():

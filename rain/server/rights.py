@@ -11,32 +11,16 @@ from attrs import evolve
 
 from rain.base.errors import RefusedError
 from rain.base.ids import ClientId, session_of
-from rain.base.users import OWNER, UserRule, spell_user
+from rain.base.users import OWNER, rule_of, spell_user
 from rain.base.wire.printed import Watch
 from rain.graph import Session
 from rain.server.durable import EVERYBODY, Durable
 from rain.server.state import State
 
-DEFAULT = "*"
-"""The name of the rule for users that have none of their own."""
-
-_NO_RULE = UserRule("")
-
-
-def rule_of(state: State, user: str) -> UserRule:
-    """What a user may do."""
-    users = state.graph.users
-    if not users:
-        return _NO_RULE
-    rule = users.get(user)
-    if rule is None and user != OWNER:
-        rule = users.get(DEFAULT)
-    return _NO_RULE if rule is None else rule
-
 
 def why_not(state: State, user: str) -> str:
     """Why a client of this user is not let in; "" if it is."""
-    if user != OWNER and rule_of(state, user).locked:
+    if user != OWNER and rule_of(state.graph.users, user).locked:
         return f"the user {user} is locked on this cluster"
     return ""
 
@@ -49,7 +33,7 @@ def user_of(state: State, client: ClientId) -> str:
 
 def is_admin(state: State, user: str) -> bool:
     """Whether a user may do what the owner may."""
-    return user == OWNER or rule_of(state, user).admin
+    return user == OWNER or rule_of(state.graph.users, user).admin
 
 
 def check_admin(state: State, client: ClientId, what: str) -> None:

@@ -18,6 +18,7 @@ from rain.base.ids import (
     RequestId,
     SessionId,
 )
+from rain.base.usage import Used
 from rain.base.wire.orders import Orders
 from rain.graph import DataObject, Governor, Graph, Session, Task, Wait
 from rain.graph.copy import Copy
@@ -134,6 +135,7 @@ class State:
     nests: bool = False  # a running task has opened or joined a session at least once
     held: dict[Task, Held] = Factory(dict)  # for tasks that are tried again
     standing_by: dict[Task, SessionFailure] = Factory(dict)  # failed, unless their shadows finish
+    used: dict[tuple[str, int], Used] = Factory(dict)  # of each user on each day
     durable: dict[str, Durable] = Factory(dict)  # what clients have under names
     openings: dict[Session, Opening] = Factory(dict)  # the sessions that they have opened by these
     set_free: dict[Session, None] = Factory(dict)  # sessions of tasks that were cancelled alone

@@ -15,7 +15,7 @@ from rain.base.wire.submission import Submission
 from rain.graph import Session, Task
 from rain.graph.growth import grow, grow_again, grow_in_parts
 from rain.graph.release import release
-from rain.server import adopting, by_name, failing, feasibility, test_mode
+from rain.server import adopting, by_name, failing, feasibility, limits, test_mode
 from rain.server.growing import Growing
 from rain.server.messages import Asked
 from rain.server.sessions import living_session
@@ -36,6 +36,8 @@ def submit(state: State, event: Asked, submit: Submit) -> bool:
     member = session.members[event.client]
     at_once = state.settings.grown_at_once
     tasks = submission.tasks
+    if state.graph.users:
+        limits.check_tasks(state, session, len(tasks.ids))
     if len(tasks.ids) + len(tasks.inputs) + len(submission.constants.ids) <= at_once:
         _granted(state, submission, session, grow(state.graph, session, member, submission))
         return True

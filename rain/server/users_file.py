@@ -5,6 +5,7 @@
 
     [users.ada]
     admin = true
+    weight = 2
 
 The server reads it when it starts, and again when it has changed. A file with a mistake ends the
 start with one line; later it is told in the log, and what was read before holds.
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +24,7 @@ import trio
 from structlog.typing import FilteringBoundLogger
 
 from rain.base.errors import StartError
-from rain.base.users import OWNER, UserRule, check_user
-from rain.server.rights import DEFAULT
+from rain.base.users import DEFAULT, OWNER, UserRule, check_user
 
 EVERY = 2.0
 """Seconds between two looks whether the file has changed."""
@@ -34,6 +35,26 @@ _TABLES = {"default", "owner", "users"}
 _FIELDS = {
     one.name: one for one in attrs.fields(attrs.resolve_types(UserRule)) if one.name != "name"
 }
+
+
+def _is_flag(value: Any) -> bool:
+    return type(value) is bool
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _is_weight(value: Any) -> bool:
+    return type(value) in (int, float) and 0 < value < inf
+
+
+_CHECKS: Mapping[Any, tuple[str, Callable[[Any], bool]]] = {
+    bool: ("true or false", _is_flag),
+    int: ("a whole number, or 0 for no limit", _is_count),
+    float: ("a number above 0", _is_weight),
+}
+"""What the values of each type are, and whether a value is one."""
 
 
 def read_users(path: Path) -> Rules:
@@ -83,9 +104,11 @@ def _rule(name: str, where: str, table: Any) -> UserRule:
     for key, value in said.items():
         if key not in _FIELDS:
             raise ValueError(f"{where} has {key!r}; it may have {', '.join(_FIELDS)}")
-        if type(value) is not _FIELDS[key].type:
-            raise ValueError(f"{where} {key} is true or false, not {value!r}")
-    return UserRule(name, **said)
+        wanted, is_right = _CHECKS[_FIELDS[key].type]
+        if not is_right(value):
+            raise ValueError(f"{where} {key} is {wanted}, not {value!r}")
+    fields: dict[str, Any] = {**said, "weight": float(said.get("weight", 1.0))}
+    return UserRule(name, **fields)
 
 
 async def keep_reading(

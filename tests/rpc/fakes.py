@@ -60,11 +60,13 @@ from rain.base.wire.requests import (
     TakePrinted,
     Terminate,
     Unkeep,
+    UsageOf,
     WaitFor,
     WatchPrinted,
     WhatHoldsUp,
 )
 from rain.base.wire.update import Update
+from rain.base.wire.usage import SessionUsage, UsageReport, UserUsage
 from rain.rpc.governor_endpoint import Upstream, connect_governor
 from rain.rpc.handlers import ClientLink, GovernorHello, GovernorLink, Reply
 from rain.rpc.listener import Listener
@@ -94,6 +96,10 @@ class Journal:
         while len(self.named(name)) < count:
             await self.written.wait()
         return self.named(name)
+
+
+_DAY = UserUsage("ada", 20_000, 3, 1.5, 9)
+_SESSION = SessionUsage("ada", 4, "sweep", 2, 1, 3, 1.5, 9, -1.0, "all cpus are taken")
 
 
 @define(eq=False)
@@ -130,6 +136,8 @@ class FakeClient:
                 self._tell("fetch", reply, self._fetched(object_id), object_id)
             case ReportsOf(tasks, objects, logs):
                 self._tell("update", reply, _reports(tasks, objects, logs), [*tasks], [*objects])
+            case UsageOf():
+                self._tell("usage", reply, UsageReport((_DAY,), (_SESSION,)))
             case _:
                 self._tell_of_server(request, reply)
 

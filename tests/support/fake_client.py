@@ -196,6 +196,10 @@ class FakeClient:
         """Has one handle less of each of these."""
         self.world.turn(Said(self.id, HandlesGone(tasks, objects)))
 
+    def ask(self, what: AnyRequest) -> AnyAnswer:
+        """Asks for anything, which may be refused."""
+        return self._ask(what)
+
     def leave(self) -> None:
         self.world.clients.remove(self)
         self.world.turn(ClientLeft(self.id, "the test is over"))

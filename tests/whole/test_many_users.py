@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from rain.cli import cli
 from rain.client import Client
 from rain.common.errors import ConnectionException, RainException
 from rain.common.secret_file import make_secret_file, make_user_secret
@@ -18,17 +20,24 @@ def double(number: int) -> int:
     return 2 * number
 
 
+def told_by(*command: str) -> str:
+    told = CliRunner().invoke(cli, command)
+    assert told.exit_code == 0, told.exception
+    return told.output
+
+
 def _ask_for_ever(client: Client) -> None:
     while True:
         client.sessions()
 
 
 def test_users_with_secrets_of_their_own_do_not_see_each_other(tmp_path: Path) -> None:
-    make_secret_file(tmp_path / "secret")
-    of_ada, of_bob = (make_user_secret(tmp_path / "secret", name) for name in ("ada", "bob"))
+    secret = tmp_path / "secret"
+    make_secret_file(secret)
+    of_ada, of_bob = (make_user_secret(secret, name) for name in ("ada", "bob"))
     rules = tmp_path / "users.toml"
     rules.write_text("[users.ada]\n")
-    given = ("--secret-file", str(tmp_path / "secret"))
+    given = ("--secret-file", str(secret))
     with (
         server(
             tmp_path, *given, "--users", str(rules), "--journal", str(tmp_path / "journal")
@@ -48,6 +57,12 @@ def test_users_with_secrets_of_their_own_do_not_see_each_other(tmp_path: Path) -
             assert session.submit(double, 4).result() == 8
         with pytest.raises(RainException, match="only the owner of the cluster and admins"):
             bob.terminate_server()
+        for key, lines in ((secret, 2), (of_ada, 2), (of_bob, 1)):
+            csv = told_by("usage", serving.address, "--csv", "--secret-file", str(key)).splitlines()
+            assert csv[0] == "user,since,tasks,cpu_seconds,bytes"
+            assert len(csv) == lines  # bob has found what ada has made
+            assert all(line.startswith("ada,") for line in csv[1:])
+        assert "No session" in told_by("queue", serving.address, "--secret-file", str(of_ada))
         # A locked user leaves, and does not come back.
         rules.write_text("[users.bob]\nlocked = true\n")
         with pytest.raises(RainException, match="locked"):

@@ -31,6 +31,7 @@ from rain.base.wire.demand import Demand
 from rain.base.wire.grace import OWN_GRACE
 from rain.base.wire.printed import PrintedLines, Watch
 from rain.base.wire.submission import Submission
+from rain.base.wire.usage import UsageReport
 
 A_co = TypeVar("A_co", covariant=True)
 
@@ -213,6 +214,11 @@ class OverviewOf(Request[Overview]):
 @frozen
 class WhatHoldsUp(Request[HoldUps]):
     """Why tasks of this client that could run do not."""
+
+
+@frozen
+class UsageOf(Request[UsageReport]):
+    """Who has used how much of the cluster, and which sessions wait."""
 
 
 @frozen

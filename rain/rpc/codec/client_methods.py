@@ -38,6 +38,7 @@ from rain.base.wire.requests import (
     TakePrinted,
     Terminate,
     Unkeep,
+    UsageOf,
     WaitFor,
     WatchPrinted,
     WhatHoldsUp,
@@ -82,6 +83,7 @@ from rain.rpc.codec.requests import (
     write_opened,
     write_wait,
 )
+from rain.rpc.codec.usage import read_usage, write_usage
 
 Q = TypeVar("Q")
 A = TypeVar("A")
@@ -189,6 +191,7 @@ _ANSWERED: Mapping[type, ClientMethod[Any, Any]] = {
     ),
     OverviewOf: ClientMethod("overview", record(OverviewOf), record(Overview)),
     WhatHoldsUp: ClientMethod("holdUps", record(WhatHoldsUp), record(HoldUps)),
+    UsageOf: ClientMethod("usage", record(UsageOf), Codec(write_usage, read_usage)),
     DemandOf: ClientMethod("demand", record(DemandOf), Codec(write_demand, read_demand)),
     Promise: ClientMethod("promise", Codec(write_promise, read_promise), _NOTHING),
     TakePrinted: ClientMethod("printed", record(TakePrinted), Codec(write_lines, read_lines)),

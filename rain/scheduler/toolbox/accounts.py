@@ -17,6 +17,7 @@ from attrs import Factory, define
 
 from rain.graph import Session, Task
 from rain.scheduler.toolbox.levels import mark_of
+from rain.scheduler.toolbox.paces import Paces
 from rain.scheduler.toolbox.shares import Share
 
 Entry = tuple[float, int, Task]
@@ -101,7 +102,8 @@ def _first_consumer(task: Task) -> float:
 class Accounts:
     """The accounts of all sessions, and the tasks that wait for a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, paces: Paces | None = None) -> None:
+        self._paces = Paces() if paces is None else paces
         self._accounts: dict[Session, Account] = {}
         self.sleeping: list[Entry] = []  # tasks that wait for a time, the earliest first
         self._least = 0.0  # the smallest `had` of all sessions
@@ -125,13 +127,14 @@ class Accounts:
 
     def planned(self, task: Task, seconds: float) -> None:
         """A task was planned."""
-        self._accounts[task.session].had += seconds * max(task.cpus, 1)
+        session = task.session
+        self._accounts[session].had += seconds * max(task.cpus, 1) * self._paces.of(session)
 
     def taken_back(self, task: Task, seconds: float) -> None:
         """A planned task has lost its plan, and will be submitted again."""
         account = self._accounts.get(task.session)
         if account is not None:
-            account.had -= seconds * max(task.cpus, 1)
+            account.had -= seconds * max(task.cpus, 1) * self._paces.of(task.session)
             account.left -= seconds * task.cpus
 
     def forget(self, sessions: Iterable[Session]) -> None:
@@ -149,7 +152,7 @@ class Accounts:
         if task.inputs and not is_root(task):
             ahead += account.lead(cpus)
         place = share.ready
-        share.ready -= 1000.0 * seconds * task.cpus / cpus
+        share.ready -= 1000.0 * seconds * task.cpus / cpus * share.pace
         return int(place + SPREAD * ahead / (1.0 + abs(ahead)))
 
     def list(self, task: Task, urgency: float) -> None:

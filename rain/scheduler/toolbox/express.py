@@ -242,7 +242,7 @@ class _Run:
             self.refused += [task for task in tasks if needs_plan(task)]
             return []
         cpus, others, share = kind.resources.cpus, kind.resources.others, line.share
-        step = 1000.0 * seconds * cpus / self.cpus
+        step = 1000.0 * seconds * cpus / self.cpus * share.pace
         known_tasks = tasks[0].session.tasks  # a kind belongs to one session
         # Only cpus matter for the placement, and every governor has at least one.
         together = (

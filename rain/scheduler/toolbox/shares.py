@@ -5,6 +5,8 @@ moves the place back by the task's share of all cpu time. A session that is new 
 at the place of the task that starts next: so its single task waits only for running tasks, not for
 all tasks that others have submitted before. Two sessions with many tasks alternate.
 
+Where several users work, the steps of their sessions differ (`paces`).
+
 This is start-time fair queueing: places count planned work, not seconds since 1970.
 """
 
@@ -18,6 +20,7 @@ from attrs import define
 from rain.base.states import TaskRow
 from rain.graph import Governor, Session
 from rain.scheduler.api import MOST
+from rain.scheduler.toolbox.paces import Paces
 
 LEAD = 1000.0
 """Milliseconds by which tasks that consume data go before those that make new data."""
@@ -29,12 +32,14 @@ class Share:
 
     ready: float = inf
     missing: float = inf  # of tasks that wait for inputs, which are counted separately
+    pace: float = 1.0  # how far it moves back for work that takes all cpus for a millisecond
 
 
 class Shares:
     """The places of all sessions."""
 
-    def __init__(self) -> None:
+    def __init__(self, paces: Paces | None = None) -> None:
+        self._paces = Paces() if paces is None else paces
         self._shares: dict[Session, Share] = {}
         self.last = inf  # the last place so far; set by the user of places
         self._first = inf  # the place of a new session
@@ -56,6 +61,7 @@ class Shares:
             share = self._shares[session] = Share()
         share.ready = min(share.ready, self._first)
         share.missing = min(share.missing, LEAD + self._first)
+        share.pace = self._paces.of(session)
         return share
 
     def passes(self, session: Session) -> bool:

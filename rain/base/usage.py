@@ -1,0 +1,25 @@
+"""What was used of a cluster: the counters of a session, and of a user on one day."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import define
+
+DAY = 86400.0
+"""Seconds of a day; days are those of UTC, counted from 1970."""
+
+
+@define
+class Used:
+    """What finished tasks have used. Tasks whose results came from a cache have used nothing."""
+
+    tasks: int = 0
+    cpu_seconds: float = 0.0
+    bytes: int = 0  # of all that they have made
+
+    def note(self, cpus: int, seconds: Sequence[float], made: int) -> None:
+        """Tasks with that many cpus have finished."""
+        self.tasks += len(seconds)
+        self.cpu_seconds += cpus * sum(seconds)
+        self.bytes += made

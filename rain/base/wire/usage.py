@@ -1,0 +1,40 @@
+"""What is told of who uses a cluster, and of the sessions that wait for cpus."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+
+@frozen
+class UserUsage:
+    """What the finished tasks of one user have used on one day."""
+
+    user: str  # "" is the owner of the cluster
+    day: int  # of UTC, counted from 1970
+    tasks: int
+    cpu_seconds: float
+    bytes: int  # of all that they have made
+
+
+@frozen
+class SessionUsage:
+    """An open session: what is left of it, and what it has used. What tasks open counts with it."""
+
+    user: str
+    session: int
+    name: str
+    waiting: int  # unfinished tasks that do not run
+    running: int
+    tasks: int  # that have finished
+    cpu_seconds: float
+    bytes: int
+    seconds_left: float  # of all that wait, if they take as long as others; below 0: unknown
+    why: str  # what holds them up
+
+
+@frozen
+class UsageReport:
+    """All that the client's user may see."""
+
+    days: tuple[UserUsage, ...]
+    sessions: tuple[SessionUsage, ...]

@@ -1,0 +1,54 @@
+"""The commands `rain usage` and `rain queue`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from rain.base.errors import StartError
+from rain.cli.options import json_option, server_options
+
+if TYPE_CHECKING:
+    from rain.start.reaching import Reached
+
+
+@click.command()
+@click.option("--user", metavar="NAME", default="", help="This user only; '(owner)' is the owner.")
+@click.option("--since", metavar="DAY", default="", help="From this day (UTC) on, as 2026-11-27.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values.")
+@server_options()
+@json_option
+def usage(server: Reached, user: str, since: str, as_csv: bool, as_json: bool) -> int:
+    """Show how much of a cluster each user has used.
+
+    Finished tasks count, with the cpus that they had. A user sees the own line.
+    """
+    from rain.start import usage as told
+
+    if as_csv and as_json:
+        raise StartError("either --csv or --json")
+    try:
+        day = told.parse_day(since) if since else 0
+    except ValueError as error:
+        raise StartError(f"--since: {error}") from None
+    rows = told.by_user(told.ask_usage(server).days, user, day)
+    spell = told.usage_as_csv if as_csv else told.usage_as_json if as_json else told.usage_as_text
+    click.echo(spell(rows))
+    return 0
+
+
+@click.command()
+@server_options()
+@json_option
+def queue(server: Reached, as_json: bool) -> int:
+    """Show the sessions that have tasks which wait or run, and what holds them up.
+
+    A user sees the own sessions, the owner and admins see all. SECONDS LEFT is for all that
+    waits, one task after the other, if it takes as long as what has finished.
+    """
+    from rain.start import usage as told
+
+    rows = told.waiting(told.ask_usage(server).sessions)
+    click.echo(told.queue_as_json(rows) if as_json else told.queue_as_text(rows))
+    return 0

@@ -1,0 +1,98 @@
+"""Who has used how much, and who waits.
+
+What has finished is counted when its durations are learned, so that nobody waits for it. The counts
+are part of the state: a server that comes back has them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from rain.base.ids import ClientId, SessionId
+from rain.base.kinds import TaskKind
+from rain.base.states import TaskRow
+from rain.base.usage import DAY, Used
+from rain.base.wire.usage import SessionUsage, UsageReport, UserUsage
+from rain.graph import Session
+from rain.server import hold_ups, rights
+from rain.server.state import State
+
+MOST_ROWS = 10_000
+"""Days of users that are remembered; the earliest one is forgotten first."""
+
+_RUNS = (TaskRow.RUNNING, TaskRow.BLOCKED)
+
+
+def note(
+    state: State, session: Session, kind: TaskKind, seconds: Sequence[float], made: int
+) -> None:
+    """Tasks of a kind have finished, and have made that many bytes."""
+    cpus = kind.resources.cpus
+    root = state.graph.sessions.get(session.root, session)
+    root.used.note(cpus, seconds, made)
+    key = session.belongs_to, int(state.now // DAY)
+    used = state.used.get(key)
+    if used is None:
+        used = state.used[key] = Used()
+        if len(state.used) > MOST_ROWS:
+            del state.used[next(iter(state.used))]
+    used.note(cpus, seconds, made)
+
+
+def report(state: State, client: ClientId, now: float) -> UsageReport:
+    """What a client may see of it, between two turns."""
+    user = rights.user_of(state, client)
+    all_users = rights.is_admin(state, user)
+    running = Counter(
+        task.session.root
+        for governor in state.graph.governors.values()
+        for task in governor.assigned
+        if task.row in _RUNS and task not in state.graph.shadowed
+    )
+    unfinished: Counter[SessionId] = Counter()
+    for session in state.graph.sessions.values():
+        unfinished[session.root] += session.unfinished
+    days = tuple(
+        UserUsage(of, day, used.tasks, used.cpu_seconds, used.bytes)
+        for (of, day), used in state.used.items()
+        if all_users or of == user
+    )
+    sessions = tuple(
+        _of_session(state, session, running[session.id], unfinished[session.id], now)
+        for session in state.graph.sessions.values()
+        if session.parent is None and (all_users or session.belongs_to == user)
+    )
+    return UsageReport(days, sessions)
+
+
+def _of_session(
+    state: State, session: Session, running: int, unfinished: int, now: float
+) -> SessionUsage:
+    waiting = max(unfinished - running, 0)
+    hold_up = hold_ups.of_session(state, session, now) if waiting else None
+    why = "" if hold_up is None else hold_up.why
+    if waiting and not why and not running:
+        why = "all cpus are taken"
+    used = session.used
+    return SessionUsage(
+        session.belongs_to,
+        session.id,
+        session.name,
+        waiting,
+        running,
+        used.tasks,
+        used.cpu_seconds,
+        used.bytes,
+        _seconds_left(session, waiting),
+        why,
+    )
+
+
+def _seconds_left(session: Session, waiting: int) -> float:
+    """As long as the finished tasks of the session have taken; below 0 if there are none."""
+    if not waiting:
+        return 0.0
+    known = session.learned.values()
+    finished = sum(learned.finished for learned in known)
+    return waiting * sum(learned.seconds for learned in known) / finished if finished else -1.0

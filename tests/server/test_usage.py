@@ -1,0 +1,121 @@
+"""How much users have used, and which sessions wait."""
+
+from __future__ import annotations
+
+from rain.base.usage import DAY
+from rain.base.users import UserRule
+from rain.base.wire.usage import UsageReport, UserUsage
+from rain.server import usage
+from rain.server.messages import GovernorUpdated, UsersRead
+from rain.start import usage as told
+from tests.support.fake_client import FakeClient
+from tests.support.scenes import Scene, scene
+
+
+def run(s: Scene, client: FakeClient, seconds: list[float], size: int = 10) -> None:
+    """Tasks of a new session take so long, one after the other."""
+    draft = client.session("work")
+    for taken in seconds:
+        task, _ = draft.task(keep=True)
+        client.submit(draft)
+        s.assign(task)
+        update = s.governors[0].finished(task, size=size)
+        update.finished.durations = [taken]
+        s.world.turn(GovernorUpdated(s.governors[0].id, update))
+    s.world.reactor.settle()
+
+
+def seen(s: Scene, client: FakeClient) -> UsageReport:
+    return usage.report(s.world.state, client.id, s.world.state.now)
+
+
+def test_finished_tasks_are_counted_for_their_user_and_session() -> None:
+    s = scene(1)
+    ada, bob = s.world.client("ada"), s.world.client("bob")
+    run(s, ada, [2.0, 3.0])
+    run(s, bob, [0.5])
+    day = int(s.world.state.now // DAY)
+    assert seen(s, s.client).days == (
+        UserUsage("ada", day, 2, 5.0, 20),
+        UserUsage("bob", day, 1, 0.5, 10),
+    )
+    rows = {one.user: one for one in seen(s, s.client).sessions if one.user}
+    assert (rows["ada"].name, rows["ada"].tasks, rows["ada"].cpu_seconds) == ("work", 2, 5.0)
+
+
+def test_a_user_sees_the_own_lines_and_an_admin_all() -> None:
+    s = scene(1)
+    s.world.turn(UsersRead((UserRule("root", admin=True),)))
+    ada, bob, root = map(s.world.client, ("ada", "bob", "root"))
+    run(s, ada, [2.0])
+    run(s, bob, [0.5])
+    assert [one.user for one in seen(s, ada).days] == ["ada"]
+    assert {one.user for one in seen(s, ada).sessions} == {"ada"}
+    assert [one.user for one in seen(s, root).days] == ["ada", "bob"]
+
+
+def test_what_is_counted_outlives_the_session() -> None:
+    s = scene(1)
+    ada = s.world.client("ada")
+    run(s, ada, [2.0])
+    ada.leave()
+    s.world.turn()
+    (day,) = seen(s, s.client).days
+    assert (day.user, day.tasks, day.cpu_seconds) == ("ada", 1, 2.0)
+
+
+def test_the_queue_says_what_waits_and_why() -> None:
+    s = scene(1)
+    ada = s.world.client("ada")
+    draft = ada.session("work")
+    tasks = [draft.task(keep=True)[0] for _ in range(3)]
+    ada.submit(draft)
+    (row,) = told.waiting(seen(s, ada).sessions)
+    assert (row.waiting, row.running, row.seconds_left) == (3, 0, -1.0)
+    assert row.why == "all cpus are taken"
+    s.assign(tasks[0])
+    s.governors[0].start(tasks[0])
+    (row,) = told.waiting(seen(s, ada).sessions)
+    assert (row.waiting, row.running, row.why) == (2, 1, "")
+    update = s.governors[0].finished(tasks[0], size=10)
+    update.finished.durations = [4.0]
+    s.world.turn(GovernorUpdated(s.governors[0].id, update))
+    s.world.reactor.settle()
+    (row,) = told.waiting(seen(s, ada).sessions)
+    assert (row.waiting, row.seconds_left) == (2, 8.0)
+
+
+def test_the_queue_says_what_no_governor_has() -> None:
+    s = scene(0)
+    ada = s.world.client("ada")
+    draft = ada.session("work")
+    draft.task()
+    ada.submit(draft)
+    (row,) = told.waiting(seen(s, ada).sessions)
+    assert "needs cpus=1, which the only governor does not have" in row.why
+
+
+def test_days_are_summed_from_the_one_that_is_named() -> None:
+    days = [
+        UserUsage("ada", 10, 1, 1.0, 5),
+        UserUsage("ada", 11, 2, 2.0, 5),
+        UserUsage("", 11, 1, 9.0, 5),
+    ]
+    assert told.by_user(days) == [UserUsage("", 11, 1, 9.0, 5), UserUsage("ada", 10, 3, 3.0, 10)]
+    assert told.by_user(days, since=11)[1] == UserUsage("ada", 11, 2, 2.0, 5)
+    assert told.by_user(days, "ada") == [UserUsage("ada", 10, 3, 3.0, 10)]
+    assert told.by_user(days, "(owner)") == [UserUsage("", 11, 1, 9.0, 5)]
+    assert told.parse_day("1970-01-11") == 10
+
+
+def test_usage_is_spelled_for_people_and_programs() -> None:
+    rows = [UserUsage("ada", 10, 3, 3.25, 10), UserUsage("", 11, 1, 1.0, 5)]
+    assert told.usage_as_text(rows).splitlines() == [
+        "USER     SINCE       TASKS  CPU-SECONDS  BYTES MADE",
+        "ada      1970-01-11      3          3.2          10",
+        "(owner)  1970-01-12      1          1.0           5",
+    ]
+    assert told.usage_as_csv(rows).splitlines()[:2] == [
+        "user,since,tasks,cpu_seconds,bytes",
+        "ada,1970-01-11,3,3.25,10",
+    ]
