@@ -74,7 +74,7 @@ class InputCollector:
         return len(self.objects) - 1
 
     def forget(self, objects: int, references: int) -> None:
-        """Forgets what was found after these, which is going to be found again."""
+        """Forgets the inputs that were found after these; they will be found again."""
         del self.objects[objects:], self.labels[objects:], self.references[references:]
 
 

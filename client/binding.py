@@ -1,7 +1,7 @@
 """Binds the arguments of a call to the parameters of a user's function. Pure.
 
-A function that runs as a task gets the context of the task before the arguments of the call. What
-may be said to a call besides (`OPTIONS`) has no claim to a name that is the function's own.
+A function that runs as a task gets the context of the task before the arguments of the call. If the
+function has a parameter with the name of an option of calls (`OPTIONS`), the parameter wins.
 """
 
 import inspect
@@ -71,7 +71,7 @@ class Binding:
     def bound(
         self, args: Sequence[Any], keywords: Mapping[str, Any]
     ) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """The arguments as Python itself shares them out; TypeError where it would raise it."""
+        """The arguments as Python itself binds them; TypeError where it would raise it."""
         try:
             bound = self.signature.bind(None, *args, **keywords)
         except TypeError as error:

@@ -13,10 +13,10 @@ from rain.client.data import DataObject
 from rain.client.failure import failure_exception
 from rain.client.graph import Graph, graph_of
 from rain.client.outgoing import Outgoing
+from rain.client.sent_function import SentFunction
 from rain.client.session_options import SessionOptions
 from rain.client.submission import Same
 from rain.client.task import Task
-from rain.client.told import ToldFunction
 from rain.client.tracebacks import hides_frames
 from rain.common.errors import RainException
 from rain.common.references import Reference
@@ -41,7 +41,7 @@ class Building:
         self.is_durable = options.is_durable
         self.fuse = options.fuse
         self.next_id: Any = numbers or count(pack(session_id, FIRST_NUMBER)).__next__
-        self.functions: dict[Any, ToldFunction] = {}  # by the remote function
+        self.functions: dict[Any, SentFunction] = {}  # by the remote function
         self._owned = numbers is None  # else another client has opened it
         self._lent: set[int] = set()  # objects that are kept here in a session of another client
         is_compared = client is not None and self._owned and in_a_task()
@@ -50,10 +50,9 @@ class Building:
         self._asking = Asking(self._explain)
 
     def let_inputs_go(self) -> None:
-        """From now on a task that is submitted keeps no result alive that it reads.
-
-        Nobody looks at the tasks of this session, whose objects users have as futures. The server
-        keeps what a task will read.
+        """From now on, handles of submitted tasks keep none of their inputs alive. Users of this
+        session have futures of objects, and never look at its tasks. The server keeps what a task
+        will read.
         """
         self._outgoing.lets_inputs_go = True
 
@@ -76,7 +75,7 @@ class Building:
         self._outgoing.pending.add_object(obj)
 
     def note_contents(self, holder: int, references: Iterable[Reference]) -> None:
-        """A task or a constant that comes next has these futures inside."""
+        """A task or a constant of the next submit contains these futures."""
         futures = self._client().open_futures()
         handles = [futures.handle_of(reference) for reference in references]
         self._outgoing.pending.contents[holder] = handles
@@ -84,7 +83,9 @@ class Building:
             futures.send()  # before this session sends anything
 
     def note_key(self, holder: int, key: Same) -> None:
-        """What makes a task or a constant that comes next the same as one of an earlier run."""
+        """The key by which a task or constant of the next submit is found to equal one of an
+        earlier run.
+        """
         self._outgoing.pending.keys[holder] = key
 
     # Submitting.
@@ -102,11 +103,11 @@ class Building:
 
     @property
     def refusals(self) -> int:
-        """How often what the server was told in a submission was refused after all."""
+        """How many submissions were refused after they had been sent."""
         return self._outgoing.refusals
 
     def note_refusal(self) -> None:
-        """A submission that nobody waited for was refused: everything is sent again."""
+        """A submission that nobody waited for was refused: kinds and functions are sent again."""
         self._outgoing.refusals += 1
 
     @property
@@ -173,7 +174,9 @@ class Building:
             self.submit_by(_soon(connection) if soon else _now(connection), fuse)
 
     def submit_by(self, send: Callable[[Submission], T], fuse: bool | None = None) -> T | None:
-        """Sends what is pending in this way; gives what that gave, None if there was nothing."""
+        """Sends what is pending with this function; returns its result, None if nothing was
+        pending.
+        """
         fusing = self.fuse if fuse is None else fuse
         submitted = self._outgoing.submit(send, self._has_left, fusing)
         if self._outgoing.is_asked_again:
@@ -196,7 +199,7 @@ class Building:
         return self._outgoing.is_sending or self._outgoing.pending.has_uploads()
 
     def drop_pending(self) -> Sequence[Task]:
-        """Forgets what is not submitted yet, since it cannot be sent; gives the tasks of it."""
+        """Forgets what is not submitted yet, since it cannot be sent; returns its tasks."""
         return self._outgoing.pending.take().tasks
 
     def _submit_what_handlers_left(self, fuse: bool) -> None:
@@ -206,7 +209,7 @@ class Building:
             self.submit_by(_now(self._connection()), fuse)
 
     def _has_left(self, submission: Submission) -> bool:
-        """Whether what was interrupted while it was sent is on its way all the same."""
+        """Whether a submission has been sent although its sending was interrupted."""
         return self._connection().has_left(submission)
 
     # Asking the server.

@@ -1,8 +1,8 @@
 """The values that a function captures and its pickle takes along: globals, closures, defaults.
 
-Most of it can be compared by identity, which costs next to nothing: names that stand for atoms, for
-functions and for classes. What can change without a new identity (a list, a model) is only noted:
-to know, the caller compares the pickle of the function.
+Most of them can be compared by identity, which is cheap: names of atoms, functions and classes.
+Values that can change in place (a list, a model) are only noted: the caller then compares the
+pickle of the function.
 """
 
 import dis
@@ -114,7 +114,7 @@ class Captured:
 
 @lru_cache(maxsize=1024)
 def global_names(code: CodeType) -> tuple[str, ...]:
-    """The names that a function, and the functions inside of it, look up among the globals."""
+    """The global names that a function, and its inner functions, look up."""
     return tuple(dict.fromkeys(_global_uses(code)))
 
 
@@ -129,7 +129,7 @@ def _global_uses(code: CodeType) -> Iterator[str]:
 
 @lru_cache(maxsize=1024)
 def imported_names(code: CodeType) -> frozenset[str]:
-    """The top-level modules that a function, and the functions inside of it, import."""
+    """The top-level modules that a function, and its inner functions, import."""
     found = {
         instruction.argval.partition(".")[0]
         for instruction in dis.get_instructions(code)

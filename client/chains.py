@@ -1,10 +1,9 @@
 """Straight chains in a graph, each of which may become one unit. Pure, and knows no tasks.
 
-A node and the one that reads it are in one chain if nobody else reads it, its reader reads nobody
-else, its result need not stay visible, and both are alike in whatever the caller says. The chains
-are the longest lines of such pairs: to look at each pair by itself finds the very chains that a
-walk from the start of each would find, in any order of the nodes. What goes round in a circle has
-no start and is left alone.
+A node and its reader are in one chain if the node has no other reader, the reader reads no other
+node, the result of the node need not stay visible, and both have the same group, which the caller
+gives. The chains are the longest sequences of such pairs, in any order of the nodes. A cycle has no
+start and is left alone.
 
 Only what nobody else reads is inside of a chain: a result that stays visible may be that of its
 last node.
@@ -131,7 +130,7 @@ class _Rule:
         return next((one for one in sources if self.joins(one, node)), None)
 
     def goes_round(self, start: int) -> bool:
-        """Whether the line that begins here comes back; it cannot come to any other node twice."""
+        """Whether the path from here comes back here; it cannot visit any other node twice."""
         node = self.behind(start)
         while node is not None and node != start:
             node = self.behind(node)

@@ -1,8 +1,8 @@
 """Files that a command names: it runs in a folder of its own, which holds nothing but its inputs.
 
-So a relative path never leads to a file of the program's folder. Said of the program itself it
-cannot work, and is refused. Said in another word it may be a mere word, and is warned of.
-An absolute path does lead to a file, but the cache does not know what is in that.
+So a relative path never leads to a file of the program's folder. As the program itself such a path
+cannot work, and is refused. In another word it may not be meant as a path, so there is only a
+warning. An absolute path does lead to a file, but the cache does not know its content.
 """
 
 from collections.abc import Iterable, Sequence

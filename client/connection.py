@@ -116,7 +116,7 @@ class Connection(Protocol):
         ...
 
     def has_left(self, submission: Submission) -> bool:
-        """Whether this submission is on its way, wherever an interruption came; told once."""
+        """Whether this submission was sent although it was interrupted; says so once."""
         ...
 
     def stage(self, parts: Sequence[bytes | memoryview]) -> Staged | None:
@@ -132,7 +132,7 @@ class Connection(Protocol):
         ...
 
     def give_up(self) -> None:
-        """Every call that waits is told that the server is lost, and why. From any thread."""
+        """The server is lost for this reason: all waiting calls raise. From any thread."""
         ...
 
     def close(self) -> None: ...
@@ -159,18 +159,18 @@ class Asking:
         trace: TracebackType | None,
     ) -> None:
         if error is not None:
-            told = self.told(error)
-            if told is not None:
-                raise told from told.__cause__
+            public = self.public_error(error)
+            if public is not None:
+                raise public from public.__cause__
 
-    def told(self, error: BaseException) -> RainException | None:
+    def public_error(self, error: BaseException) -> RainException | None:
         """The public exception for an error of the connection; None for any other error."""
         if isinstance(error, SessionFailedError):
             return self.explain(error.failure)
         if isinstance(error, ConnectionLostError | StartError):
             return ConnectionException(str(error))
         if isinstance(error, ProtocolError):
-            return ConnectionException(f"what the server has said makes no sense: {error}")
+            return ConnectionException(f"what the server has sent makes no sense: {error}")
         if isinstance(error, RefusedError):
             return RainException(str(error))
         return None

@@ -1,4 +1,4 @@
-"""What a session says about what was submitted: waits, cancels, states and output."""
+"""What a session does with submitted tasks: waits, cancels, states and output."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -96,7 +96,7 @@ class Following(Building):
             except KeyboardInterrupt:
                 self._cancel((), (), whole=True)
                 raise
-            if not answer.failed:  # else some are done that are not finished
+            if not answer.failed:  # else some tasks are done without being finished
                 self.finished_submissions = max(self.finished_submissions, submits)
                 if submits == self._outgoing.submits:
                     self._outgoing.history.forget_left()

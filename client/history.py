@@ -1,4 +1,4 @@
-"""Remembers the tasks that were submitted, because messages about their failure name them."""
+"""Remembers submitted tasks, because messages about their failure name them."""
 
 from collections import deque
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The interface that futures need of their client (`rain.client.futures.futures.Futures`)."""
+"""The interface of clients that futures use (`rain.client.futures.futures.Futures`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Home(Protocol):
-    """The state that all futures of a client share."""
+    """What all futures of a client share."""
 
     def send(self, *, awaited: bool = False) -> None:
         """Sends all calls that were not sent yet; somebody waits for one of them if `awaited`."""
@@ -67,7 +67,7 @@ class Home(Protocol):
         ...
 
     def hold(self, future: object) -> None:
-        """Keeps a future that nobody may have any more until `call_back` is called with it."""
+        """Keeps a future alive until `call_back` is called with it."""
         ...
 
     def call_back(self, fn: Callable[[Any], object], future: object) -> None:

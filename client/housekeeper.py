@@ -1,7 +1,7 @@
-"""What a client does beside its user's calls: it tells of collected handles, and it cleans up.
+"""What a client does in the background: it reports collected handles, and it cleans up.
 
-A finalizer runs wherever the garbage collector happens to, so it may neither block nor take a
-lock. It leaves a note; a thread of the client reads the notes, some of them at a time.
+A finalizer runs wherever the garbage collector happens to, so it may neither block nor take a lock.
+It only leaves a note, and a thread of the client processes the notes in batches.
 """
 
 import atexit
@@ -115,9 +115,8 @@ class Housekeeper:
                     self.connection.say(HandlesGone(tuple(tasks[some]), tuple(objects[some])))
 
     def close(self) -> None:
-        """Ends everything, and returns when it has ended; twice is once.
-
-        A forked child ends nothing: all of it belongs to its parent.
+        """Ends everything, and returns when it has ended; idempotent. In a forked child it does
+        nothing: everything belongs to the parent.
         """
         if os.getpid() != self._process:
             return

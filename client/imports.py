@@ -30,10 +30,9 @@ _LIBRARY = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")
 
 
 def own_imports(uploads: Iterable[Upload], names: Iterable[str]) -> Imports:
-    """The folders of this moment, and what was uploaded.
-
-    The key changes when a file was changed since of a loaded module or of one of these names, which
-    perhaps only executors load. A task tells what its program has uploaded.
+    """The current folders and uploads. The key changes when the file of a loaded module changes, or
+    that of a module with one of these names, which perhaps only executors load. In a task, the
+    uploads are those of its program.
     """
     program = running_program()
     began, archives, places = program or (_BEGAN, (), ())

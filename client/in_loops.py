@@ -26,7 +26,7 @@ class Awaited(Protocol[T_co]):
 
 
 async def wait_for(future: Awaited[T]) -> T:
-    """The result, in whichever loop this runs. Cancelling the wait cancels the call."""
+    """The result, in asyncio or in trio. Cancelling the wait cancels the call."""
     arrivals: Arrivals[object] = Arrivals()
     future.when_done(arrivals.put)
     try:
@@ -74,12 +74,14 @@ class Arrivals(Generic[T]):
             self._wake, self._woken = _asyncio_bell()
 
     def put(self, item: T) -> None:
-        """From any thread; never blocks. When the loop has ended, the value is dropped."""
+        """Adds a value, from any thread; never blocks. When the loop has ended, the value is
+        dropped.
+        """
         self._items.append(item)
         self._wake()
 
     async def get(self) -> T:
-        """The next one, when it has come."""
+        """Waits for the next value."""
         while not self._items:
             await self._woken()
         return self._items.popleft()

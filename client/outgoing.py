@@ -161,22 +161,22 @@ class Outgoing:
         try:
             if self.has_units:
                 expect_visible(batch.tasks)
-            told = batch
+            fewer = batch
             if fuse:
-                told, units = fused(batch, check=_CHECKING)
-            built = message = build(self._session_id, told, self._kinds, self._compared_in)
+                fewer, units = fused(batch, check=_CHECKING)
+            built = message = build(self._session_id, fewer, self._kinds, self._compared_in)
             sent = send(message)
             accepted = True
         finally:
             # Asked in any case, so that the connection lets go of it.
             left = built is not None and has_left(built)
             if accepted or left:
-                self._kinds.told()
+                self._kinds.accepted()
                 self._note_submitted(batch)
                 for unit, members in units:
                     self._note_unit(unit, members)
             else:
-                self._kinds.forget_untold()
+                self._kinds.refused()
                 self.pending.put_back(batch)
         return message, sent
 

@@ -44,13 +44,13 @@ from rain.client.misspelled import expect_known
 from rain.client.options import OptionWords, checked
 from rain.client.output import OutputSpec
 from rain.client.retrying import RetryOn
+from rain.client.sent_function import SentFunction
 from rain.client.shapes import (
     ObjectShape,
     TaskShape,
 )
 from rain.client.stack import here
 from rain.client.task import Task
-from rain.client.told import ToldFunction
 from rain.common.errors import RainException, RainWarning
 from rain.common.pickles import joined, length_of
 
@@ -131,10 +131,10 @@ class Remote(Wrapper):
             session = get_active_session()
         created_at = here(2)
         env = session.environments.joined(self._options.env)
-        told = session.functions.get(self)
-        if told is None or not told.still_holds(session, self.fn):
-            told = session.functions[self] = ToldFunction(session, self.fn, self.__name__)
-        function = told.inputs
+        sent = session.functions.get(self)
+        if sent is None or not sent.is_current(session, self.fn):
+            sent = session.functions[self] = SentFunction(session, self.fn, self.__name__)
+        function = sent.inputs
         fits = not words and self._required <= len(args) <= self._most
         named: dict[str, bytes] = {}
         values: Sequence[Any] = args
@@ -160,7 +160,7 @@ class Remote(Wrapper):
             "encode_outputs": made.encodings,
         }
         if self._options.cache:
-            table[CONFIG_KEY] = self._plan(session, told, made, values, words, collector, env)
+            table[CONFIG_KEY] = self._plan(session, sent, made, values, words, collector, env)
         config = _pack(table)
         inputs: tuple[DataObject, ...] = function
         labels: tuple[str | None, ...] = ()
@@ -175,14 +175,14 @@ class Remote(Wrapper):
         if session.is_durable:
             outputs = [made.encodings, made.shapes, sorted(self._hows.items()), *said_of(env)]
             arguments = named_arguments(self._binding.signature, (None, *values), words)
-            same = key_of_call(told.same(self.fn), outputs, self._options.cache_key, arguments)
+            same = key_of_call(sent.same(self.fn), outputs, self._options.cache_key, arguments)
             session.note_key(task.packed_id, same)
         return task
 
     def _plan(
         self,
         session: "Session",
-        told: ToldFunction,
+        sent: SentFunction,
         made: OutputSpec,
         values: Sequence[Any],
         words: Mapping[str, Any],
@@ -190,7 +190,7 @@ class Remote(Wrapper):
         env: Env | None,
     ) -> dict[str, Any]:
         """The parts of the key of the results of a call."""
-        function = value_digest([told.digest(self.fn), sorted(self._hows.items())])
+        function = value_digest([sent.digest(self.fn), sorted(self._hows.items())])
         outputs = [made.encodings, made.shapes]
         # The context of the task, which comes first, is no argument of the call.
         arguments = named_arguments(self._binding.signature, (None, *values), words)

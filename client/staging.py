@@ -1,4 +1,4 @@
-"""Large constants: written into a file when they are made, so that nothing of them stays in memory.
+"""Large constants are written into a file when they are made, so that they take no memory.
 
 A value may change after the call that it was given to, so its bytes are taken at once: pickled
 without their large buffers, and these are written from the memory of the value into the file.
@@ -41,7 +41,7 @@ def bytes_of(constant: Constant) -> bytes:
 
 
 def digest_of(constant: Constant) -> bytes:
-    """What equal constants have in common, and others have not."""
+    """The digest of the bytes."""
     data = constant if isinstance(constant, bytes) else constant.view()
     return blake2b(data, digest_size=16).digest()
 

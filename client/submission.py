@@ -1,4 +1,4 @@
-"""From pending tasks and objects to one message to the server. Pure: nothing is sent here."""
+"""Makes one message to the server of pending tasks and objects. Pure: nothing is sent here."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -17,7 +17,7 @@ from rain.common.sameness import alike, digest
 
 
 class KindTable:
-    """The kinds of one session: equal shapes share one, and the server is told each once."""
+    """The kinds of one session: equal shapes share one, and each is sent once."""
 
     def __init__(self, next_id: Callable[[], int], *, idempotent: bool = False) -> None:
         self._next_id = next_id
@@ -69,24 +69,24 @@ class KindTable:
         self._new_tasks.append((shape, kind))
         return kind.id
 
-    def untold(self) -> tuple[list[TaskKind], list[ObjectKind]]:
+    def new_kinds(self) -> tuple[list[TaskKind], list[ObjectKind]]:
         """The kinds that the server does not know yet."""
         if not (self._new_tasks or self._new_objects):  # as for most single tasks
             return [], []
         return [kind for _, kind in self._new_tasks], [kind for _, kind in self._new_objects]
 
-    def told(self) -> None:
-        """The server has accepted the untold kinds."""
+    def accepted(self) -> None:
+        """The server has accepted the kinds that were sent."""
         self._new_tasks = []
         self._new_objects = []
 
-    def forget_untold(self) -> None:
-        """The server has refused the untold kinds with their submission."""
+    def refused(self) -> None:
+        """The server has refused the new kinds with their submission."""
         for task_shape, _ in self._new_tasks:
             del self._tasks[task_shape]
         for object_shape, _ in self._new_objects:
             del self._objects[object_shape]
-        self.told()
+        self.accepted()
 
 
 Same = tuple[bytes, Sequence[ObjectId]]
@@ -112,7 +112,7 @@ def build(session_id: int, batch: Batch, kinds: KindTable, compared_in: bytes = 
     kept: list[ObjectId] = []
     columns = _task_columns(session_id, batch.tasks, kinds, kept)
     constants = _constant_columns(batch, kinds, kept) if batch.objects else ConstantColumns()
-    task_kinds, object_kinds = kinds.untold()
+    task_kinds, object_kinds = kinds.new_kinds()
     submission = Submission(
         SessionId(session_id), task_kinds, object_kinds, columns, constants, kept
     )
@@ -133,7 +133,7 @@ def build(session_id: int, batch: Batch, kinds: KindTable, compared_in: bytes = 
 
 
 def _add_digests(submission: Submission, batch: Batch, cluster: bytes) -> None:
-    """Digests of what goes ahead, which the server does not look at."""
+    """Adds digests of inputs that go ahead, whose content the server does not look at."""
     for obj in batch.objects:
         if obj.constant is None or len(obj.constant) <= INLINE_LIMIT:
             continue

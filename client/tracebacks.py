@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def hide_frames(error: BaseException, *others: type[Exception]) -> None:
-    """Takes our functions off the beginning of the traceback of an error that users are told.
+    """Removes our functions from the beginning of the traceback of an error for users.
 
     A public function calls this where it catches the error, and raises it again with a plain
     `raise`: that adds no line of its own. Errors that Rain never raises on purpose keep theirs;

@@ -1,6 +1,5 @@
-"""Units: chains of tasks that were submitted as one (see rain.client.fusing), as handles know them.
-
-Only the last task of a unit is known to the server, and stands there for all of them.
+"""Units: chains of tasks that were submitted as one task (see rain.client.fusing). The server knows
+only the last task of a unit, which stands for all of them.
 """
 
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ LONGEST_NAME = 80
 
 @frozen(eq=False)
 class Unit:
-    """The tasks of one unit in the order in which they run; their handles know it."""
+    """The tasks of one unit in the order in which they run; their handles refer to it."""
 
     name: str
     members: tuple[TaskId, ...]
@@ -35,14 +34,13 @@ class Unit:
         return self.members.index(TaskId(packed_id)) + 1
 
     def failed_member(self, message: str) -> TaskId | None:
-        """The task that has failed; None if the message does not tell, or tells of another unit."""
+        """The task that has failed; None if the message names none, or another unit."""
         task = failed_task(message)
         return task if task in self.members else None
 
     def state_after(self, message: str, packed_id: int, others: TaskState) -> TaskState:
-        """The state of one of its tasks after a failure; `others` is that of what never ran.
-
-        When nobody knows which of the tasks it was, all have failed.
+        """The state of one of its tasks after a failure; `others` is the state of tasks that never
+        ran. If it is not known which task has failed, all have.
         """
         culprit = self.failed_member(message)
         if culprit is None or culprit == packed_id:
@@ -50,7 +48,7 @@ class Unit:
         return TaskState.finished if self.place(packed_id) < self.place(culprit) else others
 
     def disappeared(self, what: object) -> RainException:
-        """Why an object cannot be had that is inside."""
+        """Why an object inside of the unit cannot be fetched."""
         return RainException(
             f"{what!r} has disappeared inside the unit {self.name!r} (task"
             f" {unpack(self.task_id)}): what is to be read from outside must be kept, by keep()"

@@ -1,8 +1,8 @@
 """Modules that a program uploads, for executors on machines that do not have them.
 
-Each is packed as a zip archive. The archives travel with every function that is told after the
-upload, as the import folders do (rain/common/imports.py). So governors that come later get them,
-too, and a function keeps the code that it was told with.
+Each is packed as a zip archive. The archives travel with every function that is sent after the
+upload, as the import folders do (rain/common/imports.py). So governors that join later get them,
+too, and a function keeps the code that it was sent with.
 """
 
 from __future__ import annotations

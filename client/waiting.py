@@ -1,4 +1,4 @@
-"""Waiting: what a session asks about its tasks and objects, and what the answers say of them."""
+"""Waiting: what a session asks about its tasks and objects, and how it applies the answers."""
 
 from collections.abc import Callable, Sequence
 from math import inf
@@ -63,7 +63,7 @@ class News:
         return len(self._done)
 
     def add(self, known: int, answer: WaitAnswer) -> None:
-        """An answer to a question that has named `known`; several threads may ask at once."""
+        """Adds an answer to a question that has named `known`; several threads may ask at once."""
         self._done.update(answer.tasks)
         self._done.update(answer.objects)
         self.failed.update(answer.failed)
@@ -75,7 +75,7 @@ class News:
                     self._discard(packed_id)
 
     def forget(self, packed_id: int) -> None:
-        """It will not be asked for. Called by finalizers: takes no lock."""
+        """Nobody will ask for it. Called by finalizers: takes no lock."""
         if packed_id in self._done:
             self._discard(packed_id)
         else:
@@ -89,7 +89,7 @@ class News:
     def done_among(
         self, tasks: Sequence[Task], objects: Sequence[DataObject]
     ) -> tuple[list[Task], list[DataObject]]:
-        """Those that are done as far as anybody here knows."""
+        """Those that are known to be done."""
         done = self._done  # looked at first, since it has nearly all that are done
         return (
             [task for task in tasks if task.packed_id in done or self._has(task)],
@@ -97,7 +97,7 @@ class News:
         )
 
     def knows_any(self, tasks: Sequence[Task], objects: Sequence[DataObject]) -> bool:
-        """Whether at least one of them is done as far as anybody here knows."""
+        """Whether at least one of them is known to be done."""
         return any(map(self._has, tasks)) or any(map(self._has_object, objects))
 
     def _has(self, task: Task) -> bool:
@@ -182,7 +182,7 @@ class Waiting:
         objects: Sequence[DataObject],
         timeout: float | None,
     ) -> tuple[list[Task], list[DataObject]]:
-        """The same for many: what was told of the session before is not asked for again."""
+        """The same for many items: what the server has reported before is not asked for again."""
         news = self.news
         now = monotonic()
         end = inf if timeout is None else now + timeout
@@ -209,7 +209,7 @@ class Waiting:
     def _found(
         self, tasks: Sequence[Task], objects: Sequence[DataObject]
     ) -> tuple[list[Task], list[DataObject]]:
-        """Those that are done as far as anybody here knows, and marked as that."""
+        """Those that are known to be done; they are marked as done."""
         done = self.news.done_among(tasks, objects)
         mark_done(*done, self.news.failed, self.news.cancelled)
         return done
@@ -223,7 +223,7 @@ class Waiting:
         timeout: float | None,
         since: int = 0,
     ) -> WaitAnswer:
-        """One wait on the server; the results that come with its answer are kept here."""
+        """One request to the server; the results that come with its answer are kept here."""
         check_timeout(timeout)
         if self._outgoing.has_units:
             task_ids, object_ids = asked_ids(tasks, objects)

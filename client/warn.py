@@ -1,4 +1,4 @@
-"""Warnings that name the line of the user's program, wherever they are noticed."""
+"""Warnings that name the line of the user's program."""
 
 import sys
 import threading
@@ -14,7 +14,7 @@ _NOT_OF_USERS = (str(Path(rain.__file__).parent) + "/", *LIBRARIES)
 
 
 def warn_user(text: str) -> None:
-    """Warns of what is surely a mistake, at the line of the program: Dask may be in between."""
+    """Warns of a mistake at the line of the user's program, even if Dask is in between."""
     _warn_at(sys._getframe(1), text)  # pyright: ignore[reportPrivateUsage] # as `warnings` itself does
 
 

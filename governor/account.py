@@ -2,8 +2,8 @@
 
 * `limit`: what tasks may have together (`budget`), and `set_aside`: what is reserved for those that
   run, because they declare it or were found to need it.
-* `withheld`: what others on the machine, or in its control group, have of the limit now.
-* `tasks`: what executors and programs have of their own, also those that rest.
+* `withheld`: how much of the limit other programs of the machine, or of its control group, use now.
+* `tasks`: the private memory of executors and programs, idle ones included.
 * `stored`: objects that are files of the store. Executors map them, and that costs no more.
 * `held`: objects in the memory of the governor itself, which are small.
 * `arriving`: objects that are being fetched, as large as they will be.

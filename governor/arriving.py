@@ -1,7 +1,7 @@
-"""A large object on its way into the store: what one holder has sent, another one goes on from.
+"""A large object that is being received: if a sender fails, another one goes on from there.
 
-The stamp of the file says whether the other holder has the very same bytes. An object that was made
-again may have others, and then it is received from its beginning.
+The stamp of the file says whether the other sender has the same bytes. An object that was computed
+again may have different bytes, and is then received from its beginning.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Arriving:
         return self._file.fileno()
 
     def take_rest(self, connected: Connected) -> None:
-        """Receives what is still missing. When that breaks, it is known how much has come."""
+        """Receives what is still missing. If it fails, the number of received bytes is known."""
         receive_file(connected, self.descriptor, self.length, self.received, self._note)
 
     def complete(self) -> Stored:
@@ -43,7 +43,7 @@ class Arriving:
         return self._store.settle(self._number)
 
     def abandon(self) -> None:
-        """It is not wanted, or cannot be had."""
+        """The object is no longer wanted, or no sender has it."""
         self._file.close()
         self._store.delete([self._number])
 

@@ -1,7 +1,7 @@
 """Asks caches and fills them, in a few threads.
 
-Looking up and keeping wait for disks, perhaps for those of other machines. A thread takes all that
-has come so far, so that short work in large numbers costs few changes of threads.
+Looking up and keeping wait for disks, perhaps for those of other machines. A thread takes
+everything that is queued, so that many short pieces of work cost few switches of threads.
 """
 
 from __future__ import annotations
@@ -72,11 +72,11 @@ class CacheWork:
         self._add(lambda: self._keep(effect))
 
     def close(self) -> None:
-        """Asks for nothing any more, and keeps what it was told."""
+        """Drops the open questions; results that were handed over are still kept."""
         self._is_closed = True
 
     def join(self) -> None:
-        """Blocks until all results are kept that were told so far; call it after `close`."""
+        """Blocks until all results that were handed over are kept; call it after `close`."""
         while self._waiting:
             self._work()
         with self._all_kept:

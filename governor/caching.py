@@ -1,10 +1,10 @@
 """Tasks with a cache: it is asked before they run, and gets their outputs afterwards.
 
-The cache is asked when the inputs of a task are here, since their contents are a part of the key. A
-task that is asked for takes no resources and needs no executor. A task that the
-cache does not have runs as usual. Its outputs are kept before it is reported as finished, so every
-governor can find what has finished. The cache works in threads, and nothing waits for it but
-these tasks.
+The cache is asked when the inputs of a task are here, since their contents are a part of the key.
+While the cache is asked, a task takes no resources and needs no executor. If the cache does not
+have its outputs, it runs as usual. Its outputs are kept before it is reported as finished, so every
+governor can find what has finished. The cache works in threads, and nothing waits for it but these
+tasks.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Caching:
         self.keeping: dict[int, Kept] = {}
 
     def ask(self, task: Task) -> None:
-        """The inputs of a task are here: asks the cache for its outputs."""
+        """The inputs of a task have arrived: asks the cache for its outputs."""
         task.move(TaskMove.ASK)
         self._count += 1
         self.asked[self._count] = task
@@ -53,7 +53,7 @@ class Caching:
         self._outbox.effects.append(LookUp(self._count, known.kind, task.config, inputs))
 
     def answered(self, event: LookedUp) -> Task | None:
-        """The task that was asked for, unless nobody wants it any more.
+        """Returns the task that the answer is for, unless it was stopped meanwhile.
 
         The caller must finish it if the cache has its outputs.
         """

@@ -87,7 +87,7 @@ class Calls:
             self.not_run(task)
 
     def not_run(self, task: Task) -> None:
-        """An executor has not run the task that it was given: it waits here again."""
+        """An executor could not run this task: it waits here again."""
         if task.row is _CANCELLING:
             task.move(TaskMove.END)
             self._outbox.ended(task)

@@ -1,11 +1,11 @@
-"""How a call that runs is stopped.
+"""How a running call is stopped.
 
 The unstarted calls of its executor are taken back (see `calling`). What remains is the one that was
 started. That one is interrupted: `KeyboardInterrupt` is raised in the function, which may clean up.
 Whatever it returns or raises is thrown away. If it ends within the grace, its executor works on; if
-not, the executor is killed with all that it has started, and it is killed, too, when the function
-has left processes behind: what a stopped task has started always ends. An executor in which it has
-left threads behind ends by itself. Until then the task holds its resources.
+not, the executor is killed with all that it has started, and it is also killed if the function has
+left processes behind: whatever a stopped task has started always ends. If the function has left
+threads behind, the executor ends by itself. Until then the task holds its resources.
 
 **Only the very call is interrupted.** A signal may come late, when the executor runs the next call.
 So the executor is told which one is meant, by a number that both sides count: the calls that were

@@ -1,8 +1,8 @@
 """The memory that tasks reserve when they start: what they declare, or what was measured.
 
-What the server says of a task, and what tasks of its kind have used here, count like memory that
-the task declares: it starts when all of it is free (see `dispatch`). A task that needs far less
-than the share of a cpu is not counted, so that short and small tasks never wait for memory.
+A need that the server sends along, or that tasks of the same kind had here, counts like memory that
+the task declares: the task starts when all of it is free (see `dispatch`). A task that needs far
+less than the share of a cpu is not counted, so that short and small tasks never wait for memory.
 
 A kind moves to another group when its tasks turn out to need more, or far less. Nested
 tasks reserve nothing: the task that waits for them may hold the memory that they would wait for.

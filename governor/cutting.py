@@ -1,9 +1,9 @@
-"""Keeps the files of what tasks print small while they print.
+"""Keeps the output files of tasks small while they print.
 
 Of a stream only the start and the end are kept (`rain/common/printed.py`). Until its task has ended
 all of it is in a file, and a task that prints gigabytes would fill the disk. So the middle of a
-large file is given back to the disk again and again: a hole takes its place. Sizes and places
-stay, so nobody who writes or reads the file notices anything.
+large file is punched out again and again: a hole takes its place. Size and offsets stay the same,
+so writers and readers of the file notice nothing.
 
 An executor empties its files between two tasks, and a hole must not come into the output of the
 next one. So both sides lock a large file for that moment.
@@ -43,7 +43,7 @@ _UNABLE = {errno.EOPNOTSUPP, errno.ENOSYS}
 async def keep_cutting(
     printing: Callable[[], Iterable[Printed]], log: FilteringBoundLogger
 ) -> None:
-    """Cuts what is large of the files that are printed into, until the end of the governor."""
+    """Cuts large output files, until the end of the governor."""
     pause = LOOK
     while True:
         await trio.sleep(pause)
@@ -64,7 +64,7 @@ async def keep_cutting(
 
 
 def open_large(printed: Printed) -> int | None:
-    """A descriptor of one's own, if so much was printed that it has to be cut."""
+    """Opens a file that is so large that it has to be cut; else returns None."""
     try:
         if not _is_large(os.stat(printed)):  # noqa: PTH116 # or a descriptor
             return None

@@ -169,7 +169,7 @@ class Endings:
 
 
 def _has_futures(outputs: Outputs) -> bool:
-    """Whether an output has futures inside, which mean nothing to a later run."""
+    """Whether an output contains futures, which are meaningless in a later run."""
     return any(type(output) is Made and bool(output.contents) for output in outputs)
 
 

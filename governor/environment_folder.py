@@ -1,9 +1,9 @@
 """Folders of software environments, below one folder of the user on this machine.
 
 Each environment has a folder of its own, which is made once and shared by all governors of the
-user. A lock beside it is held alone by who makes or removes it, and together by who uses it. The
-folder is whole when it has its mark, which is written last; what a killed governor has left is
-removed before it is made again.
+user. A lock beside it is held exclusively to make or remove it, and shared to use it. The folder is
+complete when it has its mark, which is written last. A folder that a killed governor has left
+incomplete is removed before it is made again.
 """
 
 from __future__ import annotations
@@ -108,9 +108,8 @@ class EnvironmentFolder:
         self._lock = os.open(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def is_there(self) -> bool | None:
-        """Whether it is there, and held from now on. None while somebody else makes it.
-
-        If it is not there, the caller is the only one who makes it, until `finish` or `give_up`.
+        """Whether it exists; if so, it is held from now on. None while another process makes it. If
+        it does not exist, only the caller may make it, until `finish` or `give_up`.
         """
         try:
             fcntl.flock(self._lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -155,7 +154,7 @@ class EnvironmentFolder:
         (site / "rain.pth").write_text(f"import site; {added}\n")
 
     def finish(self, limit: int) -> None:
-        """The environment is whole: holds it, and makes room for it among the others."""
+        """The environment is complete: holds it, and removes others if there are too many."""
         size = sum(file.lstat().st_size for file in self.path.rglob("*") if not file.is_dir())
         new = self.path / f"{MARK}.new"
         said = {
@@ -171,7 +170,7 @@ class EnvironmentFolder:
         shrink(self._root, limit)
 
     def give_up(self) -> None:
-        """It cannot be made, or is not used any more here."""
+        """The environment could not be made, or is no longer used here."""
         if self._lock < 0:
             return
         lock, self._lock = self._lock, -1
@@ -197,7 +196,7 @@ class KeptEnvironment:
 
     @staticmethod
     def read(folder: Path) -> KeptEnvironment | None:
-        """None for one that is not whole, or has gone meanwhile."""
+        """Reads it; None if it is not complete, or was removed meanwhile."""
         try:
             mark = folder / MARK
             used = mark.stat().st_mtime
@@ -210,7 +209,7 @@ class KeptEnvironment:
 
 
 def kept_environments(root: Path) -> list[KeptEnvironment]:
-    """All whole environments below a folder, those first that were not used for the longest."""
+    """All complete environments below a folder, the least recently used first."""
     found = [KeptEnvironment.read(folder) for folder in root.glob("*/")]
     return sorted((one for one in found if one is not None), key=lambda one: one.used)
 
@@ -234,7 +233,7 @@ def _removed(root: Path, name: str) -> bool:
     lock = os.open(root / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        (root / name / MARK).unlink(missing_ok=True)  # from now on it is not whole
+        (root / name / MARK).unlink(missing_ok=True)  # from now on it is incomplete
         remove(root / name)
     except BlockingIOError:
         return False

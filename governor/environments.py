@@ -1,7 +1,8 @@
 """Makes the software environments of tasks, and knows those that are there.
 
-An executor of an environment is started when that was made. What cannot be made fails the start of
-its executors, and so their tasks. For a while nobody tries it again, since each task of many would.
+An executor of an environment starts when the environment is ready. If it cannot be made, its
+executors fail to start, and so do their tasks. It is not tried again for a while, since each of
+many tasks would try.
 """
 
 from __future__ import annotations

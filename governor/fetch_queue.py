@@ -1,7 +1,7 @@
 """The objects that are to be fetched: first what the most urgent task waits for. No I/O.
 
 Objects for which no task waits come last, in the order in which the server wants them. An object
-whose source is told later is not in the line.
+without a known source is not in the queue.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _REMOTE = ObjectRow.REMOTE
 
 
 class FetchQueue:
-    """One line. An object that has become more urgent has left a place behind, which is skipped."""
+    """The queue. When an object becomes more urgent, its old entry stays and is skipped."""
 
     def __init__(self) -> None:
         self._places: list[tuple[Rank, int, DataObject]] = []
@@ -27,7 +27,7 @@ class FetchQueue:
         return target in self.ranks
 
     def add(self, target: DataObject) -> None:
-        """It can be fetched now; tasks may wait for it already."""
+        """The object can be fetched now; tasks may wait for it already."""
         rank = min((task.rank for task in target.waiting or ()), default=LAST_RANK)
         self.ranks.pop(target, None)
         self._push(target, rank)
@@ -51,7 +51,7 @@ class FetchQueue:
         return None
 
     def pop(self) -> None:
-        """Takes the first one out; it is fetched now."""
+        """Takes the first object out, which is fetched now."""
         del self.ranks[heappop(self._places)[2]]
 
     def _push(self, target: DataObject, rank: Rank) -> None:

@@ -1,9 +1,9 @@
-"""Tasks that the server asks back: what has not begun here goes, what has begun stays.
+"""Tasks that the server asks back: those that have not started are returned, others stay.
 
-The server wants to run such a task elsewhere, and does so only when it is told that the task is
-returned. A task that waits here is returned at once. One that is in an executor's hand may have
-begun: the calls that the executor has not started are taken back, as when one is stopped, and then
-it is known. If it has begun, the server hears of its start; if it has ended meanwhile, of its end.
+The server wants to run such a task elsewhere, and does so only after the task was returned. A task
+that waits here is returned at once. A call that was sent to an executor may have started. The calls
+that the executor has not started are taken back, as when one is stopped, and then it is known. If
+the task has started, the server gets the news of its start; if it has ended meanwhile, of its end.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _WAITS = (TaskRow.WAITING, TaskRow.READY, TaskRow.ASKING)
 
 
 class GivingBack:
-    """The tasks that were asked back, and of which nothing was answered yet."""
+    """The tasks that were asked back and are not answered yet."""
 
     def __init__(self, outbox: Outbox, pool: Pool, endings: Endings) -> None:
         self._outbox = outbox
@@ -33,7 +33,7 @@ class GivingBack:
             self._pool.recall(task.executor)
 
     def answer(self) -> None:
-        """Answers as far as it is known by now; nothing may be started before."""
+        """Answers for the tasks whose state is known; nothing may be started before."""
         for task in list(self.asked):
             executor = task.executor
             if task.row in _WAITS:

@@ -37,7 +37,7 @@ class Machine:
         return min((limit for limit in limits if limit), default=0)
 
     def free(self, folder: str) -> int:
-        """Free bytes of the file system of a folder, or of the nearest one that is there; or 0."""
+        """Free bytes of the file system of a folder, or of its nearest existing parent; or 0."""
         place = self.root / folder.lstrip("/")
         while not place.exists() and place != self.root:
             place = place.parent

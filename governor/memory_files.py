@@ -1,8 +1,8 @@
-"""What the kernel says of the memory of processes, and which of them it has killed.
+"""What the kernel says about the memory of processes, and which of them it has killed.
 
-The memory of a process is what it has of its own (`RssAnon`): the heap, not the files that it maps.
-Mapped objects of the store are there once for all processes, and count for the store. So does the
-program itself, which the kernel can drop and read again.
+The memory of a process is its private memory (`RssAnon`): the heap, not the files that it maps.
+Mapped objects of the store exist once for all processes, and count for the store. The code of the
+program does not count either: the kernel can drop it and read it again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Looks at the memory of executors and programs, and tells the reactor what has changed.
 
-The closer all together come to what they may have, and the faster they grow, the sooner is the next
-look: a quarter of the time that is left. With much room it is one look each second.
+The closer they come to their limit, and the faster they grow, the sooner is the next sample: after
+a quarter of the remaining time. With much room it is one sample each second.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ async def keep_watching(
 
 
 def look(executors: Mapping[int, int], runs: Mapping[int, int], most: int) -> MemorySampled:
-    """What these processes have now, with all that they have started."""
+    """The memory of these processes and of all their descendants."""
     ours, theirs = _trees(executors), _trees(runs)
     return MemorySampled(
         _sizes(ours), _sizes(theirs), left_here(), _crowds(ours, most), _crowds(theirs, most)
@@ -84,7 +84,7 @@ def _sizes(trees: Mapping[int, list[int]]) -> dict[int, int]:
 
 
 def _crowds(trees: Mapping[int, list[int]], most: int) -> dict[int, int]:
-    """What a task has started; its executor is no process of its own."""
+    """Counts the processes of a task; its executor is not one of them."""
     return {number: len(tree) - 1 for number, tree in trees.items() if len(tree) > most + 1}
 
 

@@ -145,7 +145,7 @@ class KnownKind:
     outputs: tuple[ObjectKind, ...]
     calls_function: bool  # input 0 is a function; its calls take about the same time
     functions: int = 0  # the first inputs that are functions, which executors cache
-    refusal: str = ""  # why no task of this kind can run here
+    refusal: str = ""  # the reason why no task of this kind can run here
     cache: str = ""  # which folder may have the outputs of its tasks; "" for none
     meter: Meter = Factory(Meter)
     peak: int = 0  # about the most memory that such tasks have had here
@@ -258,7 +258,7 @@ class Executor:
     answered: int = 0  # how many calls it has answered in its life
     # While its only call was interrupted: when it is killed. Else infinite.
     grace_ends: float = inf
-    # May be sent behind its calls, because these make what they miss; looked at when taken.
+    # Tasks that may follow its calls, because these make their inputs; checked when taken.
     followers: deque[Task] = Factory(deque)
     load: float = 0.0  # the expected seconds of its calls
     progress: float = -1.0  # when it last answered or got its lease, -1 before the first one

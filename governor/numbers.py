@@ -1,8 +1,8 @@
 """The numbers of orders and news, by which a governor and a server that comes back resume.
 
 The governor keeps its news until the server has said that they are applied, and ignores orders that
-it has applied. After a cut both sides say what they have applied last, and say again what comes
-after that (`rain/server/resuming.py` is the other side).
+it has applied. After a cut both sides tell which message they have applied last, and send the later
+ones again (`rain/server/resuming.py` is the other side).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rain.base.wire.update import Update
 
 @define(eq=False)
 class Numbers:
-    """The numbers that were heard, told and confirmed."""
+    """The numbers of received, sent and confirmed messages."""
 
     counts: bool = False  # the server comes back; else nothing is kept
     heard: int = 0  # the number of the last orders that were applied
@@ -28,13 +28,13 @@ class Numbers:
     kept: deque[Update] = Factory(deque)  # the news after that
 
     def is_new(self, orders: Orders) -> bool:
-        """Takes note of the number of orders; whether they were not applied before."""
+        """Notes the number of orders; returns whether they are new."""
         new = numbering.is_new(orders.number, self.heard, "the batch of orders")
         self.heard = max(self.heard, orders.number)
         return new
 
     def stamp(self, update: Update, *, news: bool) -> None:
-        """Says on an update what was heard; numbers and keeps it if it tells any news."""
+        """Confirms the received orders with an update; numbers and keeps it if it has news."""
         update.heard = self.heard
         if news and self.counts:
             self.told += 1
@@ -53,6 +53,6 @@ class Numbers:
         self.applied = max(self.applied, number)
 
     def missed(self, number: int) -> list[Update]:
-        """The news that the server has missed, which has applied those up to this number."""
+        """The news that the server has missed if it has applied those up to this number."""
         self.confirm(number)
         return list(self.kept)

@@ -64,7 +64,7 @@ class Objects:
     ) -> None:
         """The server wants a copy here: from a source, or from the bytes that it sends along.
 
-        It knows that objects sent along arrive with this message, so they are not reported.
+        The server knows that bytes in its message have arrived, so these are not reported.
         """
         target = session.objects.get(object_id)
         if target is None:

@@ -1,4 +1,4 @@
-"""The decisions of one turn so far: effects in order, and the news for the server."""
+"""The decisions of one turn: effects in order, and the news for the server."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Outbox:
             self.update.ended_runs.append(task.number)
 
     def returned(self, task: Task) -> None:
-        """A run that was asked back has not begun here."""
+        """A run that was asked back has not started here."""
         self.update.returned_ids.append(task.id)
         self.update.returned_runs.append(task.number)
 
@@ -82,7 +82,7 @@ class Outbox:
         if update.finished.ids or update.started_ids:
             update.time = now
         for task, waits in self.waits.items():
-            if waits != task.told_blocked:  # else the server has it right: it was short
+            if waits != task.told_blocked:  # else it was short, and the server knows enough
                 task.told_blocked = waits
                 (update.blocked_ids if waits else update.resumed_ids).append(task.id)
                 (update.blocked_runs if waits else update.resumed_runs).append(task.number)
@@ -93,7 +93,7 @@ class Outbox:
         self.weight = 0
 
     def note(self, note: TaskNote) -> None:
-        """The words of a task about itself."""
+        """The notes of a task about itself."""
         self.update.task_notes.append(note)
         self.weight += len(note.user) + len(note.debug) + len(note.logs)
 

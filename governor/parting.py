@@ -28,9 +28,8 @@ class Parting:
         return self._cause
 
     def drain(self) -> bool:
-        """Begins to leave, if the governor has something that should not be lost with it.
-
-        The server stops it then. Whether it has begun with this call.
+        """Starts to drain, if the governor has something that should not be lost; the server stops
+        it afterwards. Returns whether this call has started it.
         """
         return False
 

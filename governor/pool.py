@@ -7,8 +7,8 @@ task of its group (the tasks with equal needs), and all its calls belong to that
 **Gpus** are lent with a lease: all calls of one lease use the same gpus, one call after the other.
 
 **To stop a task**, the unstarted calls of its executor are taken back. If the task was among them,
-it is simply gone; if not, it is the one that runs, and it is interrupted (see `cancelling`). When
-an executor dies, the one call that was started and not answered has failed, and the others run
+nothing else is to be done. If not, it is the running one, and is interrupted (see `cancelling`).
+When an executor dies, the one call that was started and not answered has failed, and the others run
 elsewhere.
 
 **Idle executors** stay warm, one for each cpu. If there are more processes, those that were idle
@@ -198,7 +198,7 @@ class Pool:
             self.recall(executor)
 
     def resume(self, number: int) -> None:
-        """It has what it waited for."""
+        """The call has what it waited for, and goes on."""
         executor = self.executors.get(number)
         if executor is None or executor.blocked_depth < 0:
             return
@@ -297,7 +297,7 @@ class Pool:
         self.recall(executor)
 
     def left_processes(self, number: int) -> None:
-        """What was interrupted has ended, and has left something behind that ends with this."""
+        """The interrupted call has ended, but has left processes behind, which are killed now."""
         executor = self.executors.get(number)
         if executor is not None:
             self.kill(executor)

@@ -3,11 +3,11 @@
 The kernel would end any process when memory runs out, perhaps the governor with the work of all
 tasks. So the governor looks at its executors and programs (`memory_sampler`), and acts before:
 
-1. Cancelled tasks that still clean up are killed.
-2. Idle executors that hold much memory are ended.
-3. Tasks are evicted until there is enough: first those that have more than they may, which is what
-   they declare, what they were found to need, or else the share of their cpus. Of these the newest
-   goes first, and one that has no further try last. Small ones are spared, if others are left.
+1. Cancelled tasks that still clean up are killed. 2. Idle executors that hold much memory are
+ended. 3. Tasks are evicted until there is enough: first those that have more than they may, which
+is what they declare, what they were found to need, or else the share of their cpus. The newest of
+these is evicted first, and a task without a further try last. Small ones are spared, if others are
+left.
 
 A task with too many processes is evicted, too, whatever memory these have. That is its own fault.
 
@@ -125,9 +125,8 @@ class Pressure:
         )
 
     def _withhold(self, left: int) -> None:
-        """Nothing is given to tasks that others have: the server, other programs, the page cache.
-
-        Without this, tasks that fit together into the budget would be ended for what others took.
+        """Memory that others use is not given to tasks: the server, other programs, the page cache.
+        Without this, tasks that fit into the budget would be ended for what others took.
         """
         most = self.used() + self._being_freed() + left - self._reserve
         self._pool.free.withhold(min(max(self._memory - most, 0), self._memory))
@@ -165,7 +164,7 @@ class Pressure:
         )
 
     def _useless(self) -> Iterable[Executor]:
-        """Executors that work for nobody."""
+        """Executors without calls."""
         for executor in list(self._pool.executors.values()):
             if executor.dying or not executor.ready:
                 continue

@@ -1,8 +1,8 @@
 """The task `run`: external programs, each in its own folder and process group.
 
-What is short is done at once: the files of the folder, the start, and what comes after the end, of
-which a descriptor of the process tells. To pass each step on to a thread would cost more than to
-start a program. What may take longer goes there.
+Short steps run in the loop: creating the files of the folder, the start, and the work after the
+end, which a pidfd reports. Passing each step on to a thread would cost more than starting a
+program. Steps that may take longer run in threads.
 
 A program that is stopped gets SIGINT, as from Ctrl-C, and is killed when the grace is over.
 """
@@ -68,7 +68,7 @@ class Run:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it was started and not waited for; else its number may be somebody else's."""
+        """Whether it was started and not reaped; else its pid may belong to another process."""
         return self.process is not None and self.process.returncode is None
 
     def interrupt(self) -> None:

@@ -8,9 +8,9 @@ elsewhere, and it gets no others until it answers.
 
 **A call that was interrupted** and has not ended by the end of its grace is killed.
 
-**A governor that leaves** tells of all that runs, when its executors have given back the rest.
+**A governor that drains** reports all running tasks when its executors have given back the others.
 
-**Starts.** The server hears what has run for a while; of what is over sooner it hears the end.
+**Starts.** A start is reported when the task has run for a while; of shorter tasks only the end is.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def takes_more(executor: Executor, now: float) -> bool:
 
 
 def look_around(pool: Pool, outbox: Outbox) -> float:
-    """Takes back what is stuck, kills what was interrupted in vain, tells what has run for a while.
+    """Takes back stuck calls, kills executors that ignore an interrupt, and reports late starts.
 
     Gives when to look again, at the latest.
 
@@ -82,9 +82,9 @@ def look_around(pool: Pool, outbox: Outbox) -> float:
 
 
 def settled(pool: Pool, outbox: Outbox) -> bool:
-    """Whether each executor has only the call that it runs, and the server has heard of that.
+    """Whether each executor has only its running call, and the server knows that it runs.
 
-    That is so soon after a governor has begun to drain.
+    A governor that drains gets there soon.
     """
     for executor in pool.busy.values():
         if executor.recalling or len(executor.calls) > 1:

@@ -1,7 +1,7 @@
 """The free resources of a governor: tasks take and return them, and waiting calls lend cpus.
 
-A call that waits for other tasks gives its cpus and its slot back, and takes them again when it
-goes on: at once, so that for a moment more may be taken than there are; nothing new starts then.
+A call that waits for other tasks lends its cpus and its slot, and takes them back as soon as it
+goes on. So for a moment more may be in use than there are, and nothing new starts then.
 
 **Lent cpus go to deeper tasks.** Otherwise a governor that is given a tree of tasks would begin all
 tasks of a level before it ends any of them, and each waits in a process of its own. With this rule
@@ -38,10 +38,10 @@ class FreeResources:
         self.slots = SLOTS_PER_CPU * max(capacity.cpus, 1)
         self.cpus = capacity.cpus
         self.others = dict(capacity.others)
-        self.withheld = 0  # bytes of memory that others have, though they are ours
+        self.withheld = 0  # bytes of our memory that others use
 
     def withhold(self, memory: int) -> None:
-        """So much of the memory cannot be had now; then even less than nothing may be free."""
+        """This much memory is not available now; the free amount may become negative."""
         if memory != self.withheld:
             self.others[MEMORY] -= memory - self.withheld
             self.withheld = memory
@@ -77,12 +77,12 @@ class FreeResources:
         self.cpus += needed.cpus
 
     def take_again(self, needed: Resources) -> None:
-        """It goes on, even if somebody else has them now: then less than nothing is free."""
+        """The task goes on, even if others use them now: the free amount may become negative."""
         self.slots -= 1
         self.cpus -= needed.cpus
 
     def give_back(self, needed: Resources) -> None:
-        """One task less."""
+        """A task has ended."""
         self.slots += 1
         self.cpus += needed.cpus
         for name, amount in needed.others:

@@ -189,16 +189,16 @@ class Service(Parting):
         self._reactor.numbers.confirm(number)
 
     def resumes(self) -> Resumes:
-        """What it has, for a server that is there again."""
+        """What the governor has, for a server that has come back."""
         if self._events:
             self._turn()  # orders that have come before the end of the connection are applied
         if self._watcher is not None:
-            self._watcher.end_all()  # who watches says so anew
+            self._watcher.end_all()  # clients renew their watches
         numbers = self._reactor.numbers
         return Resumes(numbers.heard, numbers.applied, numbers.told)
 
     def missed(self, applied: int) -> list[Update]:
-        """What the server has to be told again, which has applied the updates up to this number."""
+        """The updates to be sent again to a server that has applied those up to this number."""
         return self._reactor.numbers.missed(applied)
 
     # Requests of data readers.
@@ -246,7 +246,7 @@ class Service(Parting):
                 self._carry(effect, *self._carriers)
 
     def _available_memory(self, now: float) -> float:
-        """What the machine has left, which matters while something lies in shared memory."""
+        """The free memory of the machine, which matters while files are in shared memory."""
         if self._reactor.tiers.used and now >= self._look_at_memory:
             self._look_at_memory = now + LOOK_AT_MEMORY_EVERY
             self._memory_left = memory_left()

@@ -1,4 +1,4 @@
-"""Makes room in shared memory: chooses files that go to the disk, and takes the answers."""
+"""Makes room in shared memory: chooses files to move to the disk, and handles the results."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Spilling:
             self._outbox.effects.append(DropCopy(event.file))
 
     def _pinned(self) -> set[int]:
-        """The files of tasks that are at work: somebody has their paths."""
+        """The files of running tasks, which know their paths."""
         caching = self._objects.caching
         pinned: set[int] = set()
         for executor in self._pool.busy.values():

@@ -76,7 +76,7 @@ def kill_marked(words: Collection[str]) -> None:
 
 
 def has_left(pid: int, word: str) -> bool:
-    """Whether anything runs that was started by a process, which has this word, or below it."""
+    """Whether any process that this one has started still runs."""
     return any(map(_runs, below(pid))) or any(found != pid for found in _find([word]))
 
 

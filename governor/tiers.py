@@ -1,10 +1,10 @@
-"""Which stored files lie in shared memory, and which of them must go to the disk. No I/O.
+"""Which stored files are in shared memory, and which of them must move to the disk. No I/O.
 
 Files come here when they are made (`rain.stream.shared_memory` says which) and leave when no object
-uses them. When they are too large together, the least recently used ones are copied to the disk, up
-to a lower mark, so that this happens seldom. Files that no task here will read go first. Those of
-tasks that are at work are pinned: their paths were told. A copy takes a while, and its file may be
-pinned, or not be needed any more, when it is complete: then it stays where it is.
+uses them. When they exceed a high-water mark, the least recently used ones are copied to the disk
+until they are below a low-water mark. Files that no task here will read go first. Files of running
+tasks are pinned, because these tasks know their paths. A copy takes a while. If its file is pinned,
+or no longer needed, when the copy is complete, the file stays where it is.
 
 A file that has gone to the disk does not come back. Its readers map it there, and the kernel keeps
 its pages for all of them as long as it has memory, which it cannot take away from shared memory.

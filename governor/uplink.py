@@ -1,7 +1,7 @@
-"""The governor's way to its server: over one connection, and over the next one when it is cut.
+"""The governor's link to its server, over one connection after the other.
 
-A server with a journal comes back when it has died. Until then the governor goes on with its work
-and holds its data. What it has to tell is kept (`numbers.py`), and told when the server is there.
+A server with a journal comes back after it has died. Meanwhile the governor goes on with its work
+and keeps its data. Its news is queued (`numbers.py`), and sent when the server is back.
 """
 
 from __future__ import annotations
@@ -32,10 +32,8 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.2, 2.0
 
 
 async def reach(connect: Connect, seconds: float, log: FilteringBoundLogger) -> Upstream:
-    """Registers for the first time.
-
-    It waits so long for a server that is not there yet, and a while for a standby that is there and
-    may be about to lead.
+    """Registers for the first time. It waits for a server that is not there yet, and for a standby
+    that may be about to lead.
     """
     began, pause, waits = trio.current_time(), FIRST_PAUSE, False
     while True:
@@ -79,7 +77,7 @@ class Uplink:
         self._upstream.reject(reason)
 
     async def drained(self) -> None:
-        """Says that this governor leaves on purpose; returns when the server has got it."""
+        """Tells the server that this governor leaves on purpose; returns when the server knows."""
         await self._upstream.drained()
 
     def close(self) -> None:

@@ -72,7 +72,7 @@ class Watcher:
             self._over(self._reactor.run_of(event.run), self._builtins.look_at(event.run))
 
     def flush(self) -> None:
-        """Tells the server what waits to be told. It hears that before the ends of the runs."""
+        """Sends waiting output to the server, before the ends of the runs."""
         if self._watching:
             for number, lines in self._watching.take():
                 self._say(number, lines)

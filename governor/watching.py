@@ -1,12 +1,12 @@
-"""Watching what tasks print while they run.
+"""Shows what tasks print while they run.
 
 A client that shows the output of tasks has a watch at each governor: the sessions and tasks that it
 is for. As long as there is a watch, the governor looks twice in a second at the files of the tasks
 that run. Without one it does nothing.
 
-Only whole lines are told. A line that a carriage return begins anew, as of a progress bar, is told
-as it stands, every few seconds. What a task prints faster than it can be told is left out here, and
-only counted: its logs have it.
+Only whole lines are sent. A line that is rewritten with carriage returns, such as a progress bar,
+is sent as it is every few seconds. If a task prints faster than its output can be sent, output is
+left out here and only counted; the logs of the task have it.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class _Told:
 
 @define(eq=False)
 class Watching:
-    """All watches, and what waits to be told of each."""
+    """All watches, and the output that waits to be sent for each."""
 
     watches: dict[int, Watch] = Factory(dict)
     _told: dict[tuple[int, TaskId], _Told] = Factory(dict)

@@ -1,4 +1,4 @@
-"""The parts of a governor's work folder: stored data, executors, and runs of programs."""
+"""The subfolders of a governor's work folder: stored data, executors, and runs of programs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""A governor that runs nothing: it reports every task as finished as soon as it is assigned.
-
-It is used to measure the server alone. It stores no data: outputs are empty, and copies are
-reported as present at once.
+"""A governor that runs nothing and reports every task as finished at once, to measure the server
+alone. It stores no data: outputs are empty, and copies are reported as present at once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the results of calls are kept by: digests of functions and arguments that last.
+"""Keys under which results of calls are kept: stable digests of functions and arguments.
 
 A pickle does not do: sets are pickled in another order in each process, and equal values in other
 bytes when they share parts. `values` has digests that depend on what values are, `code` on what a

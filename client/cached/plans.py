@@ -42,7 +42,7 @@ def checked_cache(what: str, given: object) -> str:
 
 
 def checked_cache_key(what: str, given: object, cache: str) -> str:
-    """The digest of what else results depend on, "" for nothing."""
+    """The digest of the other things that results depend on, "" for none."""
     if given is None:
         return ""
     if not cache:

@@ -1,4 +1,4 @@
-"""Dask's callbacks: progress bars and profilers hear of the nodes of a graph."""
+"""Dask's callbacks: progress bars and profilers are called for the nodes of a graph."""
 
 from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
 from contextlib import contextmanager

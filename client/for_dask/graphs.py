@@ -1,4 +1,4 @@
-"""Dask's graphs: what is in them, what of it is needed, and in which order it is best run."""
+"""Dask's graphs: which nodes they have, which are needed, and the best order to run them."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Futures: Python functions called on the cluster, without a word about sessions.
+"""Futures: Python functions called on the cluster, without sessions.
 
 `Client.submit`, `map` and `put` give futures. Behind them stands one session of the client, which
 goes on after failures; each future is a task of it with one kept output, which is a pickle.

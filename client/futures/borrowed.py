@@ -1,8 +1,8 @@
 """Borrowed futures: they were unpickled here, or belong to other clients.
 
-This client takes a handle of each, which it gives back when nobody has the future any more. What is
-taken is told before what is given back, so a future that came out of another one's result is taken
-while that result is still held. Those that are not done are waited for one by one.
+This client takes a handle of each, and gives it back when the future is collected. Taken handles
+are reported before returned ones, so that a future from the result of another one is taken while
+that result is still held. The client waits for each unfinished one separately.
 """
 
 from __future__ import annotations

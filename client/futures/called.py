@@ -1,6 +1,6 @@
 """Callables that a client has called, so that the next call of one need not look at it anew.
 
-A callable is told to the session once. Its parameters and the shapes of its calls are remembered.
+A callable is sent once in a session. Its parameters and the shapes of its calls are remembered.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from rain.client.data import DataObject
 from rain.client.environments import said_of, text_of
 from rain.client.misspelled import unknown_argument
 from rain.client.options import NO_OPTIONS, OPTIONS, Options, Surrounding
+from rain.client.sent_function import SentFunction
 from rain.client.shapes import ObjectShape, TaskShape
 from rain.client.submission import Same
-from rain.client.told import ToldFunction
 from rain.client.unpicklable import UNPICKLABLE, advice
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class CalledFunctions:
 
 
 class CalledFunction:
-    """One callable: its parameters, how the session was told it, and the shapes of its calls."""
+    """One callable: its parameters, the function as it was sent, and the shapes of its calls."""
 
     def __init__(self, fn: Function, owner: object | None, surrounding: Surrounding | None) -> None:
         self.name: str = getattr(fn, "__name__", None) or type(fn).__name__
@@ -85,7 +85,7 @@ class CalledFunction:
         if surrounding is not None and surrounding.content_type != RESULT.content_type:
             self._result = RESULT._replace(content_type=surrounding.content_type)
         self.encoding = [self._result.content_type]
-        self._told: ToldFunction | None = None
+        self._sent: SentFunction | None = None
         self._shapes: dict[tuple[Options, tuple[str | None, ...]], TaskShape] = {}
         self._last: tuple[Options, tuple[str | None, ...], TaskShape] = (
             NO_OPTIONS,
@@ -127,18 +127,18 @@ class CalledFunction:
 
     def inputs(self, session: Session, fn: Function) -> tuple[DataObject]:
         """The function as an input of its calls; sent again when it has changed."""
-        told = self._told
-        if told is None or not told.still_holds(session, fn):
+        sent = self._sent
+        if sent is None or not sent.is_current(session, fn):
             around = None if self._surrounding is None else self._surrounding.around
             try:
-                told = self._told = ToldFunction(session, fn, self.name, around)
+                sent = self._sent = SentFunction(session, fn, self.name, around)
             except UNPICKLABLE as error:
                 error.add_note(
                     f"{self.name} cannot be sent with what it captures: global names, variables of"
                     f" the function around it, its object.{advice(error)}"
                 )
                 raise
-        return told.inputs
+        return sent.inputs
 
     def plan(
         self,
@@ -150,9 +150,9 @@ class CalledFunction:
         inputs: Sequence[DataObject],
     ) -> dict[str, Any]:
         """The parts of the key of the results of a call."""
-        assert self._told is not None  # its inputs are known
+        assert self._sent is not None  # its inputs are known
         around = None if self._surrounding is None else self._surrounding.around
-        function = self._told.digest(fn if around is None else around(fn))
+        function = self._sent.digest(fn if around is None else around(fn))
         arguments = named_arguments(self._signature, args, keywords)
         key = options.cache_key
         environment = text_of(options.env)
@@ -164,9 +164,9 @@ class CalledFunction:
         self, fn: Function, args: Sequence[Any], keywords: Mapping[str, Any], options: Options
     ) -> Same:
         """What makes a call the same as one of an earlier run."""
-        assert self._told is not None  # its inputs are known
+        assert self._sent is not None  # its inputs are known
         around = None if self._surrounding is None else self._surrounding.around
-        function = self._told.same(fn if around is None else around(fn))
+        function = self._sent.same(fn if around is None else around(fn))
         arguments = named_arguments(self._signature, args, keywords)
         outputs = [*self.encoding, *said_of(options.env)]
         return key_of_call(function, outputs, options.cache_key, arguments)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Ends:
-    """The futures of a client that are open, and what is told of them."""
+    """The futures of a client that are open, and the news of them."""
 
     def __init__(self, session: Session, connection: Connection) -> None:
         self._session = session
@@ -37,7 +37,7 @@ class Ends:
         self._id = SessionId(session.session_id)
         self._all: WeakValueDictionary[int, Future[Any]] = WeakValueDictionary()  # by object
         self._open: set[ObjectId] = set()  # not made yet, also if nobody has the future any more
-        self._heard = 0  # of how many tasks the news have told
+        self._heard = 0  # how many tasks the news have named
         self._follows = False  # the server was asked for news
 
     def know(self, future: Future[Any]) -> None:
@@ -62,9 +62,9 @@ class Ends:
         if isinstance(answer, Exception):
             if isinstance(answer, RefusedError):
                 self._session.note_refusal()
-            told = self.told(answer)
+            public = self.public_error(answer)
             for object_id in outputs:
-                self.fail(object_id, told)
+                self.fail(object_id, public)
 
     def arrived(self, outputs: Sequence[ObjectId], answer: WaitAnswer | Exception | None) -> None:
         """The answer to the submission of a call that is awaited."""
@@ -97,9 +97,9 @@ class Ends:
 
     def _news(self, since: int, answer: WaitAnswer | Exception) -> None:
         if isinstance(answer, Exception):
-            told = self.told(answer)
+            public = self.public_error(answer)
             for object_id in list(self._open):
-                self.fail(object_id, told)
+                self.fail(object_id, public)
             return
         # Two threads may have asked for the same news, and both are answered.
         self._heard = max(self._heard, since + len(answer.tasks))
@@ -137,7 +137,7 @@ class Ends:
         elif isinstance(answer, SessionFailedError):
             self._failed(object_id, answer)
         else:
-            self.fail(object_id, self.told(answer))
+            self.fail(object_id, self.public_error(answer))
 
     def _ask_why(self, object_id: ObjectId) -> None:
         then = partial(self._failed, object_id)
@@ -152,7 +152,7 @@ class Ends:
         if failure is not None:
             self.fail(object_id, self._error(failure))
         elif isinstance(answer, Exception):
-            self.fail(object_id, self.told(answer))
+            self.fail(object_id, self.public_error(answer))
 
     def fail(self, object_id: ObjectId, error: BaseException) -> None:
         """A call will not have a result, and this is why."""
@@ -170,9 +170,9 @@ class Ends:
         told = self._session.asking().explain(failure)
         return raised_by_future(failure, told) if isinstance(told, SessionException) else told
 
-    def told(self, error: Exception) -> Exception:
+    def public_error(self, error: Exception) -> Exception:
         """The public exception for an error of the connection."""
-        return self._session.asking().told(error) or error
+        return self._session.asking().public_error(error) or error
 
 
 def _weakly(method: WeakMethod[Callable[[int, Any], None]], since: int) -> Callable[[Any], None]:

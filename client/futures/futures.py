@@ -74,7 +74,7 @@ class Futures:
         self.ended: list[Callable[[concurrent.futures.Future[Any]], object]] = []
         self._held: set[object] = set()  # those with callbacks that are not done
         self._unsent = 0  # about
-        self._cancels: deque[Cancel] = deque()  # to be told behind the calls
+        self._cancels: deque[Cancel] = deque()  # to be sent after the calls
         self._borrowing = Borrowing(self._connection, self._ends)
         self._pins: list[DataObject] = []  # hold what a task returns until its run has ended
         housekeeper.before_telling.append(self._borrowing.take)
@@ -244,11 +244,11 @@ class Futures:
         )
 
     def _unsendable(self, error: Exception) -> Exception:
-        """All that was not sent has failed; gives what users are told."""
-        told = self._ends.told(error)
+        """All that was not sent has failed; returns the exception for users."""
+        public = self._ends.public_error(error)
         for task in self.session.drop_pending():
-            self._ends.fail(task.output.packed_id, told)
-        return told
+            self._ends.fail(task.output.packed_id, public)
+        return public
 
     @property
     def is_interrupted_here(self) -> bool:

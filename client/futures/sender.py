@@ -1,4 +1,4 @@
-"""A thread that sends calls which nobody waits for.
+"""A thread that sends calls for which no thread waits yet.
 
 It looks every millisecond as long as it finds calls, less and less often while it finds none, and
 sleeps when none came for some time. To wake it for every call would cost a program that makes one

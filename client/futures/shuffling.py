@@ -86,7 +86,7 @@ class Part:
 
 @frozen
 class Splitting:
-    """What is around a function that splits: equal ones do the same."""
+    """The wrapper of a function that splits; equal wrappers do the same."""
 
     parts: int
     content_type = PARTITIONED
@@ -116,7 +116,9 @@ def exchange(
 
 
 def exchange_task(session: Session, splits: Sequence[DataObject], priority: int) -> Task:
-    """What lists where the pieces of some inputs are; it is still to be added to its session."""
+    """The task that lists where the pieces of some inputs are; it is still to be added to its
+    session.
+    """
     shape = TaskShape(
         EXCHANGE,
         "exchange",

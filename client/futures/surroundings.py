@@ -1,4 +1,4 @@
-"""The functions that an executor calls in place of those that it is given."""
+"""Wrappers around functions, which an executor calls in place of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Remote functions as sessions know them: sent once, and again when a captured value changes."""
+"""Functions of a session: each is sent once, and again when a captured value changes."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -26,11 +26,9 @@ if TYPE_CHECKING:
 
 
 class _Reloads:
-    """Counts `importlib.reload`: functions have new code then, however they reach the module.
-
-    A finder in `sys.meta_path` is asked for each import that loads something, and told which module
-    is loaded again. It finds nothing itself. Without it every call would have to look at all
-    modules.
+    """Counts calls of `importlib.reload`, after which functions may have new code. It is a finder
+    in `sys.meta_path`, which is asked for each import and told which module is reloaded. It finds
+    nothing itself. Without it every call would have to look at all modules.
     """
 
     def __init__(self) -> None:
@@ -39,7 +37,7 @@ class _Reloads:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> None:
-        """Asked by the import system; there is a target when that is loaded again."""
+        """Called by the import system; `target` is a module that is reloaded."""
         if target is not None:
             self.count += 1
 
@@ -47,8 +45,8 @@ class _Reloads:
 _reloads = _Reloads()
 
 
-class ToldFunction:
-    """One function as it was when a session was told it; the function itself is not kept."""
+class SentFunction:
+    """One function as it was when it was sent; the function itself is not kept alive."""
 
     __slots__ = (
         "_captured",
@@ -93,22 +91,20 @@ class ToldFunction:
         self.inputs: tuple[DataObject] = (obj,)
 
     def digest(self, fn: Callable[..., Any]) -> str:
-        """The digest of what the function does, as it was told; made when it is asked for."""
+        """The digest of what the function does, as it was sent; computed on demand."""
         if not self._code:
             self._code = value_digest(fn)
         return self._code
 
     def same(self, fn: Callable[..., Any]) -> Same:
-        """What makes the function the same in another run, made when it is asked for."""
+        """The key that tells whether a function of another run is the same; computed on demand."""
         if self._same is None:
             self._same = key_of_function(fn)
         return self._same
 
-    def still_holds(self, session: "Session", fn: Callable[..., Any]) -> bool:
-        """Whether this function, the same one, would be told in the same way now.
-
-        What can change in place is compared with each call; if it is large, with the first call
-        after each submit.
+    def is_current(self, session: "Session", fn: Callable[..., Any]) -> bool:
+        """Whether sending the function again would send the same. Values that can change in place
+        are compared for each call; if they are large, for the first call after each submit.
         """
         if self._uploads is not _uploads_of(session) or self._reloads != _reloads.count:
             return False
@@ -130,5 +126,5 @@ def _digest(pickled: bytes) -> bytes:
 
 
 def _uploads_of(session: "Session") -> "tuple[Upload, ...]":
-    """The uploads of the client of a session until now."""
+    """What the client of a session has uploaded until now."""
     return () if session.client is None else session.client.uploads.current
