@@ -28,7 +28,7 @@ from rain.client.looking import Looking, nameless_failure
 from rain.client.lookout import Lookout, warn_aside
 from rain.client.misspelled import names_misspelled
 from rain.client.numbers import SharedNumbers
-from rain.client.reaching import Embedded, Patience, Reached, reach, reach_here
+from rain.client.reaching import Embedded, Reached, WaitLimits, reach, reach_here
 from rain.client.references import note_client
 from rain.client.reports import ask_reports
 from rain.client.session import Session
@@ -122,11 +122,11 @@ class Client(Looking):
         embedded = Embedded(cpus, governors, folder, cache_limit)
         credentials = Credentials(secret, secret_file, tls, insecure)
         waits = server_away if self._is_patient and address else wait_for_server
-        patience = Patience(server_timeout, server_away, waits)
+        limits = WaitLimits(server_timeout, server_away, waits)
         if local:
-            reached = reach_here(address, port, embedded, credentials, patience, env=env)
+            reached = reach_here(address, port, embedded, credentials, limits, env=env)
         else:
-            reached = reach(address, port, embedded, credentials, patience)
+            reached = reach(address, port, embedded, credentials, limits)
         self._take_over(reached)
 
     @classmethod

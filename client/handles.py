@@ -12,6 +12,7 @@ from rain.client.rpc.common import DataObjectState
 from rain.client.shapes import FUNCTION, ObjectShape, TaskShape
 from rain.client.stack import Stack
 from rain.client.staging import Constant, digest_of
+from rain.client.submission import Same
 from rain.client.task import Task, fill_task
 from rain.common.references import Reference
 
@@ -32,7 +33,7 @@ def constant_object(
     if found:
         session.note_contents(obj.packed_id, found.values())
     if session.is_durable and shape.content_type != FUNCTION:  # which is the same by what it does
-        session.note_key(obj.packed_id, (digest_of(data), ()))
+        session.note_key(obj.packed_id, Same(digest_of(data), ()))
     session.add_object(obj)
     return obj
 

@@ -47,7 +47,7 @@ class Embedded:
 
 
 @frozen
-class Patience:
+class WaitLimits:
     """For how many seconds a client waits for its server: see the arguments of `Client`."""
 
     server_timeout: float = SILENCE_LIMIT
@@ -60,7 +60,7 @@ def reach(
     port: int | str | None,
     embedded: Embedded,
     credentials: Credentials,
-    patience: Patience,
+    limits: WaitLimits,
 ) -> Reached:
     """The cluster that the arguments of `Client` mean; RainException if they contradict."""
     check_address(address, port)
@@ -70,8 +70,8 @@ def reach(
                 "cpus, governors, folder and cache_limit describe the embedded cluster; a"
                 " server that runs already has its own"
             )
-        return reach_server(hosts_and_ports(address, port), credentials, patience)
-    if patience.wait_for_server:
+        return reach_server(hosts_and_ports(address, port), credentials, limits)
+    if limits.wait_for_server:
         raise RainException("the embedded cluster starts now: leave wait_for_server out")
     if credentials.secret is not None or credentials.secret_file is not None:
         raise RainException("the embedded cluster makes a secret of its own")
@@ -80,11 +80,11 @@ def reach(
             "the embedded cluster is reached by this program only, and encrypts nothing:"
             " leave tls out"
         )
-    return start_cluster(embedded, patience)
+    return start_cluster(embedded, limits)
 
 
 def reach_server(
-    addresses: Sequence[tuple[str, int]], credentials: Credentials, patience: Patience
+    addresses: Sequence[tuple[str, int]], credentials: Credentials, limits: WaitLimits
 ) -> Reached:
     """Connects to a server that runs already, or to the standby that has taken over from it."""
     identity = credentials.choose_identity()
@@ -96,16 +96,16 @@ def reach_server(
         host,
         port,
         key,
-        patience.server_timeout,
-        away_limit=patience.server_away,
+        limits.server_timeout,
+        away_limit=limits.server_away,
         identity=identity,
-        wait=patience.wait_for_server,
+        wait=limits.wait_for_server,
         standbys=standbys,
     )
     return Reached(connection, None, key, is_encrypted=is_encrypted)
 
 
-def start_cluster(embedded: Embedded, patience: Patience) -> Reached:
+def start_cluster(embedded: Embedded, limits: WaitLimits) -> Reached:
     """Starts a cluster on this machine for one client."""
     limit = _limiting(embedded.cache_limit)
     with ExitStack() as undoing:
@@ -119,9 +119,9 @@ def start_cluster(embedded: Embedded, patience: Patience) -> Reached:
             cluster.host,
             cluster.port,
             cluster.secret,
-            patience.server_timeout,
+            limits.server_timeout,
             cluster.why_lost,
-            patience.server_away,
+            limits.server_away,
         )
         cluster.watch(connection.give_up)
         undoing.pop_all()
@@ -132,7 +132,7 @@ def reach_here(
     address: str | Sequence[str],
     port: int | str | None,
     embedded: Embedded,
-    *options: Credentials | Patience,
+    *options: Credentials | WaitLimits,
     env: Env | None,
 ) -> Reached:
     """The cluster of local mode, in this process; RainException for what means nothing there."""
@@ -153,7 +153,7 @@ def reach_here(
     return Reached(cluster.connect(), cluster)
 
 
-def _given(options: Embedded | Credentials | Patience) -> list[str]:
+def _given(options: Embedded | Credentials | WaitLimits) -> list[str]:
     """The options that are not as they are by default."""
     known = fields(type(options))
     return [field.name for field in known if getattr(options, field.name) != field.default]

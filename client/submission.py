@@ -1,6 +1,7 @@
 """Makes one message to the server of pending tasks and objects. Pure: nothing is sent here."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from attrs import Factory, frozen
 
@@ -89,9 +90,12 @@ class KindTable:
         self.accepted()
 
 
-Same = tuple[bytes, Sequence[ObjectId]]
-"""What makes a task or a constant the same as another one: a key, and the objects whose own keys
-belong to it."""
+class Same(NamedTuple):
+    """What makes a task or a constant the same as one of an earlier run."""
+
+    key: bytes
+    objects: Sequence[ObjectId]
+    """Those whose own keys belong to it."""
 
 
 @frozen

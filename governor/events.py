@@ -12,7 +12,7 @@ from rain.base.caching import Key
 from rain.base.ids import ObjectId, TaskId
 from rain.base.wire.orders import Orders
 from rain.base.wire.update import Monitoring, TaskNote
-from rain.common.printed import Streams
+from rain.common.printed import NOTHING, Streams
 from rain.governor.results import Failed, NotRun, Outputs, Stored
 
 
@@ -89,7 +89,7 @@ class ExecutorDied:
     cause: str  # exit code or signal, and the tails of its logs
     unstarted: int = 0
     place: int = 0  # of the call of a unit that was running, from 1
-    printed: Streams = ((b"", 0), (b"", 0))  # by the running task
+    printed: Streams = (NOTHING, NOTHING)  # by the running task
     short: bool = False  # the machine lacks something to start it, or for its part of the work
     status: int | None = None  # its exit code; of a signal the negative number
     by_kernel: bool = False  # it was killed because the machine had no memory left

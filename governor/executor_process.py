@@ -23,7 +23,7 @@ import rain
 from rain.base import executor_protocol as protocol
 from rain.base.admission import TLS_FILE
 from rain.base.executor_protocol import SERVER
-from rain.common.printed import Kept, Streams, empty, keep, keep_of
+from rain.common.printed import NOTHING, Kept, Streams, empty, keep, keep_of
 from rain.common.secret_file import VARIABLE as SECRET_FILE
 from rain.common.signals import signal_name
 from rain.governor.strays import Origin, kill_tree, marked
@@ -253,11 +253,11 @@ def _taken(path: Path) -> Kept:
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:  # somebody has tidied up the log folder
-        return b"", 0
+        return NOTHING
     try:
         size = os.fstat(descriptor).st_size
         if not size:
-            return b"", 0
+            return NOTHING
         kept = keep(descriptor, size)
         empty(descriptor, size)
         return kept

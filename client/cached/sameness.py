@@ -23,21 +23,20 @@ _PYTHON = ".".join(map(str, sys.version_info[:2]))
 def key_of_function(fn: Callable[..., object]) -> Same:
     """What a function does, and the data that it has captured."""
     stands: list[ObjectId] = []
-    return value_digest(fn, _noting(stands)).encode(), stands
+    return Same(value_digest(fn, _noting(stands)).encode(), stands)
 
 
 def key_of_call(
     function: Same, outputs: object, cache_key: str, arguments: Iterable[tuple[str, object]]
 ) -> Same:
     """What a call makes; `arguments` are named."""
-    code, captured = function
-    stands = [*captured]
-    digest = blake2b(code, digest_size=16)
+    stands = [*function.objects]
+    digest = blake2b(function.key, digest_size=16)
     for said in (_PYTHON, cache_key, value_digest(outputs)):
         digest.update(said.encode() + b"\0")
     for name, value in arguments:
         digest.update(f"{name}\0{value_digest(value, _noting(stands))}\0".encode())
-    return digest.digest(), stands
+    return Same(digest.digest(), stands)
 
 
 def _noting(stands: list[ObjectId]) -> Callable[[Handle], str]:

@@ -2,6 +2,7 @@
 
 import os
 from fcntl import LOCK_EX, LOCK_UN, flock
+from typing import NamedTuple
 
 HEAD = 32 * 1024
 TAIL = 32 * 1024
@@ -13,18 +14,26 @@ CUT_FROM = 1024 * 1024
 SHOWN = 4096
 """Characters of each stream that are shown in an error."""
 
-Kept = tuple[bytes, int]
-"""What is kept of a file, and the size of the whole file."""
+
+class Kept(NamedTuple):
+    """What is kept of a file, and the size of the whole file."""
+
+    data: bytes
+    size: int
+
 
 Streams = tuple[Kept, Kept]
 """What is kept of stdout and of stderr."""
+
+NOTHING = Kept(b"", 0)
 
 
 def keep(descriptor: int, size: int) -> Kept:
     """Reads a file of `size` bytes; of a large one only the start and the end."""
     if size <= HEAD + TAIL:
-        return os.pread(descriptor, size, 0), size
-    return os.pread(descriptor, HEAD, 0) + os.pread(descriptor, TAIL, size - TAIL), size
+        return Kept(os.pread(descriptor, size, 0), size)
+    both = os.pread(descriptor, HEAD, 0) + os.pread(descriptor, TAIL, size - TAIL)
+    return Kept(both, size)
 
 
 def keep_of(path: str) -> Kept:
@@ -33,7 +42,7 @@ def keep_of(path: str) -> Kept:
         with open(path, "rb") as file:  # noqa: PTH123 # pathlib starts slowly
             return keep(file.fileno(), os.fstat(file.fileno()).st_size)
     except FileNotFoundError:
-        return b"", 0
+        return NOTHING
 
 
 def empty(descriptor: int, size: int) -> None:

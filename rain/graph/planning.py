@@ -14,7 +14,7 @@ from its governor, its followers are recalled.
 from __future__ import annotations
 
 from math import inf
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from rain.base.copies import CopyMove
 from rain.base.errors import InvariantError
@@ -36,8 +36,14 @@ one more is on its way would cost more than a trip."""
 NOTABLE_SECONDS = 1.0
 """A task that takes so long is not sent ahead to a governor that must be gone at some time."""
 
-Stopped = tuple[Governor, Task, int]
-"""An assignment that was undone, with the number of its run."""
+
+class Stopped(NamedTuple):
+    """An assignment that was undone, or is about to be."""
+
+    governor: Governor
+    task: Task
+    run: int
+    """The number of its run."""
 
 
 def plan(task: Task, governor: Governor, priority: int = 0) -> None:
@@ -201,7 +207,7 @@ def _recall(task: Task, ending: Ending) -> Stopped:
     task.assigned = None
     governor.ahead -= 1
     del governor.assigned[task]
-    return governor, task, run.number
+    return Stopped(governor, task, run.number)
 
 
 def take_back(task: Task, ending: Ending) -> list[Stopped]:
@@ -232,7 +238,7 @@ def give_back(task: Task, ending: Ending) -> Governor | None:
 
 def stopped(task: Task) -> Stopped:
     """The assignment of a task that is about to be undone."""
-    return task.assigned or _nowhere(task), task, task.last_run().number
+    return Stopped(task.assigned or _nowhere(task), task, task.last_run().number)
 
 
 def expect(data_object: DataObject) -> list[Governor]:

@@ -32,7 +32,7 @@ class Written:
     @property
     def kept(self) -> Kept:
         """The beginning and the end of it."""
-        return self._head + self._tail, self._size
+        return Kept(self._head + self._tail, self._size)
 
 
 class Tee:

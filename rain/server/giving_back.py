@@ -32,9 +32,8 @@ def _give_back(state: State, governor: Governor, task: Task) -> None:
     for stopped in planning.recall_followers(task, state.now):
         state.stop(*stopped)
         if governor.rests:
-            _, follower, _ = stopped
-            planning.withdraw(follower, ending)
-            state.news.unplanned[follower] = None
+            planning.withdraw(stopped.task, ending)
+            state.news.unplanned[stopped.task] = None
     target = planning.give_back(task, ending)
     state.forget_outputs(governor, task)
     state.touched[governor] = None

@@ -78,7 +78,7 @@ def _give_up(state: State, copy: Copy, source: str, how_often: str) -> None:
     for task in list(data_object.consumers):
         if task.is_known and task.assigned is governor and not task.is_done:
             stopped = planning.stopped(task)
-            failure = TaskFailure(task.id, stopped[-1], message, cause=RunCause.NOT_STARTED)
+            failure = TaskFailure(task.id, stopped.run, message, cause=RunCause.NOT_STARTED)
             if task in state.graph.shadowed:
                 state.stop(*stopped)
                 speculation.has_failed(state, governor, task, failure)

@@ -53,7 +53,7 @@ def test_what_a_function_reads_belongs_to_it(monkeypatch: pytest.MonkeyPatch) ->
 def test_data_that_is_given_or_captured_is_named_by_its_object() -> None:
     with Session(None, 1).bind_only():
         first, second = blob("a"), blob("b")
-    captured, stands = key_of_function(lambda: first)
-    assert stands == [first.packed_id]
-    _, stands = key_of_call((captured, stands), None, "", [("x", [second]), ("y", 1)])
+    captured = key_of_function(lambda: first)
+    assert captured.objects == [first.packed_id]
+    _, stands = key_of_call(captured, None, "", [("x", [second]), ("y", 1)])
     assert stands == [first.packed_id, second.packed_id]
