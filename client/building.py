@@ -50,9 +50,10 @@ class Building:
         self._asking = Asking(self._explain)
 
     def let_inputs_go(self) -> None:
-        """From now on, handles of submitted tasks keep none of their inputs alive. Users of this
-        session have futures of objects, and never look at its tasks. The server keeps what a task
-        will read.
+        """From now on, handles of submitted tasks keep none of their inputs alive.
+
+        Users of this session have futures of objects, and never look at its tasks. The server keeps
+        what a task will read.
         """
         self._outgoing.lets_inputs_go = True
 
@@ -83,9 +84,7 @@ class Building:
             futures.send()  # before this session sends anything
 
     def note_key(self, holder: int, key: Same) -> None:
-        """The key by which a task or constant of the next submit is found to equal one of an
-        earlier run.
-        """
+        """The key by which a task or constant of the next submit equals one of an earlier run."""
         self._outgoing.pending.keys[holder] = key
 
     # Submitting.
@@ -174,9 +173,7 @@ class Building:
             self.submit_by(_soon(connection) if soon else _now(connection), fuse)
 
     def submit_by(self, send: Callable[[Submission], T], fuse: bool | None = None) -> T | None:
-        """Sends what is pending with this function; returns its result, None if nothing was
-        pending.
-        """
+        """Sends what is pending with this function; gives its result, or None for nothing."""
         fusing = self.fuse if fuse is None else fuse
         submitted = self._outgoing.submit(send, self._has_left, fusing)
         if self._outgoing.is_asked_again:

@@ -115,8 +115,9 @@ class Housekeeper:
                     self.connection.say(HandlesGone(tuple(tasks[some]), tuple(objects[some])))
 
     def close(self) -> None:
-        """Ends everything, and returns when it has ended; idempotent. In a forked child it does
-        nothing: everything belongs to the parent.
+        """Ends everything, and returns when it has ended; idempotent.
+
+        In a forked child it does nothing: everything belongs to the parent.
         """
         if os.getpid() != self._process:
             return

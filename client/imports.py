@@ -30,9 +30,10 @@ _LIBRARY = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")
 
 
 def own_imports(uploads: Iterable[Upload], names: Iterable[str]) -> Imports:
-    """The current folders and uploads. The key changes when the file of a loaded module changes, or
-    that of a module with one of these names, which perhaps only executors load. In a task, the
-    uploads are those of its program.
+    """The current folders and uploads.
+
+    The key changes when the file of a loaded module changes, or that of a module with one of these
+    names, which perhaps only executors load. In a task, the uploads are those of its program.
     """
     program = running_program()
     began, archives, places = program or (_BEGAN, (), ())

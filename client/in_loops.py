@@ -74,8 +74,9 @@ class Arrivals(Generic[T]):
             self._wake, self._woken = _asyncio_bell()
 
     def put(self, item: T) -> None:
-        """Adds a value, from any thread; never blocks. When the loop has ended, the value is
-        dropped.
+        """Adds a value, from any thread; never blocks.
+
+        When the loop has ended, the value is dropped.
         """
         self._items.append(item)
         self._wake()

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
 
 class _Reloads:
-    """Counts calls of `importlib.reload`, after which functions may have new code. It is a finder
-    in `sys.meta_path`, which is asked for each import and told which module is reloaded. It finds
-    nothing itself. Without it every call would have to look at all modules.
+    """Counts calls of `importlib.reload`, after which functions may have new code.
+
+    It is a finder in `sys.meta_path`, which is asked for each import and told which module is
+    reloaded. It finds nothing itself. Without it every call would have to look at all modules.
     """
 
     def __init__(self) -> None:
@@ -103,8 +104,10 @@ class SentFunction:
         return self._same
 
     def is_current(self, session: "Session", fn: Callable[..., Any]) -> bool:
-        """Whether sending the function again would send the same. Values that can change in place
-        are compared for each call; if they are large, for the first call after each submit.
+        """Whether sending the function again would send the same.
+
+        Values that can change in place are compared for each call; if they are large, for the first
+        call after each submit.
         """
         if self._uploads is not _uploads_of(session) or self._reloads != _reloads.count:
             return False

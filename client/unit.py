@@ -1,5 +1,6 @@
-"""Units: chains of tasks that were submitted as one task (see rain.client.fusing). The server knows
-only the last task of a unit, which stands for all of them.
+"""Units: chains of tasks that were submitted as one task (see rain.client.fusing).
+
+The server knows only the last task of a unit, which stands for all of them.
 """
 
 from collections.abc import Sequence
@@ -39,8 +40,9 @@ class Unit:
         return task if task in self.members else None
 
     def state_after(self, message: str, packed_id: int, others: TaskState) -> TaskState:
-        """The state of one of its tasks after a failure; `others` is the state of tasks that never
-        ran. If it is not known which task has failed, all have.
+        """The state of one of its tasks after a failure; tasks that never ran are in `others`.
+
+        If it is not known which task has failed, all have.
         """
         culprit = self.failed_member(message)
         if culprit is None or culprit == packed_id:

@@ -108,8 +108,10 @@ class EnvironmentFolder:
         self._lock = os.open(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def is_there(self) -> bool | None:
-        """Whether it exists; if so, it is held from now on. None while another process makes it. If
-        it does not exist, only the caller may make it, until `finish` or `give_up`.
+        """Whether it exists; if so, it is held from now on.
+
+        None while another process makes it. If it does not exist, only the caller may make it,
+        until `finish` or `give_up`.
         """
         try:
             fcntl.flock(self._lock, fcntl.LOCK_SH | fcntl.LOCK_NB)

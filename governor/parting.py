@@ -28,8 +28,9 @@ class Parting:
         return self._cause
 
     def drain(self) -> bool:
-        """Starts to drain, if the governor has something that should not be lost; the server stops
-        it afterwards. Returns whether this call has started it.
+        """Starts to drain, if the governor has something that should not be lost.
+
+        Returns whether this call has started it.
         """
         return False
 

@@ -126,6 +126,7 @@ class Pressure:
 
     def _withhold(self, left: int) -> None:
         """Memory that others use is not given to tasks: the server, other programs, the page cache.
+
         Without this, tasks that fit into the budget would be ended for what others took.
         """
         most = self.used() + self._being_freed() + left - self._reserve

@@ -32,8 +32,9 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.2, 2.0
 
 
 async def reach(connect: Connect, seconds: float, log: FilteringBoundLogger) -> Upstream:
-    """Registers for the first time. It waits for a server that is not there yet, and for a standby
-    that may be about to lead.
+    """Registers for the first time.
+
+    It waits for a server that is not there yet, and for a standby that may be about to lead.
     """
     began, pause, waits = trio.current_time(), FIRST_PAUSE, False
     while True:

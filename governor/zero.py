@@ -1,5 +1,7 @@
-"""A governor that runs nothing and reports every task as finished at once, to measure the server
-alone. It stores no data: outputs are empty, and copies are reported as present at once.
+"""A governor that runs nothing, to measure the server alone.
+
+It reports every task as finished at once. It stores no data: outputs are empty, and copies are
+reported as present at once.
 """
 
 from __future__ import annotations

@@ -116,9 +116,7 @@ def exchange(
 
 
 def exchange_task(session: Session, splits: Sequence[DataObject], priority: int) -> Task:
-    """The task that lists where the pieces of some inputs are; it is still to be added to its
-    session.
-    """
+    """The task that lists where pieces are; it is still to be added to its session."""
     shape = TaskShape(
         EXCHANGE,
         "exchange",

@@ -1,5 +1,6 @@
-"""Waiting for several futures of a cluster in this process: the waiting thread runs calls. Futures
-of other clusters may be among them. When one of those is done, the thread looks again.
+"""Waiting for several futures of a cluster in this process: the waiting thread runs calls.
+
+Futures of other clusters may be among them. When one of those is done, the thread looks again.
 """
 
 from __future__ import annotations

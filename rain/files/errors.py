@@ -29,7 +29,7 @@ class ChangedFileError(FilesError):
 
 
 class FileExistsAlready(FilesError, FileExistsError):
-    """The file is there, and was not to be written over."""
+    """The file exists, and was not to be overwritten."""
 
 
 class MissingPackageError(FilesError, ImportError):

@@ -53,7 +53,7 @@ def created(place: Path, *, overwrite: bool) -> Generator[BinaryIO, None, None]:
 
 @contextmanager
 def part_beside(path: Path) -> Generator[Path, None, None]:
-    """A file beside the place of another one, which nobody else writes and which may be renamed.
+    """A new file beside another one, which no other process writes and which may be renamed.
 
     It is removed if the block raises.
     """
@@ -105,7 +105,7 @@ def _expect_free(path: Path, *, overwrite: bool) -> None:
 
 
 def _locked(part: Path, flags: int) -> int:
-    """Opens what nobody else writes, and locks it."""
+    """Opens and locks a file that no other process writes."""
     while True:
         descriptor = os.open(part, flags, 0o666)
         try:

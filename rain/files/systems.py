@@ -95,7 +95,7 @@ def version_of(info: Info) -> str:
 
 @contextmanager
 def naming(url: str) -> Generator[None, None, None]:
-    """What goes wrong inside is told of this URL."""
+    """Errors inside the block name this URL."""
     try:
         yield
     except FilesError:
@@ -109,7 +109,7 @@ def naming(url: str) -> Generator[None, None, None]:
 
 
 def _explained(url: str, error: Exception) -> FilesError | None:
-    # fsspec says of whatever goes wrong with HTTP that there is no such file.
+    # For any error of HTTP, fsspec says that there is no such file.
     names = {kind.__name__ for one in (error, error.__cause__) for kind in type(one).__mro__}
     where, text = shown(url), " ".join(str(error).split())
     if names.intersection(_UNREACHABLE):

@@ -1,6 +1,6 @@
-"""Work that comes in bursts, and batch systems that let jobs wait: trials for rules of scaling.
+"""Work that arrives in bursts, and batch systems that let jobs wait: trials for rules of scaling.
 
-All of it is made from a seed, so that each rule meets the same.
+Everything is generated from a seed, so that all rules get the same trials.
 """
 
 from __future__ import annotations

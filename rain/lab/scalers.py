@@ -1,10 +1,10 @@
 """Rules of scaling, to be compared: ours, and those of others as we understand them.
 
 Nothing here is code of others. `Adaptive` does what Dask's adaptive clusters do: it wants as many
-workers as finish the known work in some seconds, asks for them at once, takes back at once what has
-not come yet, and closes idle workers after a few looks in a row. `Backlog` does what the automatic
-allocation of HyperQueue does: while tasks wait for which there is no room, it keeps a few jobs in
-the queue, and a worker ends by itself when it was idle for long.
+workers as finish the known work in some seconds, requests them at once, cancels requests at once
+when they are not needed, and closes workers that were idle at a few looks in a row. `Backlog` does
+what the automatic allocation of HyperQueue does: while tasks wait for room, it keeps a few jobs in
+the queue, and an idle worker ends by itself after a while.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Plays a rule of scaling in virtual time: tasks come, governors start, work, rest and end.
+"""Simulates a rule of scaling in virtual time: tasks arrive, governors start, work, idle and end.
 
-The cluster is simple on purpose. Tasks start in their order wherever there is room, and data takes
-no time. What counts is when governors are there, and what they cost.
+The cluster is simple on purpose. Tasks start in order where there is room, and data takes no time.
+The results are when governors were there, and what they cost.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Orders:
 
 
 class Scaler(Protocol):
-    """A rule. It is asked again and again, and may remember what it likes."""
+    """A rule of scaling. It is called periodically and may have state."""
 
     name: str
 
@@ -45,7 +45,7 @@ class Scaler(Protocol):
         ...
 
     def started(self, seconds: float) -> None:
-        """A governor is there, so long after it was asked for."""
+        """A governor has joined this many seconds after it was requested."""
         ...
 
 
@@ -72,7 +72,7 @@ class _Job:
 
 @frozen
 class Played:
-    """What came of it."""
+    """The results of one simulation."""
 
     scaler: str
     scene: str
@@ -269,7 +269,7 @@ class _World:
         return joined(found)
 
     def _expected(self, name: str) -> float | None:
-        """What is known of a name; while none has finished, how long one has run so far."""
+        """The known duration of a name; before one has finished, how long one has run so far."""
         finished, seconds = self.known.get(name, (0, 0.0))
         if finished:
             return seconds / finished
@@ -279,5 +279,5 @@ class _World:
 
 
 def play(scene: Scene, scaler: Scaler, *, every: float = 1.0, idle: float = 60.0) -> Played:
-    """Plays a scene until all tasks have ended and all governors are gone."""
+    """Simulates a scene until all tasks have ended and all governors have left."""
     return _World(scene, scaler, every, idle).play()

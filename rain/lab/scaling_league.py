@@ -19,7 +19,7 @@ def compare(seed: int = 1) -> list[Played]:
 
 
 def table(played: Sequence[Played]) -> Table:
-    """What came of them, scene by scene, and in sum."""
+    """The results, for each scene and in total."""
     shown = Table(title="Rules of scaling", title_justify="left")
     shown.add_column("scene")
     shown.add_column("rule")

@@ -1,7 +1,7 @@
 """Governors inside a process of another system: a worker of Dask, an actor of Ray.
 
-That process calls these functions. It holds its governors: they end with it, whatever becomes of
-it, because they have the other end of a pipe of it.
+That process calls these functions. Its governors end with it, however it ends, because they watch
+the other end of a pipe that it holds.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def count() -> int:
 
 
 def look(name: str) -> Standing | None:
-    """How far a governor is; None if this process has none of that name."""
+    """The state of a governor; None if this process has none of that name."""
     held = _HELD.get(name)
     if held is None:
         return None
@@ -77,9 +77,9 @@ def look(name: str) -> Standing | None:
 
 
 def end(name: str, *, waits: bool = False) -> None:
-    """Tells a governor to end, which drains then, and kills it when its time is over.
+    """Lets a governor drain and end, and kills it when its time is over.
 
-    The process that holds it may do other things meanwhile, or wait for its end.
+    The calling process may do other things meanwhile, or wait for its end.
     """
     held = _HELD.pop(name, None)
     if held is None:

@@ -25,7 +25,7 @@ class Job:
     gpus: int | None = None
     seconds: int | None = None  # how long it may run
     options: tuple[str, ...] = ()  # for the batch system, as the user has written them
-    governor: tuple[str, ...] = ()  # what `rain governor` is told, where no script can be run
+    governor: tuple[str, ...] = ()  # the arguments of `rain governor`, where no script can be run
     around: Surroundings = NOTHING  # the same: what else is in the script
 
 
@@ -88,7 +88,7 @@ def let_drain(launcher: Launcher, numbers: Sequence[str]) -> None:
 
 @runtime_checkable
 class Housed(Protocol):
-    """A launcher inside a cluster that is there already: it knows how many governors suit it."""
+    """A launcher inside an existing cluster, which knows how many governors fit."""
 
     def room(self, options: Sequence[str]) -> int:
         """How many governors there are to be, unless the user says another number."""

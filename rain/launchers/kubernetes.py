@@ -23,7 +23,7 @@ _TAKEN = ("--namespace", "--context", "--template")
 
 @frozen
 class Asked:
-    """What stands after the launcher: the image, and how to reach the cluster."""
+    """The arguments of the launcher: the image, and how to reach the cluster."""
 
     image: str
     namespace: str = ""

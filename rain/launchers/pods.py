@@ -1,7 +1,7 @@
 """The pod of a governor, and the secret that it reads, as Kubernetes wants them. No I/O.
 
-A pod shares no folder with the machine of the server. So the files that the governor is told are in
-a secret, and it writes its data and logs to a folder of the pod.
+A pod shares no folder with the machine of the server. So the files that the options of the governor
+name are in a secret, and the governor writes its data and logs to a folder of the pod.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _GRACE = 30  # Kubernetes' own default: a governor drains for 25 seconds
 
 
 def files_of(job: Job) -> dict[str, str]:
-    """The files that the governor of a job is told, by the option that names each."""
+    """The files that options of the governor of a job name, by option."""
     told = _options(job.governor)
     return {name: told[name] for name in _NAMED if told.get(name, "none") != "none"}
 
 
 def secret(name: str, content: Mapping[str, bytes]) -> Manifest:
-    """A secret with the content of these files, by the option that names each."""
+    """A secret with the content of these files, by option."""
     return {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -55,7 +55,7 @@ def pod(job: Job, name: str, image: str, template: Mapping[str, Any]) -> Manifes
     metadata["name"] = name
     metadata.setdefault("labels", {})[LABEL] = APPLICATION
     spec = made.setdefault("spec", {})
-    spec["restartPolicy"] = "Never"  # a governor that ends has lost its server, or was told to
+    spec["restartPolicy"] = "Never"  # a governor that ends has lost its server, or was stopped
     spec.setdefault("terminationGracePeriodSeconds", _GRACE)
     if job.seconds is not None:
         spec["activeDeadlineSeconds"] = job.seconds
@@ -115,7 +115,7 @@ def read_pod(told: Mapping[str, Any]) -> Standing:
 
 
 def _part(told: Mapping[str, Any], name: str) -> Manifest:
-    """A part of what Kubernetes tells; {} if it says nothing of that."""
+    """A part of an answer of Kubernetes; {} if it is missing."""
     found: Manifest | None = told.get(name)
     return found or {}
 

@@ -95,7 +95,7 @@ def _shell(lines: Sequence[str]) -> tuple[str, ...]:
 
 
 def _container(command: Sequence[str], around: Surroundings, folder: Path, log_folder: Path) -> str:
-    """The command that runs another one in a container, which sees all paths that it is told."""
+    """The command that runs another one in a container, with all paths that the command names."""
     named = [value for option, value in pairwise(command) if option in _PATHS]
     paths = [str(folder), str(log_folder), *(path for path in named if path != "none")]
     binds = [word for path in dict.fromkeys(paths) for word in ("--bind", path)]

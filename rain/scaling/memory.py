@@ -25,7 +25,7 @@ class Memory:
     why: str = ""  # the last failure
 
     def want(self, now: float, size: int, span: float) -> Memory:
-        """So much is wanted now. What was wanted longer ago than `span` does not count any more."""
+        """Notes how much is wanted now. Notes that are older than `span` are dropped."""
         kept = [(time, other) for time, other in self.wanted if other > size and time >= now - span]
         return evolve(self, wanted=(*kept, (now, size)))
 
@@ -36,11 +36,11 @@ class Memory:
 
     @property
     def start_seconds(self) -> float:
-        """How long it takes from the order of a governor until it is there; 0 if nobody knows."""
+        """Seconds from the request of a governor until it has joined; 0 if unknown."""
         return median(self.starts) if self.starts else 0.0
 
     def started(self, seconds: float) -> Memory:
-        """A governor has come, so long after it was asked for."""
+        """A governor has joined this many seconds after it was requested."""
         return evolve(self, starts=(*self.starts, seconds)[-_STARTS:], failures=0, why="")
 
     def failed(self, now: float, why: str) -> Memory:

@@ -1,4 +1,4 @@
-"""Decides which governors are started, let go and cancelled. A plain function of what is known.
+"""Decides which governors are started, released and cancelled, as a pure function.
 
 Governors are started for the work that waits: as many as finish it within some seconds (`Rules`),
 and never more than its tasks can use. They are counted in sizes: a job may be several times as
@@ -171,7 +171,7 @@ class _Kind:
             if one.stage is Stage.QUEUED:
                 found.cancel.append(one.name)
             elif one.sole and ready == 1:
-                continue  # nobody could take its data
+                continue  # no other governor could take its data
             else:
                 found.drain.append(one.name)
                 ready -= 1

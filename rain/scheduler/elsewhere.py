@@ -4,11 +4,10 @@ A run may have failed because of its machine: a broken gpu, a missing library, a
 next try goes to a governor on which no run of the task has failed. If there is none, it goes to any
 other than the last one. If no other governor can take it, the scheduler plans it as any task.
 
-A run that was ended for want of memory says nothing of its machine but how much that has: the next
-try goes to a governor that has enough, perhaps the same.
-
-There it goes before what waits: it tells whether the task or the machine was the reason, and a
-machine that fails everything should be known soon (`rain.server.blaming`).
+If a run was ended for want of memory, only the size of its machine is to blame: the next try goes
+to a governor that has enough, perhaps the same. A next try goes before waiting tasks, because it
+shows whether the task or the machine was the reason, and a machine that fails everything should be
+known soon (`rain.server.blaming`).
 """
 
 from __future__ import annotations

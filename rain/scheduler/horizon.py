@@ -357,7 +357,7 @@ class HorizonScheduler:
 
 
 def _is_tiny(task: Task, note: Note, plan: Plan) -> bool:
-    """Whether it may take the express lane, based on real knowledge, of which the note hears."""
+    """Whether it may take the express lane, based on measured durations; corrects the note."""
     sight = look_at(task, plan.estimates)
     if sight.seconds > OFF * note.seconds:  # it was submitted before that was known
         note.seconds = sight.seconds

@@ -1,7 +1,7 @@
 """Finds a place for the second run of a late task. Works beside every scheduler.
 
-It goes only where cpus are idle: a scheduler has nothing to run there now, and if it has in a
-moment, that waits for one task. A governor on which the task runs or has failed is none of them.
+It goes only where cpus are idle: the scheduler has nothing to run there now, and what it plans
+there next waits for one task at most. Governors on which the task runs or has failed are left out.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def spare_place(graph: Graph, task: Task) -> Governor | None:
 
 
 def _bytes_there(task: Task, governor: Governor) -> int:
-    """How much it need not fetch of what a running task reads, all of which is finished."""
+    """Bytes of the inputs of a running task that are on this governor; all of them are finished."""
     inputs = [one for one in task.inputs[:LOOKED_AT] if not travels_along(one)]
     return sum(one.size for one in inputs if one in governor.objects)
 
@@ -41,7 +41,7 @@ def _idle(governor: Governor) -> int:
 
 
 def _has_room(governor: Governor, task: Task) -> bool:
-    """Whether it could start the task at once, for all that is known."""
+    """Whether it could start the task at once, as far as is known."""
     if governor.rests or _idle(governor) < max(task.cpus, 1):
         return False
     return all(

@@ -96,7 +96,7 @@ class Child(ABC):
 def open_log(path: Path, *, again: bool = False) -> BinaryIO:
     """Creates a private file for a daemon's output; the server prints its HTTP password there.
 
-    Of a daemon that is started again the file goes on.
+    If a daemon is started again, its output is appended.
     """
     begin = os.O_APPEND if again else os.O_TRUNC
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | begin | os.O_CLOEXEC, 0o600)

@@ -50,7 +50,7 @@ class JobEntry:
 
 @frozen
 class GovernorOptions:
-    """What the governors of a cluster were told, so that those that are added are told it, too."""
+    """The options of the governors of a cluster, which governors that are added later get, too."""
 
     config: str = ""
     cache_limit: str = ""
@@ -222,7 +222,7 @@ def has_ended(log_folder: Path) -> bool:
     """Whether nothing of a cluster whose logs are in a folder runs here any more."""
     try:
         cluster = read_cluster(log_folder)
-    except StartError:  # of another version: nobody knows
+    except StartError:  # of another version: unknown
         return False
     return cluster is None or not cluster.is_running()
 

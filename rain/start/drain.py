@@ -21,7 +21,10 @@ def governor_of(cluster: Cluster, wanted: str) -> Member:
 
 
 def drain_governor(cluster: Cluster, governor: Member, grace: float) -> Ending:
-    """Tells a governor to end; it is killed when it has not ended in time. How it has ended."""
+    """Lets a governor drain and end, and kills it if it has not ended in time.
+
+    Returns how it has ended.
+    """
     if not governor.host:
         (ending,) = end_processes([governor.mark], grace)
         return ending

@@ -43,9 +43,9 @@ def installed() -> Installed:
 
 
 def differences(here: Installed, there: Installed, only: Iterable[str] = ()) -> list[Difference]:
-    """What a governor has in another version than this program, or does not have.
+    """The packages that a governor does not have, or has in another version than this program.
 
-    What only the governor has disturbs nobody. With names, only these packages are compared.
+    Packages that only the governor has do no harm. With names, only these packages are compared.
     """
     found: list[Difference] = []
     if here.python != there.python:

@@ -97,7 +97,7 @@ class Launch:
     def pass_time(self, seconds: float) -> None:
         """Lets time pass; raises StartError when a daemon ends meanwhile.
 
-        For what has to be looked at again and again: a batch system tells nobody of changes.
+        For polling: a batch system does not announce changes.
         """
         self._turn(monotonic() + seconds)
 

@@ -1,4 +1,4 @@
-"""What every start of a cluster may say, whichever governors it has; checked here."""
+"""The options of every start of a cluster, whatever governors it has; checked here."""
 
 from __future__ import annotations
 
@@ -117,10 +117,7 @@ class StartOptions:
 
 @frozen
 class Order:
-    """A cluster, or more governors for one, as somebody has asked for it.
-
-    It may have been in a command, a file or a program.
-    """
+    """A request for a cluster or for more governors, from a command, a file or a program."""
 
     options: StartOptions
     governors: Governors

@@ -22,7 +22,7 @@ from rain.tls.identity import Identity
 
 @frozen
 class Reached:
-    """A server. `http` is "" if nobody knows where it serves HTTP.
+    """A server. `http` is "" if the address of its HTTP side is unknown.
 
     `cluster` is what the user has started there, if it was started here.
     """

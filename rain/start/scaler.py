@@ -85,7 +85,7 @@ class Scaler:
         self._make_promise(found.too_long.values())
 
     def cancel_all(self) -> None:
-        """The server has gone: nobody needs the jobs that wait."""
+        """The server has ended: the waiting jobs are not needed."""
         for kind, launcher in self.launchers.items():
             numbers = [job.number for job in self.state.jobs if job.kind == kind]
             if numbers:
@@ -248,7 +248,7 @@ class Scaler:
         self.state.ended[f"the batch system of {kind}"] = why
 
     def _make_promise(self, too_long: Collection[str]) -> None:
-        """What the server should count on, and what it tells those who wait."""
+        """The governors that the server should count on, and a text for waiting clients."""
         kinds = [self._kind(one.kind) for one in self.order.kinds]
         self.promise = Promise(
             tuple(map(_largest, kinds)), "; ".join([*self._how_far(), *too_long])

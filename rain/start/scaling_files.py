@@ -1,4 +1,4 @@
-"""What a cluster that scales has in its log folder beside cluster.json.
+"""The files of a cluster that scales, in its log folder beside cluster.json.
 
 `scaler.json` says what its scaler may start, and is written once, by the start of the cluster.
 `scaling.json` says what the scaler has started, what it wants and why. Only the scaler writes it,
@@ -69,7 +69,7 @@ class ScaledJob:
     asked: float  # seconds since 1970
     began: float = 0.0  # when its time began; 0 while it waits
     joined: float = 0.0  # when its governor was there; 0 before
-    leaving: float = 0.0  # when it was told to leave; 0 for never
+    leaving: float = 0.0  # when it was asked to leave; 0 for never
 
 
 @define

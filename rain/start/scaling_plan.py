@@ -73,7 +73,7 @@ def plan_scaler(settings: Settings, server: str) -> Daemon:
 
 
 def again_scaler(cluster: Cluster) -> Daemon:
-    """Plans it anew for a cluster whose scaler has ended."""
+    """Plans the scaler again for a cluster whose scaler has ended."""
     rain, folder = cluster.access.rain, cluster.log_folder
     return _scaler(rain, folder, cluster.address, cluster.secret_file, cluster.tls)
 

@@ -1,4 +1,4 @@
-"""What a task has printed, for `rain logs`; of a session that is over the event log tells it."""
+"""The output of a task, for `rain logs`; after the end of its session it is in the event log."""
 
 from __future__ import annotations
 

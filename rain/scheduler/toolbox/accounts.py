@@ -92,7 +92,7 @@ def is_root(task: Task) -> bool:
 
 
 def _first_consumer(task: Task) -> float:
-    """The order of the first task that reads an output; what nobody reads goes last."""
+    """The order of the first task that reads an output; tasks without readers go last."""
     return min(
         (consumer.order for output in task.outputs for consumer in output.consumers),
         default=inf,

@@ -111,7 +111,7 @@ def _learn_from_running(tasks: Sequence[Task], plan: Plan) -> None:
 def that_wait(tasks: Iterable[Task]) -> list[Task]:
     """The tasks that can be planned again without a loss, producers before consumers.
 
-    A governor may have started as many as it has cpus, and the server has not heard of it yet.
+    A governor may have started as many as it has cpus without the server knowing it yet.
     """
     spared: dict[Governor, int] = {}
     waiting: list[Task] = []
