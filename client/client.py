@@ -15,7 +15,7 @@ from rain.base.wire.requests import (
     OpenSession,
 )
 from rain.client.by_name import FutureSession, check_durable
-from rain.client.connection import Asking, Connection
+from rain.client.connection import Asking, Connection, WaitLimits
 from rain.client.credentials import Credentials
 from rain.client.data import DataObject
 from rain.client.environments import Env, checked_env
@@ -28,7 +28,7 @@ from rain.client.looking import Looking, nameless_failure
 from rain.client.lookout import Lookout, warn_aside
 from rain.client.misspelled import names_misspelled
 from rain.client.numbers import SharedNumbers
-from rain.client.reaching import Embedded, Reached, WaitLimits, reach, reach_here
+from rain.client.reaching import Embedded, Reached, reach, reach_here
 from rain.client.references import note_client
 from rain.client.reports import ask_reports
 from rain.client.session import Session

@@ -11,6 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from attrs import frozen
+
 from rain.base.admission import Secret
 from rain.base.errors import (
     ConnectionLostError,
@@ -176,30 +178,35 @@ class Asking:
         return None
 
 
+@frozen
+class WaitLimits:
+    """For how many seconds a client waits for its server: see the arguments of `Client`."""
+
+    server_timeout: float = SILENCE_LIMIT
+    server_away: float = AWAY_LIMIT
+    wait_for_server: float = 0.0
+
+
 def connect(
-    host: str,
-    port: int,
+    addresses: Sequence[tuple[str, int]],
     secret: Secret | None = None,
-    server_timeout: float = SILENCE_LIMIT,
-    why_lost: Callable[[], str] | None = None,
-    away_limit: float = AWAY_LIMIT,
+    limits: WaitLimits = WaitLimits(),  # it is frozen
     *,
     identity: Identity | None = None,
-    wait: float = 0.0,
-    standbys: Sequence[tuple[str, int]] = (),
+    why_lost: Callable[[], str] | None = None,
 ) -> Connection:
-    """A connection to the server at an address; `why_lost` may know what has become of that.
+    """A connection to the first server, or to one of the others, which take over from it.
 
-    It waits that many seconds for a server that is not there now. Standbys are servers that take
-    over when that one has gone.
+    `why_lost` may know why the server has ended.
     """
     # Cap'n Proto takes a while to load; programs that only build graphs do without.
     from rain.rpc.client_endpoint import ClientConnection  # noqa: PLC0415
 
     try:
-        limit = check_limit(server_timeout, "server_timeout")
+        limit = check_limit(limits.server_timeout, "server_timeout")
     except ValueError as error:
         raise RainException(str(error)) from None
+    (host, port), *standbys = addresses
     try:
         return ClientConnection(
             host,
@@ -207,9 +214,9 @@ def connect(
             secret=secret,
             silence_limit=limit,
             why_lost=why_lost,
-            away_limit=away_limit,
+            away_limit=limits.server_away,
             identity=identity,
-            wait=wait,
+            wait=limits.wait_for_server,
             standbys=standbys,
         )
     except (ConnectionLostError, StartError, RefusedError) as error:

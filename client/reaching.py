@@ -14,9 +14,8 @@ from attrs import evolve, fields, frozen
 
 from rain.base.admission import Secret
 from rain.base.resources import checked_amount
-from rain.base.silence import AWAY_LIMIT, SILENCE_LIMIT
 from rain.client.addresses import check_address, hosts_and_ports
-from rain.client.connection import Connection, connect
+from rain.client.connection import Connection, WaitLimits, connect
 from rain.client.credentials import Credentials
 from rain.client.environments import Env
 from rain.client.housekeeper import Closable
@@ -44,15 +43,6 @@ class Embedded:
     governors: int = 1
     folder: str | PathLike[str] | None = None
     cache_limit: int | str | None = None
-
-
-@frozen
-class WaitLimits:
-    """For how many seconds a client waits for its server: see the arguments of `Client`."""
-
-    server_timeout: float = SILENCE_LIMIT
-    server_away: float = AWAY_LIMIT
-    wait_for_server: float = 0.0
 
 
 def reach(
@@ -91,17 +81,7 @@ def reach_server(
     is_encrypted = identity is not None
     hosts = [host for host, _ in addresses]
     key = credentials.choose_secret(hosts, encrypted=is_encrypted)
-    (host, port), *standbys = addresses
-    connection = connect(
-        host,
-        port,
-        key,
-        limits.server_timeout,
-        away_limit=limits.server_away,
-        identity=identity,
-        wait=limits.wait_for_server,
-        standbys=standbys,
-    )
+    connection = connect(addresses, key, limits, identity=identity)
     return Reached(connection, None, key, is_encrypted=is_encrypted)
 
 
@@ -115,14 +95,8 @@ def start_cluster(embedded: Embedded, limits: WaitLimits) -> Reached:
             undoing.callback(kept.close)
         cluster = LocalCluster(embedded.cpus, embedded.governors, governor_options=limit)
         undoing.callback(cluster.close)
-        connection = connect(
-            cluster.host,
-            cluster.port,
-            cluster.secret,
-            limits.server_timeout,
-            cluster.why_lost,
-            limits.server_away,
-        )
+        address = (cluster.host, cluster.port)
+        connection = connect([address], cluster.secret, limits, why_lost=cluster.why_lost)
         cluster.watch(connection.give_up)
         undoing.pop_all()
     return Reached(connection, cluster, cluster.secret, kept_results=kept)

@@ -60,7 +60,9 @@ def run(console: Console, options: argparse.Namespace) -> None:
     with console.status("starting a server and governors on this machine"):
         cluster = LocalCluster(None, options.governors, dashboard=True)
     try:
-        connection = connect(cluster.host, cluster.port, cluster.secret, why_lost=cluster.why_lost)
+        connection = connect(
+            [(cluster.host, cluster.port)], cluster.secret, why_lost=cluster.why_lost
+        )
         cluster.watch(connection.give_up)
         with Client.over(connection, cluster) as client:
             show(console, client, cluster, text, options)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
 from statistics import median
 
 from attrs import evolve, field, frozen
@@ -47,8 +45,3 @@ class Memory:
         """The batch system has refused a job, or one has ended before its governor could work."""
         pause = min(FIRST_PAUSE * 2**self.failures, LONGEST_PAUSE)
         return evolve(self, failures=self.failures + 1, pause=now + pause, why=why)
-
-
-def is_descending(wanted: Sequence[tuple[float, int]]) -> bool:
-    """What must hold of `Memory.wanted`: later and smaller."""
-    return all(first[0] <= second[0] and first[1] > second[1] for first, second in pairwise(wanted))

@@ -201,7 +201,6 @@ def _find_classes(kind: Any, found: dict[str, type]) -> None:
 
 
 _NOW = Forms()
-form_of = _NOW.of
 to_plain = _NOW.out
 from_plain = _NOW.back
 

@@ -49,14 +49,8 @@ def test_an_address_may_have_its_port_and_standbys(
     connection = FakeConnection()
     dialled: list[tuple[str, int]] = []
 
-    def connect(
-        host: str,
-        port: int,
-        *_: object,
-        standbys: Sequence[tuple[str, int]],
-        **__: object,
-    ) -> FakeConnection:
-        dialled.extend([(host, port), *standbys])
+    def connect(addresses: Sequence[tuple[str, int]], *_: object, **__: object) -> FakeConnection:
+        dialled.extend(addresses)
         return connection
 
     monkeypatch.setattr("rain.client.reaching.connect", connect)

@@ -31,7 +31,7 @@ from rain.server.messages import (
     SchedulerFailed,
     TurnInput,
 )
-from rain.server.plain import form_of
+from rain.server.plain import Forms
 from rain.server.plugins import maker_of
 from rain.server.recording import (
     MAGIC,
@@ -257,4 +257,4 @@ def test_a_full_disk_is_told_by_name() -> None:
 @pytest.mark.parametrize("kind", [object, set[int], int | str, dict[str, int]])
 def test_a_type_without_a_plain_form_is_noticed_at_once(kind: object) -> None:
     with pytest.raises(TypeError, match="no plain form"):
-        form_of(kind)
+        Forms().of(kind)
