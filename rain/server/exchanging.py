@@ -45,8 +45,27 @@ def unreadable(state: State, governor: Governor, task: Task, failure: TaskFailur
     """A task could not read its part of a shuffle, so the list that it has read is of no use.
 
     It waits until the list was made anew. After a few times it fails: a firewall may be the reason.
+    A governor whose connection broke has probably died: then what it has of these objects counts
+    as lost at once, since each new list would name it until its time is over.
     """
     lists = lists_of(task)
+    gone = _at_who_is_away(lists)
+    if gone:
+        state.not_started.pop(task, None)
     if handing_back.unreadable(state, governor, task, failure):
+        for one, holder in gone:
+            if one.is_finished:  # else it is made again already, because of another one
+                losses.pass_on(state, loss.lose_copy(one, holder, state.now))
         for made in lists:
             losses.pass_on(state, loss.lose_list(made, state.now))
+
+
+def _at_who_is_away(lists: Sequence[DataObject]) -> list[tuple[DataObject, Governor]]:
+    """The copies of what these lists name that are on governors without a connection."""
+    named = {
+        one: None
+        for made in lists
+        if made.producer is not None and is_exchange(made.producer)
+        for one in made.producer.inputs
+    }
+    return [(one, holder) for one in named for holder in one.located if holder.away is not None]

@@ -12,7 +12,7 @@ from rain.base.ids import ObjectId, TaskId
 from rain.base.runs import RunCause, RunState
 from rain.base.states import ObjectState, TaskRow
 from rain.base.wire.orders import SERVER, AssignedTasks
-from rain.server.messages import Effect
+from rain.server.messages import Effect, GovernorAway
 from tests.support.scenes import Scene, orders_in, scene
 
 
@@ -202,6 +202,28 @@ def test_a_part_that_cannot_be_read_uses_up_no_try_and_the_list_is_made_anew() -
     assert (task.row, task.last_run().state) == (TaskRow.WAITING, RunState.HANDED_BACK)
     assert s.world.task(made.exchange).row is TaskRow.READY
     assert not s.node(1).rests
+
+
+def test_what_cannot_be_read_from_a_governor_without_a_connection_is_made_again_elsewhere() -> None:
+    # given: a governor has died, and its server waits whether it comes back
+    s = scene(1, 1)
+    made = shuffle(s)
+    split_on(s, made, 0, 1)
+    exchange_on(s, made, 1)
+    s.assign(made.merges[0], to=1)
+    s.world.turn(GovernorAway(s.governors[0].id, "cut"))
+    assert s.world.task(made.splits[0]).row is TaskRow.FINISHED
+
+    # when
+    s.governors[1].fail(made.merges[0], "cannot read part 0", RunCause.INPUT_LOST)
+
+    # then: another try before its time is over would fail in the same way
+    assert s.world.task(made.merges[0]).row is TaskRow.WAITING
+    assert s.world.task(made.exchange).row is TaskRow.WAITING
+    assert s.world.task(made.splits[0]).row is TaskRow.READY
+    assert s.world.task(made.splits[1]).row is TaskRow.FINISHED
+    s.run(made.splits[0], on=1, size=200)
+    assert {one.source for one in exchange_on(s, made, 1)} == {s.governors[1].source}
 
 
 def test_a_part_that_can_never_be_read_fails_and_says_why() -> None:
