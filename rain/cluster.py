@@ -52,6 +52,8 @@ class ServerOptions(TypedDict, total=False):
     logdir: AnyPath
     workdir: AnyPath
     journal: AnyPath
+    standby: bool  # a second server on this machine, which takes over if the first one dies
+    standby_host: str  # the same on another host
     secret_file: AnyPath
     tls: AnyPath
     insecure: bool
@@ -264,12 +266,12 @@ class Cluster:
         return look_at_jobs(self._now())
 
     def client(self, **options: Any) -> Client:
-        """A client of this cluster; takes the options of `Client`."""
+        """A client of this cluster, wherever its server is; takes the options of `Client`."""
         if self._started.secret_file:
             options.setdefault("secret_file", self._started.secret_file)
         if self._started.tls:
             options.setdefault("tls", self._started.tls)
-        return Client(self.address, **options)
+        return Client(self._started.addresses, **options)
 
     def stop(self, grace: float = GRACE) -> None:
         """Ends the server and all governors, and cancels the jobs that still wait."""

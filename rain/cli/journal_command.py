@@ -26,8 +26,8 @@ def journal(folder: Path | None, remove: bool) -> int:
     number of sessions, tasks and objects that a server would know that is started on it, and what
     is wrong. The exit status is 1 if something is. Nothing is changed; a server may use the folder.
     """
+    from rain.daemon.journal_place import usual_place
     from rain.server.journal.listing import look_into
-    from rain.server.journal.place import usual_place
     from rain.server.leading import remove_journal
     from rain.server.settings import DEFAULT_PORT
 

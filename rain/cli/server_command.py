@@ -190,9 +190,9 @@ def server(
     lean.begin()
     from rain.daemon.addresses import parse_address
     from rain.daemon.exposure import check_exposure, or_user_key
+    from rain.daemon.journal_place import chosen
     from rain.graph.lateness import Rule
     from rain.server.history.retention import Keep
-    from rain.server.journal.place import chosen
     from rain.server.main import run_server
     from rain.server.plugins import with_options
     from rain.server.settings import DEFAULT_HOST, DEFAULT_PORT, HttpSettings, ServerSettings

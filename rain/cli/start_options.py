@@ -92,6 +92,19 @@ _OF_SERVER = (
         help="The file users.toml of the server, which says what the users of the cluster may do.",
         cls=OfServer,
     ),
+    click.option(
+        "--standby",
+        is_flag=True,
+        help="Start a second server on this machine, which takes over if the first one dies.",
+        cls=OfServer,
+    ),
+    click.option(
+        "--standby-host",
+        metavar="HOST",
+        default="",
+        help="The same on another host, which is reached through ssh and shares the --journal.",
+        cls=OfServer,
+    ),
 )
 
 _OF_GOVERNORS = (
@@ -229,6 +242,8 @@ def _tell(started: StartedCluster) -> None:
         many = "governors when tasks wait for them"
     click.echo(f"Rain is ready: a server and {many}.")
     click.echo(f"  server  {cluster.address}")
+    if cluster.standby is not None:
+        click.echo(f"  standby {cluster.standby.address}")
     secret = read_secret(Path(cluster.secret_file)) if cluster.secret_file else None
     if cluster.http:
         url = f"https://{cluster.http}/" if cluster.tls else http_url(secret, cluster.http)

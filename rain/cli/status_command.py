@@ -21,10 +21,10 @@ def status(server: Reached, as_json: bool) -> int:
 
     Without an argument, of the cluster that 'rain start' has started here, or of the usual port.
     """
-    from rain.start.status import ask, with_jobs
+    from rain.start.status import ask, with_cluster
 
     asked = ask(server.address, server.http, server.secret, server.identity)
-    found = with_jobs(asked, server.cluster)
+    found = with_cluster(asked, server.cluster)
     if as_json:
         click.echo(found.as_json())
         return 0

@@ -34,7 +34,7 @@ def stop(which: str, grace: float) -> int:
     if stopped.unreached:
         again = f"try again with: rain stop {shlex.quote(str(cluster.log_folder))}"
         raise StartError("\n".join([*stopped.unreached, again]))
-    if len(stopped.named(Ending.GONE)) == len(cluster.members):
+    if len(stopped.named(Ending.GONE)) == len(cluster.daemons):
         raise StartError(f"the cluster of {cluster.log_folder} does not run any more")
     click.echo(f"The cluster at {cluster.address} has ended; its logs are in {cluster.log_folder}")
     return 0

@@ -19,7 +19,6 @@ from rain.start.interrupts import interrupts
 from rain.start.jobs import Submission
 from rain.start.launch import Launch
 from rain.start.plan import NONE, Settings, check_reach, seen_from_governors
-from rain.start.processes import is_running
 from rain.start.remote import RemoteAccess
 from rain.start.start import handing, launch_governors, member_of, order_template, own_address
 
@@ -42,14 +41,16 @@ def add_governors(
     The settings say which, and what they have that the governors of the cluster have not.
     """
     with changing(wanted.log_folder) as cluster:
-        if not is_running(cluster.server.mark):
+        if not cluster.has_server:
             raise StartError(f"the server of the cluster at {cluster.address} does not run")
         _check_way(cluster, settings)
         settings = _alike(cluster, settings)
         secret = read_secret(settings.secret_file).key.decode() if settings.secret_file else ""
-        address = cluster.address
+        address = cluster.addresses
         if not isinstance(settings.governors, LocalGovernors):
-            address = seen_from_governors(cluster.server.address, own_address(settings))
+            address = cluster.or_standby(
+                seen_from_governors(cluster.server.address, own_address(settings))
+            )
         with (
             interrupts() as signals,
             Submission() as submission,
@@ -97,7 +98,7 @@ def _alike(cluster: Cluster, settings: Settings) -> Settings:
     return evolve(
         settings,
         first=max(numbers, default=-1) + 1,
-        neighbours=len(cluster.here()) - 1,
+        neighbours=sum(not member.host for member in cluster.members[1:]),
         governor_config=settings.governor_config or _path(cluster.alike.config),
         cache_limit=settings.cache_limit or cluster.alike.cache_limit or None,
         work_folder=settings.work_folder or _path(cluster.alike.work_folder),

@@ -39,7 +39,7 @@ def server_of(index: Index, wanted: str) -> Cluster | None:
         return _by_folder(Path(wanted).absolute())
     running, _ = index.look()
     if wanted:
-        found = [cluster for cluster in running if is_address_of(cluster.address, wanted)]
+        found = [cluster for cluster in running if _is_server_of(cluster, wanted)]
         if len(found) != 1:
             return None
         return found[0]
@@ -74,6 +74,10 @@ def describe(cluster: Cluster) -> str:
     count = cluster.governors
     governors = "1 governor" if count == 1 else f"{count} governors"
     return f"{cluster.address}  {governors}  {cluster.log_folder}"
+
+
+def _is_server_of(cluster: Cluster, wanted: str) -> bool:
+    return any(is_address_of(address, wanted) for address in cluster.addresses.split(","))
 
 
 def is_address_of(address: str, wanted: str) -> bool:
@@ -120,7 +124,7 @@ def _by_folder(folder: Path) -> Cluster:
 
 
 def _by_address(running: Sequence[Cluster], wanted: str) -> Cluster:
-    found = [cluster for cluster in running if is_address_of(cluster.address, wanted)]
+    found = [cluster for cluster in running if _is_server_of(cluster, wanted)]
     if len(found) == 1:
         return found[0]
     if found:

@@ -65,7 +65,7 @@ class Cluster:
     machine: str  # where it was started
     address: str
     http: str
-    members: tuple[Member, ...]  # the server first
+    members: tuple[Member, ...]  # the server first, which may have a standby
     access: RemoteAccess
     secret_file: str = ""  # "" for a cluster without a secret
     tls: str = ""  # the folder of its certificates; "" for one that encrypts nothing
@@ -73,15 +73,41 @@ class Cluster:
     server_command: tuple[str, ...] = ()  # starts its server again; () if nobody waits for that
     alike: GovernorOptions = GovernorOptions()
     scaler: Member | None = None  # starts and ends governors as the work needs
+    standby: Member | None = None  # the second server, at the address for its peers
+    standby_command: tuple[str, ...] = ()  # starts it again
+
+    @property
+    def servers(self) -> tuple[Member, ...]:
+        """Its server and the standby. Which one leads is found by asking."""
+        return self.members[:1] if self.standby is None else (self.server, self.standby)
+
+    @property
+    def addresses(self) -> str:
+        """Where its servers are, for peers, as `Servers.of` reads it."""
+        return self.or_standby(self.address)
+
+    def or_standby(self, address: str) -> str:
+        """This address of its server, and that of the standby."""
+        return address if self.standby is None else f"{address},{self.standby.address}"
+
+    @property
+    def has_server(self) -> bool:
+        """Whether one of its servers runs, or may run on another host."""
+        return any(server.host or is_running(server.mark) for server in self.servers)
+
+    @property
+    def daemons(self) -> tuple[Member, ...]:
+        """All that serve or work, in the order in which they end."""
+        return self.members if self.standby is None else (self.standby, *self.members)
 
     def here(self) -> list[Member]:
-        """The members on this machine."""
-        return [member for member in self.members if not member.host]
+        """Those on this machine."""
+        return [member for member in self.daemons if not member.host]
 
     def elsewhere(self) -> dict[tuple[str, RemoteAccess], list[Member]]:
-        """The members on other hosts, by host and the way to it."""
+        """Those on other hosts, by host and the way to it."""
         by_host: dict[tuple[str, RemoteAccess], list[Member]] = {}
-        for member in self.members:
+        for member in self.daemons:
             if member.host:
                 by_host.setdefault((member.host, self.way_to(member)), []).append(member)
         return by_host
@@ -122,23 +148,26 @@ def spell_cluster(cluster: Cluster) -> str:
         "http": cluster.http,
         "secret_file": cluster.secret_file,
         "tls": cluster.tls,
-        "members": [
-            {
-                "name": member.name,
-                "host": member.host,
-                "address": member.address,
-                "process": spell_mark(member.mark),
-                **({} if member.access is None else {"remote": _spell_access(member.access)}),
-            }
-            for member in cluster.members
-        ],
+        "members": [_spell_member(member) for member in cluster.members],
         "remote": _spell_access(cluster.access),
         "server_command": list(cluster.server_command),
         "jobs": [{**asdict(job), "log_folder": str(job.log_folder)} for job in cluster.jobs],
         "governors": asdict(cluster.alike),
         "scaler": None if cluster.scaler is None else spell_mark(cluster.scaler.mark),
+        "standby": None if cluster.standby is None else _spell_member(cluster.standby),
+        "standby_command": list(cluster.standby_command),
     }
     return json.dumps(content, indent=2) + "\n"
+
+
+def _spell_member(member: Member) -> dict[str, object]:
+    return {
+        "name": member.name,
+        "host": member.host,
+        "address": member.address,
+        "process": spell_mark(member.mark),
+        **({} if member.access is None else {"remote": _spell_access(member.access)}),
+    }
 
 
 def _spell_access(access: RemoteAccess) -> dict[str, object]:
@@ -191,6 +220,8 @@ def parse_cluster(text: str, where: Path) -> Cluster:
             tuple(content.get("server_command", ())),
             GovernorOptions(**content.get("governors", {})),
             _read_scaler(content.get("scaler")),
+            None if content.get("standby") is None else _read_member(content["standby"]),
+            tuple(content.get("standby_command", ())),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise StartError(f"{where} does not describe a cluster: {error}") from error

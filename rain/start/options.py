@@ -20,7 +20,7 @@ from rain.daemon.folders import default_log_folder
 from rain.launchers.surroundings import Surroundings, read_scratch
 from rain.start.add import Added, add_governors
 from rain.start.clusters import Cluster, has_ended, user_index
-from rain.start.governors import SSH, BatchGovernors, Governors, Scale
+from rain.start.governors import SSH, BatchGovernors, Governors, LocalGovernors, Scale
 from rain.start.plan import DEFAULT_PORT, NONE, Settings, run_rain
 from rain.start.remote import RemoteAccess
 from rain.start.start import StartedCluster, start_cluster
@@ -61,6 +61,8 @@ class StartOptions:
     workdir: Path | None = field(default=None, converter=_path)
     journal: Path | None = field(default=None, converter=_path)
     users: Path | None = field(default=None, converter=_path)
+    standby: bool = False
+    standby_host: str = ""
     timeout: float = 60.0
     runprefix: tuple[str, ...] = ()
     before: str = ""
@@ -97,6 +99,8 @@ class StartOptions:
             except ValueError as error:
                 raise StartError(f"--cache-limit: {error}") from None
 
+        if self.standby and self.standby_host:
+            raise StartError("--standby is on this machine, and --standby-host on another one")
         if self.scratch and self.workdir is not None:
             raise StartError(
                 "--scratch and --workdir cannot be combined: both say where governors keep data"
@@ -152,6 +156,11 @@ class Order:
     def _settings(self, log_folder: Path) -> Settings:
         options = self.options
         options.check()
+        if options.standby_host and isinstance(self.governors, LocalGovernors):
+            raise StartError(
+                "--standby-host is for clusters that other machines reach: with governors on this"
+                " machine alone, use --standby"
+            )
         host, port = parse_address(options.listen, "", DEFAULT_PORT)
         return Settings(
             governors=self.governors,
@@ -177,6 +186,7 @@ class Order:
             around=options.around,
             folder=Path.cwd(),
             scale=self.scale,
+            standby=options.standby_host or ("" if options.standby else None),
         )
 
     @property

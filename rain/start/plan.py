@@ -18,7 +18,7 @@ DEFAULT_HTTP_PORT = 7222
 LOOPBACK = "127.0.0.1"
 NONE = Path("none")
 ALL_BUT_ONE = "--cpus=-1"
-TEMPLATE = "governors"
+TEMPLATE, SERVER = "governors", "server"
 
 
 @frozen
@@ -48,6 +48,7 @@ class Settings:
     folder: Path = Path()  # where governors run
     first: int = 0  # the number of the first governor, if the cluster has some already
     neighbours: int = 0  # how many governors of the cluster this machine has already
+    standby: str | None = None  # the host of a second server, "" for this machine
 
 
 @frozen
@@ -95,23 +96,23 @@ def run_rain(python: str, checkout: Path, here: Path) -> tuple[str, ...]:
     return (python, *safely, "-m", "rain")
 
 
-def plan_server(settings: Settings) -> Daemon:
-    """Plans the server."""
+def plan_server(settings: Settings, name: str = SERVER) -> Daemon:
+    """Plans the server, or another one of the cluster with a name of its own."""
     local = isinstance(settings.governors, LocalGovernors)
     host = settings.listen_host or (LOOPBACK if local else "0.0.0.0")
     arguments = ["server", "--listen", spell_address(host, settings.listen_port)]
     if settings.http_listen:
         arguments += ["--http-listen", settings.http_listen]
-    for name in settings.http_hosts:
-        arguments += ["--http-host", name]
+    for known_as in settings.http_hosts:
+        arguments += ["--http-host", known_as]
     journal = _journal(settings)
     if journal is not None:
         arguments += ["--journal", str(journal)]
     if settings.users is not None:
         arguments += ["--users", str(settings.users)]
     if settings.work_folder is not None:
-        arguments += ["--workdir", str(settings.work_folder / "server")]
-    return _daemon(settings, "server", arguments, work_folder=settings.work_folder)
+        arguments += ["--workdir", str(settings.work_folder / name)]
+    return _daemon(settings, name, arguments, work_folder=settings.work_folder)
 
 
 def may_return(settings: Settings) -> bool:

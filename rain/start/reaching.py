@@ -6,17 +6,25 @@ from pathlib import Path
 
 from attrs import frozen
 
-from rain.base.address import spell_address
+from rain.base.address import spell_address, split_address
 from rain.base.admission import Member, Role, Secret
+from rain.base.errors import ConnectionLostError, RefusedError, StartError
 from rain.base.leading import Servers
+from rain.base.wire.requests import OverviewOf
 from rain.common.secret_file import read_secret
 from rain.daemon.addresses import parse_address, parse_addresses
-from rain.daemon.exposure import or_user_key
-from rain.rpc.client_endpoint import CONNECT_TIMEOUT
+from rain.daemon.exposure import is_loopback, or_user_key
+from rain.rpc.client_endpoint import CONNECT_TIMEOUT, ClientConnection
 from rain.rpc.dialing import dial_in_thread, dial_in_turn, reaching
 from rain.start.choice import server_of
 from rain.start.clusters import Cluster, Index
-from rain.start.plan import DEFAULT_HTTP_PORT, DEFAULT_PORT, LOOPBACK, NONE
+from rain.start.plan import (
+    DEFAULT_HTTP_PORT,
+    DEFAULT_PORT,
+    LOOPBACK,
+    NONE,
+    seen_from_governors,
+)
 from rain.tls.identity import Identity
 
 
@@ -45,7 +53,7 @@ def reach(
 ) -> Reached:
     """The server at an address; without one, of the user's only cluster, or of the usual port."""
     cluster = None if "," in which else server_of(index, which)
-    server, known_http = (which, "") if cluster is None else (cluster.address, cluster.http)
+    server, known_http = (which, "") if cluster is None else (cluster.addresses, cluster.http)
     if cluster is not None and cluster.secret_file:
         secret_file = Path(cluster.secret_file)
     if cluster is not None:
@@ -58,11 +66,35 @@ def reach(
         hosts = [host for host, _ in addresses]
         secret = or_user_key(secret, *hosts, insecure=insecure or is_encrypted)
     host, port = _leading(Servers(addresses), secret, identity)
+    if cluster is not None and cluster.standby is not None and known_http:
+        known_http = _told_http(cluster, host, port, secret, identity)
     if http:
         known_http = spell_address(*parse_address(http, host, DEFAULT_HTTP_PORT))
     elif not known_http and port == DEFAULT_PORT:
         known_http = spell_address(host, DEFAULT_HTTP_PORT)
     return Reached(spell_address(host, port), known_http, secret, identity, cluster)
+
+
+def _told_http(
+    cluster: Cluster, host: str, port: int, secret: Secret | None, identity: Identity | None
+) -> str:
+    """Where the server that leads serves HTTP, as it says itself: it may be the standby.
+
+    "" if that is only for its own machine, and that is another one.
+    """
+    address = spell_address(host, port)
+    try:
+        connection = ClientConnection(host, port, secret=secret, identity=identity)
+        try:
+            told = connection.ask(OverviewOf()).http
+        finally:
+            connection.close()
+    except (ConnectionLostError, RefusedError) as error:
+        raise StartError(f"the server at {address}: {error}") from error
+    is_away = any(server.host and server.address == address for server in cluster.servers)
+    if is_away and told and is_loopback(split_address(told)[0]):
+        return ""
+    return seen_from_governors(told, host) if told else ""
 
 
 def _leading(servers: Servers, secret: Secret | None, identity: Identity | None) -> tuple[str, int]:

@@ -1,4 +1,8 @@
-"""Starts the server of a cluster again under its governors and clients, which wait for it."""
+"""Starts the server of a cluster again under its governors and clients, which wait for it.
+
+Of a cluster with a standby both servers are replaced, one after the other: the one that waits comes
+first, and then leads while the other one is started again.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,7 @@ from rain.start.launch import Launch
 from rain.start.plan import Daemon
 from rain.start.processes import is_running, open_process
 from rain.start.scaling_plan import again_scaler
+from rain.start.standbys import LEADS, look_at_servers
 from rain.start.start import StartedCluster
 
 GRACE = 10.0
@@ -36,20 +41,42 @@ def restart_server(
         interrupts() as signals,
         Launch(signals, timeout) as launch,
     ):
-        _end_server(cluster, grace)
-        daemon = Daemon("server", cluster.server_command, cluster.log_folder)
-        child = launch.local(daemon, again=True)
-        launch.wait_until_ready([child])
-        assert child.mark is not None
-        server = Member("server", child.address, child.mark)
-        again = evolve(
-            cluster, members=(server, *cluster.members[1:]), scaler=_scaler(cluster, launch)
-        )
+        if cluster.standby is None:
+            _end(cluster.server, grace)
+            server, note = _start(launch, cluster, cluster.server, cluster.server_command)
+            again = evolve(cluster, members=(server, *cluster.members[1:]))
+        else:
+            again, note = _both(launch, cluster, cluster.standby, grace), ""
+        again = evolve(again, scaler=_scaler(cluster, launch))
         write_cluster(again)
         launch.settle()
     index.remove(cluster)
     index.add(again)
-    return StartedCluster(again, note=child.said)
+    return StartedCluster(again, note=note)
+
+
+def _both(launch: Launch, cluster: Cluster, standby: Member, grace: float) -> Cluster:
+    """Replaces the server and the standby, but for one on another host: that is left as it is."""
+    servers = {"server": cluster.server, "standby": standby}
+    commands = {"server": cluster.server_command, "standby": cluster.standby_command}
+    leads = look_at_servers(cluster).get(standby.address) == LEADS
+    for name in ("server", "standby") if leads else ("standby", "server"):
+        one = servers[name]
+        if not one.host:
+            _end(one, grace)
+            servers[name], _ = _start(launch, cluster, one, commands[name])
+    members = (servers["server"], *cluster.members[1:])
+    return evolve(cluster, members=members, standby=servers["standby"])
+
+
+def _start(
+    launch: Launch, cluster: Cluster, before: Member, command: tuple[str, ...]
+) -> tuple[Member, str]:
+    """One of its servers, started again, and what it says of its journal."""
+    child = launch.local(Daemon(before.name, command, cluster.log_folder), again=True)
+    launch.wait_until_ready([child])
+    assert child.mark is not None
+    return evolve(before, mark=child.mark), child.said
 
 
 def _scaler(cluster: Cluster, launch: Launch) -> Member | None:
@@ -63,12 +90,13 @@ def _scaler(cluster: Cluster, launch: Launch) -> Member | None:
     return evolve(known, mark=child.mark)
 
 
-def _end_server(cluster: Cluster, grace: float) -> None:
-    """Ends the server, if it runs, so that governors and clients wait for the next one.
+def _end(server: Member, grace: float) -> None:
+    """Ends a server, if it runs, so that governors and clients wait for the next one.
 
-    One that hangs is killed after its grace: all that it has told anybody is in its journal.
+    One that hangs is killed after its grace: all that it has told anybody is in its journal. The
+    same signal ends a standby, which may have begun to lead meanwhile.
     """
-    process = open_process(cluster.server.mark)
+    process = open_process(server.mark)
     if process is None:
         return
     try:
@@ -77,6 +105,6 @@ def _end_server(cluster: Cluster, grace: float) -> None:
                 signal.pidfd_send_signal(process, number)
             if wait_readable([process], seconds):
                 return
-        raise StartError(f"the server (process {cluster.server.mark.pid}) does not end")
+        raise StartError(f"the {server.name} (process {server.mark.pid}) does not end")
     finally:
         os.close(process)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from attrs import asdict
 
-from rain.base.address import split_address
 from rain.base.admission import Member
 from rain.base.errors import ConnectionLostError
+from rain.base.leading import Servers
 from rain.base.wire.requests import DemandOf, Promise
 from rain.common.secret_file import read_secret
 from rain.daemon.readiness import Readiness
@@ -68,7 +68,7 @@ def _scale(scaler: Scaler, connection: ClientConnection, signals: Interrupts) ->
 
 
 def _connect(address: str, secret_file: str, tls: str) -> ClientConnection:
-    host, port = split_address(address)
+    (host, port), *standbys = Servers.of(address).addresses
     identity = Identity.read(Path(tls), Member.CLIENT) if tls else None
     secret = read_secret(Path(secret_file)) if secret_file and identity is None else None
-    return ClientConnection(host, port, secret=secret, identity=identity)
+    return ClientConnection(host, port, secret=secret, identity=identity, standbys=standbys)

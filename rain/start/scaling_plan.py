@@ -75,7 +75,7 @@ def plan_scaler(settings: Settings, server: str) -> Daemon:
 def again_scaler(cluster: Cluster) -> Daemon:
     """Plans the scaler again for a cluster whose scaler has ended."""
     rain, folder = cluster.access.rain, cluster.log_folder
-    return _scaler(rain, folder, cluster.address, cluster.secret_file, cluster.tls)
+    return _scaler(rain, folder, cluster.addresses, cluster.secret_file, cluster.tls)
 
 
 def _scaler(rain: tuple[str, ...], folder: Path, server: str, secret: str, tls: str) -> Daemon:

@@ -35,10 +35,10 @@ from rain.start.plan import (
     plan_template,
     seen_from_governors,
 )
-from rain.start.processes import is_running
 from rain.start.remote import RemoteAccess
 from rain.start.scaling_files import STATE_FILE, write_order
 from rain.start.scaling_plan import launcher_name, plan_order, plan_scaler
+from rain.start.standbys import again, start_standby, with_journal
 from rain.start.template_child import TemplateChild
 from rain.tls.identity import Identity
 
@@ -57,23 +57,24 @@ def start_cluster(
 ) -> StartedCluster:
     """Starts all daemons, or ends all of them and raises StartError."""
     refuse_left_behind(settings, index)
-    settings = evolve(settings, log_folder=_prepare_log_folder(settings.log_folder))
+    settings = evolve(with_journal(settings), log_folder=_prepare_log_folder(settings.log_folder))
     settings, secret = _with_secret(settings)
     with (
         interrupts() as signals,
         Submission() as submission,
         Launch(signals, timeout) as launch,
     ):
-        planned_server = plan_server(settings)
-        server = launch.local(planned_server)
+        server = launch.local(plan_server(settings))
         template = order_template(launch, settings)
         launch.wait_until_ready([server])
         own_host = own_address(settings)
         address = seen_from_governors(server.address, own_host)
+        standby = start_standby(launch, settings, access, address)
+        addresses = address if standby is None else f"{address},{standby.address}"
         governors = launch_governors(
-            launch, submission, settings, address, handing(access, settings, secret), template
+            launch, submission, settings, addresses, handing(access, settings, secret), template
         )
-        scaler = start_scaler(launch, settings, address, access.folder)
+        scaler = start_scaler(launch, settings, addresses, access.folder)
         cluster = Cluster(
             settings.log_folder,
             socket.gethostname(),
@@ -84,13 +85,15 @@ def start_cluster(
             "" if settings.secret_file is None else str(settings.secret_file),
             str(settings.tls) if is_encrypted(settings) else "",
             tuple(submission.entries),
-            planned_server.command if may_return(settings) else (),
+            again(settings, server.address) if may_return(settings) else (),
             GovernorOptions(
                 _text(settings.governor_config),
                 settings.cache_limit or "",
                 _text(settings.work_folder),
             ),
             None if scaler is None else member_of(scaler),
+            None if standby is None else evolve(member_of(standby.child), address=standby.address),
+            () if standby is None else standby.command,
         )
         write_cluster(cluster)
         submission.keep()
@@ -163,7 +166,7 @@ def refuse_left_behind(settings: Settings, index: Index) -> None:
         return
     wanted = spell_address(settings.listen_host or LOOPBACK, settings.listen_port)
     for cluster in index.look()[0]:
-        if is_address_of(cluster.address, wanted) and not is_running(cluster.server.mark):
+        if is_address_of(cluster.address, wanted) and not cluster.has_server:
             folder = shlex.quote(str(cluster.log_folder))
             way = f"go on with 'rain restart {folder}', or " if cluster.server_command else ""
             raise StartError(

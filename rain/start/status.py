@@ -20,6 +20,7 @@ from rain.start.clusters import Cluster
 from rain.start.jobs import JobLine, look_at_jobs
 from rain.start.processes import is_running
 from rain.start.scaling_files import read_state
+from rain.start.standbys import look_at_servers
 from rain.tls.identity import Identity
 
 _HTTP_SECONDS = 10.0
@@ -73,6 +74,7 @@ class ClusterStatus:
     scaling: dict[str, str] = Factory(dict)  # what the scaler wants of each kind, and why
     scaler_ended: bool = False  # nobody starts governors any more
     ended: dict[str, str] = Factory(dict)  # the last jobs of the scaler that have ended, and why
+    servers: dict[str, str] = Factory(dict)  # of a cluster with a standby: what each of them does
 
     def as_json(self) -> str:
         shown = asdict(self)
@@ -100,10 +102,12 @@ def ask(
     return ClusterStatus(address, governors, sessions, dashboard=dashboard)
 
 
-def with_jobs(status: ClusterStatus, cluster: Cluster | None) -> ClusterStatus:
-    """Adds the governors of the cluster that are jobs of a batch system."""
+def with_cluster(status: ClusterStatus, cluster: Cluster | None) -> ClusterStatus:
+    """Adds its standby, and the governors of the cluster that are jobs of a batch system."""
     if cluster is None:
         return status
+    if cluster.standby is not None:
+        status = evolve(status, servers=look_at_servers(cluster))
     try:
         status = _with_scaling(status, cluster)
         return evolve(status, jobs=tuple(look_at_jobs(cluster)))

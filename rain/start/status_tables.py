@@ -21,6 +21,9 @@ DATA = ("stored", "held", "arriving")
 def print_status(status: ClusterStatus, console: Console) -> None:
     """Prints the status of a cluster."""
     console.print(Text(f"Server {status.address}"))
+    for address, does in status.servers.items():
+        if address != status.address:
+            console.print(Text(f"Standby {address} {does}"), soft_wrap=True)
     if status.dashboard:
         console.print(Text(f"Dashboard {status.dashboard}"), soft_wrap=True)
     if status.governors:

@@ -74,7 +74,8 @@ def main() -> None:
         os.kill(os.getpid(), signal.SIGKILL)
     if does not in {"silent", "mute", "interrupts"}:
         note = b"note goes on with 1 session\n" if does == "goes on" else b""
-        os.write(ready, b"ready 127.0.0.1:7210 127.0.0.1:7222\n" + note)
+        serves = b"127.0.0.1:7211" if folder.name == "standby" else b"127.0.0.1:7210 127.0.0.1:7222"
+        os.write(ready, b"ready " + serves + b"\n" + note)
     if does not in {"silent", "interrupts"}:
         os.close(ready)
     if does != "dies later":

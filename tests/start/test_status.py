@@ -260,6 +260,7 @@ def test_the_answer_as_json_holds_everything() -> None:
         "scaling": {},
         "scaler_ended": False,
         "ended": {},
+        "servers": {},
     }
 
 

@@ -83,4 +83,4 @@ class World:
         """Ends whatever the test has left running."""
         cluster = read_cluster(self.logs)
         if cluster is not None:
-            end_processes([member.mark for member in cluster.members], 0.0)
+            end_processes([member.mark for member in cluster.daemons], 0.0)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rain.server.journal.place import chosen, usual_place
+from rain.daemon.journal_place import chosen, usual_place
 
 
 def test_a_server_with_a_port_of_its_users_choice_has_one() -> None:
