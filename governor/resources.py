@@ -125,6 +125,10 @@ class Lending:
         self._moved = now
         self.due = inf
 
+    def begin_turn(self) -> None:
+        """Who is refused in this turn is asked again. Who was refused before may have gone."""
+        self.due = inf
+
     def allows(self, needed: Resources, depth: int, now: float) -> bool:
         """Whether a task of that depth may take such free resources."""
         if not needed.cpus:

@@ -250,6 +250,7 @@ class State:
         """
         if self.giving_back.asked:
             self.giving_back.answer()
+        self.pool.lending.begin_turn()
         if not self.drains:
             self.dispatch.dispatch()
         elif not self.told_of_drain and self._settled():

@@ -60,6 +60,22 @@ def test_the_deepest_ready_task_goes_first() -> None:
     assert world.running_on(2) == task_id(103)
 
 
+def test_no_turn_is_due_for_a_task_that_was_refused_and_has_gone() -> None:
+    # given
+    world = a_world()
+    assign(world, 100, depth=1)
+    assign(world, 101, depth=1)
+    begin(world, 1)
+    world.block(1)
+
+    # when
+    world.stop(101)
+    world.tick(2 * PATIENCE)
+
+    # then: the governor need not make one turn after the other until the first goes on
+    assert world.reactor.next_time() > world.now
+
+
 def test_when_nothing_else_could_move_a_task_that_is_not_deeper_runs_after_all() -> None:
     # given: the first may wait for the second
     world = a_world()

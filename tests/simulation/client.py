@@ -64,6 +64,7 @@ class Client(Mortal):
         super().__init__(agenda)
         self.name = name
         self.has_ended = False
+        self.has_vanished = False
         self._servers = servers
         self._way = servers.addresses()
         self._server: Server | None = None  # to which it is connected
@@ -82,7 +83,7 @@ class Client(Mortal):
 
     def vanish(self) -> None:
         """Its machine stops."""
-        self.is_alive, self.has_ended = False, True
+        self.is_alive, self.has_ended, self.has_vanished = False, True, True
         if self._connection is not None:
             self._connection.lost_at_peer = _nothing
             self._connection.cut("the client is gone")

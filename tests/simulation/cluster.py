@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from random import Random
 
 from rain.base.address import Source
-from rain.base.errors import InvariantError, RefusedError, SessionFailedError
-from rain.base.failures import OnFailure
+from rain.base.errors import InvariantError
 from rain.base.ids import ObjectId, TaskId
-from rain.base.wire.answers import Fetched, WaitAnswer
-from rain.base.wire.requests import (
-    Cancel,
-    CloseSession,
-    Fetch,
-    HandlesGone,
-    OpenSession,
-    Submit,
-    Unkeep,
-    WaitFor,
-)
 from tests.simulation.agenda import START, Agenda
-from tests.simulation.client import Client, Pause, Program
+from tests.simulation.client import Client
 from tests.simulation.governor import Governor
 from tests.simulation.plan import FAULTS_END, Fault, Kind, Plan
+from tests.simulation.programs import ordinary, visit
 from tests.simulation.server import Server
 from tests.simulation.servers import Servers
-from tests.simulation.work import Workload
+
+VISITED = 0.3
+"""How probable it is that a durable session takes the place of a client with its own."""
 
 PATIENCE = 600.0
 """Seconds after the last fault in which everything must come to its end."""
@@ -46,13 +37,12 @@ class Cluster:
             for number in range(1, plan.governors + 1)
         ]
         self.governors[0] = Governor(agenda, 1, 2, self.servers, self)  # every task fits it
-        self.clients = [
-            Client(agenda, f"client {number}", self.servers, self._program(number))
-            for number in range(1, plan.clients + 1)
-        ]
+        self.clients: list[Client] = []
         self._finished: set[tuple[TaskId, int]] = set()  # runs
         self._given_up: set[tuple[TaskId, int]] = set()
         self.told: list[str] = []
+        self._places: dict[TaskId, tuple[str, int]] = {}  # of tasks of durable sessions, by name
+        self._shared: set[str] = set()  # names that several clients open at a time
         self._unreachable: dict[tuple[int, int], float] = {}  # pairs, and until when
 
     def run(self) -> None:
@@ -65,9 +55,11 @@ class Cluster:
     def _run(self) -> None:
         agenda = self.agenda
         self.servers.all[0].start()
-        later = (self.servers.all[1:], self.governors, self.clients)
-        for start in [one.start for kind in later for one in kind]:
+        starts = [one.start for one in self.servers.all[1:]] + [one.start for one in self.governors]
+        for start in starts:
             agenda.within(0.0, 1.0, start)
+        for number in range(1, self.plan.clients + 1):
+            self._begin_to_work(number)
         for fault in self.plan.faults:
             agenda.at(fault.time, partial(self._break, fault))
         due = START + FAULTS_END + PATIENCE
@@ -98,11 +90,11 @@ class Cluster:
     def _break(self, fault: Fault) -> None:
         self.told.append(str(fault))
         governor = self.governors[fault.which % len(self.governors)]
-        client = self.clients[fault.which % len(self.clients)]
+        client = self.clients[fault.which % len(self.clients)] if self.clients else None
         match fault.kind:
             case Kind.CUT_GOVERNOR if governor.is_alive:
                 governor.cut()
-            case Kind.CUT_CLIENT if client.is_alive:
+            case Kind.CUT_CLIENT if client is not None and client.is_alive:
                 client.cut()
             case Kind.KILL_GOVERNOR if governor.is_alive:
                 governor.die()
@@ -116,7 +108,7 @@ class Cluster:
                 self._unreachable[pair[0], pair[1]] = self.agenda.now + fault.which % 10
             case Kind.FULL_DISK:
                 self.servers.disk.is_full = True
-            case Kind.CLIENT_VANISHES if client.is_alive and not client.has_ended:
+            case Kind.CLIENT_VANISHES if client is not None and not client.has_ended:
                 client.vanish()
             case _:
                 self._break_a_server(fault)
@@ -141,66 +133,40 @@ class Cluster:
 
     # What clients do.
 
-    def _program(self, number: int) -> Program:
-        random = Random(self.plan.seed * 1000 + number)
-        session = yield OpenSession(f"session {number}", "", OnFailure.CONTINUE)
-        work = Workload.of(session, random)
-        for _ in range(self.plan.parts):
-            kept = work.grow(random.choice([1, 4, 8]))
-            wanted = tuple(kept) if random.random() < 0.3 else ()
-            yield from self._wait(work, Submit(work.draft.take(), wanted), wanted)
-            yield Pause(random.choice([0.0, 0.1, 3.0]))
-            if kept and random.random() < 0.2:
-                target = random.choice(kept)
-                work.may_be_cancelled(target)
-                yield Cancel(session, (), (target,), False, True, True)
-            if len(work.usable) > 3 and random.random() < 0.4:
-                dropped = [work.usable.pop(random.randrange(len(work.usable))) for _ in range(2)]
-                yield Unkeep(tuple(dropped))
-                yield HandlesGone((), tuple(dropped))
-        wanted = tuple(work.usable)
-        yield from self._wait(work, WaitFor(session, (), wanted, "all"), wanted)
-        for target in random.sample(work.usable, len(work.usable)):
-            yield from self._fetch(work, target)
-        yield CloseSession(session)
-
-    def _wait(
-        self, work: Workload, asked: Submit | WaitFor, wanted: tuple[ObjectId, ...]
-    ) -> Program:
-        """Waits for all of these, which fails if one of them has failed."""
-        may_fail = any(one in work.unsure or work.values[one] is None for one in wanted)
-        must_fail = any(one not in work.unsure and work.values[one] is None for one in wanted)
-        try:
-            answer: WaitAnswer | None = yield asked
-        except SessionFailedError as error:
-            if not may_fail:
-                raise InvariantError(f"a wait has failed that cannot fail: {error}") from error
+    def _begin_to_work(self, number: int) -> None:
+        agenda, plan = self.agenda, self.plan
+        if agenda.random.random() < VISITED:
+            agenda.within(0.0, 1.0, partial(self._come, number, agenda.random.choice([0, 1, 2])))
+            if agenda.random.random() < 0.3:
+                self._shared.add(f"durable {number}")
+                agenda.within(0.0, 10.0, partial(self._come, number, 0))
             return
-        if must_fail:
-            raise InvariantError("a wait has not failed that must fail")
-        if answer is not None:
-            work.check_delivery(answer)
+        program = ordinary(f"session {number}", plan.seed * 1000 + number, plan.parts, self)
+        client = Client(agenda, f"client {number}", self.servers, program)
+        self.clients.append(client)
+        agenda.within(0.0, 1.0, client.start)
 
-    def _fetch(self, work: Workload, target: ObjectId) -> Program:
-        """Fetches an object until somebody who has it can be reached, and compares it."""
-        expected = work.values[target]
-        while True:
-            try:
-                fetched: Fetched = yield Fetch(target)
-            except (RefusedError, SessionFailedError) as error:
-                if expected is not None and target not in work.unsure:
-                    raise InvariantError(f"the object {target} cannot be fetched") from error
-                return
-            data = fetched.data if not fetched.holder else self._read(fetched.holder, target)
-            if data is not None:
-                if expected is None and target not in work.unsure:
-                    raise InvariantError(f"the object {target} cannot be, and was fetched")
-                if expected is not None and bytes(data) != expected:
-                    raise InvariantError(f"the object {target} has a wrong value")
-                return
-            yield Pause(0.5)
+    def _come(self, number: int, leaving: int) -> None:
+        """A client opens a durable session by its name; when it has gone another one comes, until
+        one has not left early."""
+        name, seed = f"durable {number}", self.plan.seed * 1000 + number
+        program = visit(name, seed, self.plan.parts, self, leaves=leaving > 0)
+        visitor = Client(self.agenda, f"{name}, client {len(self.clients)}", self.servers, program)
+        self.clients.append(visitor)
+        visitor.start()
+        self._look_whether_gone(visitor, number, leaving)
 
-    def _read(self, holder: str, target: ObjectId) -> bytes | None:
+    def _look_whether_gone(self, visitor: Client, number: int, leaving: int) -> None:
+        if not visitor.has_ended:
+            again = partial(self._look_whether_gone, visitor, number, leaving)
+            self.agenda.within(0.2, 2.0, again)
+        elif leaving or visitor.has_vanished:
+            self._come(number, max(leaving - 1, 0))
+
+    def submitted(self, name: str, tasks: Sequence[TaskId]) -> None:
+        self._places.update((task, (name, place)) for place, task in enumerate(tasks))
+
+    def read(self, holder: str, target: ObjectId) -> bytes | None:
         source = Source.read(holder)
         for one in self.governors:
             if one.is_alive and one.incarnation == source.incarnation:
@@ -220,6 +186,7 @@ class Cluster:
             leader is not None
             and all(client.has_ended for client in self.clients)
             and not leader.state.graph.sessions
+            and not leader.state.durable
             and all(self._is_empty(governor) for governor in self.governors)
         )
 
@@ -227,15 +194,21 @@ class Cluster:
         return governor.is_alive and not governor.reactor.state.sessions and not governor.files
 
     def _check_that_nothing_is_left(self) -> None:
-        graph = self.leader().state.graph
-        for what in (graph.tasks, graph.objects, graph.sessions):
+        state = self.leader().state
+        graph = state.graph
+        for what in (graph.tasks, graph.objects, graph.sessions, state.durable, state.nested):
             if what:
                 raise InvariantError(f"something is left on the server: {what}")
         if self.plan.is_lossless:
-            finished = Counter(task for task, _ in self._finished - self._given_up)
+            finished = Counter(self._work_of(task) for task, _ in self._finished - self._given_up)
             again = [task for task, count in finished.items() if count > 1]
             if again:
                 raise InvariantError(f"computed again, though nothing was lost: {again}")
+
+    def _work_of(self, task: TaskId) -> object:
+        """What a task is: in a durable session, others may be the same."""
+        place = self._places.get(task)
+        return task if place is None or place[0] in self._shared else place
 
     def _where(self) -> str:
         state = self.leader().state

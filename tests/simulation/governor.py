@@ -10,8 +10,10 @@ from attrs import Factory, define
 
 from rain.base.address import Source
 from rain.base.errors import InvariantError, ProtocolError, StartError
+from rain.base.exchange import EXCHANGE, Listed, decode_list
 from rain.base.ids import GovernorId, ObjectId, TaskId
 from rain.base.resources import Resources
+from rain.base.runs import RunCause
 from rain.base.wire import GOVERNOR_VERSION
 from rain.base.wire.orders import SERVER, Orders
 from rain.base.wire.update import Update
@@ -36,6 +38,7 @@ from rain.governor.effects import (
 from rain.governor.events import (
     BuiltinDone,
     CallsTakenBack,
+    CallWaits,
     Drain,
     Event,
     ExecutorDied,
@@ -49,14 +52,16 @@ from rain.governor.reactor import Reactor
 from rain.governor.results import Content, Failed, Made, Outputs, Stored
 from rain.rpc.codec import through_the_wire
 from rain.rpc.handlers import GovernorHello, Resumes
-from rain.stream.holder import InMemory
+from rain.stream.holder import Held, InMemory
 from tests.governor.played_executor import PlayedExecutor
 from tests.simulation.agenda import Agenda, Daemon
+from tests.simulation.client import Client
 from tests.simulation.links import ToGovernor
+from tests.simulation.nested import nested
 from tests.simulation.network import Connection
 from tests.simulation.server import Server
 from tests.simulation.servers import Servers
-from tests.simulation.work import LARGE, SLOW, Job, compute
+from tests.simulation.work import LARGE, SLOW, Job, compute, part_of
 
 
 class Places(Protocol):
@@ -67,11 +72,15 @@ class Places(Protocol):
         ...
 
     def finished(self, task: TaskId, run: int) -> None:
-        """A run has finished, and the server is told so."""
+        """A run of an executor has finished, and the server is told so."""
         ...
 
     def given_up(self, task: TaskId, run: int) -> None:
         """The server does not want a run any more, which may have finished already."""
+        ...
+
+    def read(self, holder: str, target: ObjectId) -> bytes | None:
+        """What a client reads from there, if it is there."""
         ...
 
 
@@ -82,6 +91,7 @@ class SimulatedExecutor:
     played: PlayedExecutor
     known: dict[ObjectId, bytes] = Factory(dict)
     is_interrupted: bool = False
+    client: Client | None = None  # of the running call, if that submits tasks
 
 
 class Governor(Daemon):
@@ -130,6 +140,8 @@ class Governor(Daemon):
 
     def die(self) -> None:
         self.is_alive = False
+        for executor in self.executors.values():
+            self._end_client(executor)
         if self._connection is not None:
             self._connection.lost_at_peer = _nothing
             self._connection.cut("the governor is gone")
@@ -294,7 +306,8 @@ class Governor(Daemon):
         match effect:
             case SendUpdate(update):
                 for task, run in zip(update.finished.ids, update.finished.runs, strict=True):
-                    self._places.finished(task, run)
+                    if (task, run) in self._begun:  # it does not stand in for another one
+                        self._places.finished(task, run)
                 returned = set(zip(update.returned_ids, update.returned_runs, strict=True))
                 if again := returned & self._begun:
                     raise InvariantError(f"{self.address} gives back {again}, which have begun")
@@ -309,8 +322,9 @@ class Governor(Daemon):
                     del self.files[file]
             case EndStrays() | StopBuiltin():
                 pass
-            case RunBuiltin(run):
-                done = BuiltinDone(run, 0.001, same(effect))
+            case RunBuiltin(run, kind=kind, config=config):
+                made: Outputs = [config] if kind.task_type == EXCHANGE else same(effect)
+                done = BuiltinDone(run, 0.001, made)
                 self.later(0.001, 0.002, partial(self._tell, done))
             case _:
                 self._carry_for_executor(effect)
@@ -327,7 +341,7 @@ class Governor(Daemon):
                 self._collect(number)
                 self._tell(CallsTakenBack(number, unstarted))
             case InterruptExecutor(number, call):
-                self._interrupt(self.executors[number], call)
+                self._interrupt(number, call)
             case DropCached(number, objects, sessions):
                 self.executors[number].played.drop(objects, sessions)
             case KillExecutor(number):
@@ -367,12 +381,38 @@ class Governor(Daemon):
         if played.able and (task := self.reactor.calls_of(number)) and task[0].id == call[0]:
             self._begun.add((task[0].id, task[0].number))
         job = Job.unpack(call[2])
+        if job.children and played.able and not executor.is_interrupted:
+            self._begin_nested(number, call, job)
+            return
         seconds = job.seconds if played.able else 0.0
         if job.slow_on == self.number and not executor.is_interrupted:
             seconds += SLOW
         self.later(seconds, seconds + 0.001, partial(self._end_call, number, call))
 
-    def _end_call(self, number: int, call: CallRow) -> None:
+    def _begin_nested(self, number: int, call: CallRow, job: Job) -> None:
+        """A call that submits tasks and waits for them, as a client of its own."""
+        executor = self.executors[number]
+        in_time = self.in_this_life  # of this governor
+
+        def waits(waits: bool) -> None:  # a word of the executor's protocol
+            executor.played.waits = waits
+            self._tell(CallWaits(number, waits))
+
+        def ended(result: list[bytes] | Failed) -> None:
+            executor.client = None
+            self.later(0.0, 0.001, partial(self._end_call, number, call, result))
+
+        def wait(now: bool) -> None:  # the same
+            in_time(partial(waits, now))()
+
+        program = nested(TaskId(call[0]), job, self._places.read, wait, ended)
+        name = f"call {call[0]} at {self.address}"
+        executor.client = Client(self.agenda, name, self._servers, program)
+        executor.client.start()
+
+    def _end_call(
+        self, number: int, call: CallRow, nested_values: list[bytes] | Failed | None = None
+    ) -> None:
         executor = self.executors.get(number)
         if executor is None or executor.played.running is not call or executor.played.killed:
             return
@@ -384,23 +424,45 @@ class Governor(Daemon):
             result = Failed("interrupted")
         elif job.fails:
             result = Failed("it fails by itself")
+        elif isinstance(nested_values, Failed):
+            result = nested_values
         else:
-            result = self._results(executor, call, job)
+            result = self._results(executor, call, job, nested_values or [])
         executor.is_interrupted = False
         executor.played.answer(number, result, job.seconds)
         self.later(0.0, 0.002, partial(self._collect, number))
         self._work(number)
 
-    def _interrupt(self, executor: SimulatedExecutor, call: int) -> None:
+    def _interrupt(self, number: int, call: int) -> None:
         """Unless the call has been answered by now."""
+        executor = self.executors[number]
         played = executor.played
         if call > played.started or played.running is not None:
             played.interrupt(call)
             executor.is_interrupted = True
+            if executor.client is not None and played.running is not None:
+                self._end_client(executor)
+                if played.waits:
+                    played.waits = False
+                    self._tell(CallWaits(number, waits=False))
+                self.later(0.0, 0.05, partial(self._end_call, number, played.running))
 
-    def _results(self, executor: SimulatedExecutor, call: CallRow, job: Job) -> Outputs:
+    def _end_client(self, executor: SimulatedExecutor) -> None:
+        """What its call has begun as a client ends with it."""
+        if executor.client is not None:
+            executor.client.vanish()
+            executor.client = None
+
+    def _results(
+        self, executor: SimulatedExecutor, call: CallRow, job: Job, nested_values: list[bytes]
+    ) -> Outputs | Failed:
         inputs = [executor.known[row[0] if isinstance(row, tuple) else row] for row in call[3]]
-        made = compute(job, inputs, len(call[4]))
+        if job.part >= 0:
+            found = [self._part(one, job.part) for one in decode_list(inputs[0])]
+            inputs = [one for one in found if one is not None]
+            if len(inputs) < len(found):
+                return Failed(f"cannot read part {job.part}", cause=RunCause.INPUT_LOST)
+        made = compute(job, [*inputs, *nested_values], len(call[4]))
         if not job.large:
             executor.known.update(zip(call[4], made, strict=True))
             return list(made)
@@ -428,7 +490,9 @@ class Governor(Daemon):
     def _executor_dies(self, number: int, cause: str) -> None:
         if number in self.executors:
             self._collect(number)
-            unstarted = self.executors.pop(number).played.unstarted
+            executor = self.executors.pop(number)
+            self._end_client(executor)
+            unstarted = executor.played.unstarted
             self._tell(ExecutorDied(number, cause, unstarted))
 
     # Data.
@@ -459,14 +523,27 @@ class Governor(Daemon):
 
     def _found(self, fetch: Fetch) -> bytes | Stored | None:
         if fetch.source == SERVER:
-            server = self._server
-            held = server.find(fetch.object) if server is not None and server.is_there else None
+            held = self._find_at_server(fetch.object)
             return held.data if isinstance(held, InMemory) else None
         other = self._places.governor_at(Source.read(fetch.source), self)
         found = None if other is None else other.find(fetch.object)
         if isinstance(found, Stored) and other is not None:
             return Stored(self._new_file(other.files[found.file]), found.size)
         return found
+
+    def _part(self, listed: Listed, part: int) -> bytes | None:
+        """A part of an object that a list names, if it can be read from there."""
+        if listed.source == SERVER:
+            held = self._find_at_server(listed.object)
+            content = held.data if isinstance(held, InMemory) else None
+        else:
+            other = self._places.governor_at(Source.read(listed.source), self)
+            content = None if other is None else other.content(listed.object)
+        return None if content is None else part_of(bytes(content), part)
+
+    def _find_at_server(self, object_id: ObjectId) -> Held | None:
+        server = self._server
+        return server.find(object_id) if server is not None and server.is_there else None
 
 
 def _nothing(_: str) -> None:

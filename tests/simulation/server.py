@@ -307,7 +307,13 @@ class Server(Daemon):
 
     def _told(self, tell: Callable[[str], object]) -> Callable[[str], object]:
         """In this life, when it does not stand still."""
-        return lambda cause: self.in_this_life(partial(tell, cause))()
+        life = self.lives
+
+        def told(cause: str) -> None:
+            if self.lives == life:
+                self.in_this_life(partial(tell, cause))()
+
+        return told
 
     # Clients.
 

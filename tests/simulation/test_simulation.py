@@ -10,6 +10,8 @@ from random import Random
 import pytest
 from attrs import evolve
 
+from rain.graph import loss
+from rain.server.durable import Durable
 from rain.server.journal import recovery
 from rain.server.journal.listing import look_into
 from tests.simulation.agenda import START
@@ -87,6 +89,38 @@ def test_the_runs_find_out_if_the_words_of_a_replaced_server_are_read(
     assert not [str(failure) for failure in map(play, plans) if failure is not None]
     monkeypatch.setattr(recovery, "first_of_successor", _no_successor)
     assert any(map(play, plans))
+
+
+def test_the_runs_find_out_if_a_durable_session_has_nothing_for_the_next_client(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plan = evolve(plan_of(2), parts=1, clients=3, governors=3, faults=())
+    assert play(plan) is None
+    monkeypatch.setattr(Durable, "find", _nothing_there)
+    failure = play(plan)
+    assert failure is not None
+    assert "computed again" in str(failure.error)
+
+
+def test_the_runs_find_out_if_a_list_outlives_what_it_names(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    faults = tuple(Fault(START + 2 + 3 * n, Kind.KILL_GOVERNOR, n) for n in range(8))
+    plan = evolve(plan_of(9), parts=1, clients=3, governors=3, faults=faults)
+    assert play(plan) is None
+    monkeypatch.setattr(loss, "lists_with", _no_lists)
+    failure = play(plan)
+    assert failure is not None
+    assert "which is not there" in str(failure.error)
+
+
+def _nothing_there(*_: object) -> None:
+    """A durable session has nothing that is the same."""
+
+
+def _no_lists(_: object) -> list[object]:
+    """Nothing lists an object that is lost."""
+    return []
 
 
 def _no_successor(*_: object) -> None:
