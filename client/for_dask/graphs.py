@@ -6,6 +6,7 @@ from typing import Any, TypeAlias, TypeGuard
 
 from dask import config
 from dask._task_spec import Alias, DataNode, Task, convert_legacy_graph
+from dask.highlevelgraph import HighLevelGraph
 from dask.order import order
 from dask.utils import key_split
 
@@ -16,6 +17,7 @@ Node: TypeAlias = Any  # a GraphNode, of which a mapping of keys and values make
 Chain: TypeAlias = list[tuple[Key, Node]]
 
 # Dask is annotated in part.
+_HighLevelGraph: Any = HighLevelGraph
 _order: Any = order
 _key_split: Any = key_split
 _convert: Any = convert_legacy_graph
@@ -58,16 +60,22 @@ def grids_of(graph: Any) -> dict[str, Grid]:
     left: list[Any] = [graph]
     while left:
         one: Any = left.pop()
-        left += [part for part in getattr(one, "operands", ()) if hasattr(part, "operands")]
-        kind: Any = type(one)  # an expression of a table takes other names for those of columns
-        layered = one.hlg if hasattr(kind, "hlg") else one
-        layers: Mapping[str, Any] = getattr(layered, "layers", {})
+        if _has(one, "_parameters"):  # an expression, made of others and of values
+            left += one.operands
+        layered = one.hlg if _has(one, "hlg") else one
+        layers: Mapping[str, Any] = layered.layers if isinstance(layered, _HighLevelGraph) else {}
         for name, layer in layers.items():
             notes: Mapping[str, Any] = getattr(layer, "collection_annotations", None) or {}
             grid = exact(notes.get("chunks", ()))
             if grid is not None:
                 found[name] = grid
     return found
+
+
+def _has(value: Any, name: str) -> bool:
+    """Whether values of its type have this; some of Dask's take each name for one of their own."""
+    kind: Any = type(value)
+    return hasattr(kind, name)
 
 
 def chains(nodes: Mapping[Key, Node], wanted: Sequence[Key]) -> dict[Key, Chain]:
