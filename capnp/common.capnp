@@ -149,6 +149,13 @@ struct GovernorReport {
   resources @4 :List(Resource);
   memory @5 :List(Resource);        # bytes by what they are for: "limit", "tasks", "stored", ...
   running @6 :List(Resource);       # bytes that running tasks have, by their names
+  outOfReach @7 :List(ClosedWay);   # governors whose data comes through the server
+}
+
+# A governor that another one cannot connect to.
+struct ClosedWay {
+  address @0 :Text;
+  why @1 :Text;
 }
 
 # Whole lines that a task has printed, for who watches it.

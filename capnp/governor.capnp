@@ -36,6 +36,10 @@ interface GovernorControl {
 
   watch @4 (number :Int64, watch :Common.Watch, over :Bool) -> ();
   # From now on it tells what these tasks print, or nothing any more if it is over.
+
+  callBack @5 (ticket :Data) -> ();
+  # The server wants to read data and cannot connect: this governor connects to the server's port as a
+  # reader, shows the ticket, and answers requests there.
 }
 
 # Applied from top to bottom.

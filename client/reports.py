@@ -98,4 +98,5 @@ def governor_info(report: GovernorReport) -> dict[str, Any]:
         "objects_to_delete": ids(report.objects_to_delete),
         "resources": dict(report.resources),
         "memory": {**dict(report.memory), "running": dict(report.running)},
+        "out_of_reach": dict(report.out_of_reach),
     }

@@ -1,8 +1,9 @@
 """Fetches objects from other governors and from the server, each in its own thread.
 
 The server may name several sources. When one breaks, or sends nothing for a while, the next one
-goes on from there. A single one is asked once more if the connection breaks. When all have failed,
-only the server knows others.
+goes on from there. A single one is asked once more if the connection breaks. The last one that is
+asked is the server itself, which passes on what governors hold that this one cannot connect to.
+When that fails, too, only the server knows others.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from collections.abc import Callable
 import outcome
 from structlog.typing import FilteringBoundLogger
 
-from rain.base.errors import RefusedError
+from rain.base.address import Source
+from rain.base.errors import RainError, RefusedError
 from rain.base.ids import spell
 from rain.base.kinds import DataType
+from rain.base.wire.orders import SERVER
 from rain.governor.arriving import Arriving
 from rain.governor.effects import Fetch
 from rain.governor.events import Event, FetchFailed, ObjectFetched
@@ -27,6 +30,7 @@ from rain.stream.protocol import SharedPlace
 from rain.stream.reading import StreamReader, Transfer
 from rain.stream.sockets import STALL_LIMIT, Connected
 from rain.stream.stamps import Stamp
+from rain.stream.ways import with_relay
 
 ATTEMPTS = 2
 """Of a single source."""
@@ -124,6 +128,11 @@ class Fetcher:
         if transfer is not None:
             transfer.stop()
 
+    def out_of_reach(self) -> tuple[tuple[str, str], ...]:
+        """The addresses of governors that this one cannot connect to, and why."""
+        closed = self._reader.closed_ways().items()
+        return tuple((Source.read(holder).address, why) for holder, why in closed)
+
     def close(self) -> None:
         """Stops all fetches at the end of the governor."""
         for fetch in list(self._running):
@@ -140,22 +149,34 @@ class Fetcher:
         return incoming.content
 
     def _receive(self, fetch: Fetch, incoming: _Incoming, transfer: Transfer) -> None:
-        """Tries one source after the other."""
+        """Tries one source after the other, and then the server, which reaches all of them."""
         sources = fetch.source.split()
-        order = sources if len(sources) > 1 else sources * ATTEMPTS
+        order = with_relay(sources if len(sources) > 1 else sources * ATTEMPTS)
+        troubles: list[RainError] = []
         for number, source in enumerate(order, start=1):
+            if troubles and isinstance(troubles[-1], NotHereError) and source == order[number - 2]:
+                continue  # it would say so again
             is_last = number == len(order)
             patience = STALL_LIMIT if is_last or len(sources) == 1 else PATIENCE
             try:
                 self._reader.read_on(source, fetch.object, incoming, transfer, patience)
-            except UnreachableError:
-                if is_last:
-                    raise
-            except NotHereError:
-                if is_last or len(sources) == 1:
-                    raise
+            except (UnreachableError, NotHereError) as error:
+                if transfer.stopped:
+                    raise StoppedError("nobody wants it any more") from None
+                troubles.append(error)
             else:
+                if source == SERVER and troubles:
+                    self._log.info(
+                        "object came through the server",
+                        object=spell(fetch.object),
+                        source=fetch.source,
+                        reason=str(troubles[0]),
+                    )
                 return
+        *direct, last = dict.fromkeys(map(str, troubles))
+        raise UnreachableError(
+            "; ".join(direct) + f"; and from the server: {last}" if direct else last
+        )
 
     def _ended(
         self, fetch: Fetch, transfer: Transfer, result: outcome.Outcome[bytes | Stored]

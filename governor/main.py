@@ -298,7 +298,9 @@ async def _registered(
         machine,
         settings.secret,
         settings.identity,
+        servers,
     )
+    service.calls_back = streams.call_back
 
     async def connect(resumes: Resumes | None) -> Upstream:
         if resumes is not None:

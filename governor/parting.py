@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import trio
 
 
@@ -12,6 +14,7 @@ class Parting:
         self._ended = trio.Event()
         self._cut = trio.Event()
         self._cause = ""  # of the cut
+        self.calls_back: Callable[[bytes], object] = _nobody_reads  # set when it listens
         self.server_returns = False  # when it has died: a cut is not the end
         self.lost_server = ""  # the reason, once it is lost
         self.told_to_stop = ""  # the reason, once the server has said so
@@ -20,6 +23,9 @@ class Parting:
     async def ended(self) -> None:
         """Waits until the server is lost or has told this governor to stop."""
         await self._ended.wait()
+
+    def call_back(self, ticket: bytes) -> None:
+        self.calls_back(ticket)
 
     async def cut(self) -> str:
         """Waits until the connection is cut and the server may come back; the cause."""
@@ -57,3 +63,7 @@ class Parting:
         """The server is reachable, but refuses this governor."""
         self.fenced = reason
         self._ended.set()
+
+
+def _nobody_reads(_: bytes) -> None:
+    """There are no streams yet: the server waits for the call in vain."""

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING, Protocol
 
+from attrs import evolve
 from structlog.typing import FilteringBoundLogger
 
 from rain.base.errors import InvariantError, ProtocolError
@@ -159,7 +160,10 @@ class Service(Parting):
     def report(self) -> GovernorReport:
         if self._events and self._carriers is not None:
             self._turn()  # so that it reports the effects of all earlier orders
-        return self._reactor.report("" if self._upstream is None else self._upstream.address)
+        report = self._reactor.report("" if self._upstream is None else self._upstream.address)
+        if self._carriers is None:
+            return report
+        return evolve(report, out_of_reach=self._carriers[2].out_of_reach())
 
     def printed(self, task: TaskId) -> str:
         running = self._reactor.running(task)

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
+from rain.base.address import Source
 from rain.base.admission import TLS_FILE, Member
 from rain.base.errors import ProtocolError, RefusedError
 from rain.base.exchange import Listed
@@ -106,11 +107,18 @@ class StreamedPieces:
         return [found[one.object] for one in members]
 
     def _ask(self, source: str, asked: Any) -> None:
+        from rain.base.wire.orders import SERVER as THE_SERVER  # noqa: PLC0415 # as above
         from rain.stream.errors import NotHereError, UnreachableError  # noqa: PLC0415 # as above
         from rain.stream.reading import Transfer  # noqa: PLC0415 # as above
 
+        def through_the_server(connected: Any, _: int, machine: bytes) -> None:
+            asked.exchange(connected, Source.read(source).incarnation, machine)
+
         try:
-            self._reader.exchange(source, asked.exchange, Transfer())
+            try:
+                self._reader.exchange(source, asked.exchange, Transfer())
+            except (NotHereError, UnreachableError):
+                self._reader.exchange(THE_SERVER, through_the_server, Transfer())
         except (NotHereError, UnreachableError, ProtocolError) as error:
             raise PiecesLostError(f"cannot read part {asked.part}: {error}") from None
         except RefusedError as error:

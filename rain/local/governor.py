@@ -159,6 +159,9 @@ class Governor:
     def watch(self, number: int, watch: Watch | None) -> None:
         raise InvariantError(f"a local cluster shows what tasks print: {number} {watch}")
 
+    def ask_for_call(self, ticket: bytes) -> None:
+        raise InvariantError(f"data of a local cluster was asked for over a network: {ticket!r}")
+
     def stop(self, reason: str) -> None:
         raise InvariantError(f"the governor of a local cluster was dismissed: {reason}")
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from rain.base.address import Source
 from rain.base.admission import Secret
 from rain.base.errors import RefusedError
 from rain.base.ids import ObjectId, spell
@@ -40,9 +40,6 @@ MEMORY_SHARE = 4
 a file without a name, which the system may put out of memory. All other data becomes bytes."""
 
 FETCH_ATTEMPTS = 3
-
-CONNECT_TIMEOUT = 3.0
-"""Seconds to reach a governor; one that is out of reach is not tried again."""
 
 
 class IntoMemory:
@@ -102,11 +99,9 @@ class Downloads:
         self.reader = StreamReader(
             servers,
             machine=machine_id(),
-            connect_timeout=CONNECT_TIMEOUT,
             secret=secret,
             identity=identity,
         )
-        self._out_of_reach: set[str] = set()
 
     def read(self, holder: str, object_id: ObjectId, taker: Taker) -> None:
         """Raises `NotHereError`, `UnreachableError`, or what the taker raises."""
@@ -116,15 +111,9 @@ class Downloads:
         """What can be read from a governor, or else from it through the server."""
         if holder in {"", SERVER}:
             return read(SERVER)
-        address = Source.read(holder).address
-        if address not in self._out_of_reach:
-            try:
-                return read(holder)
-            except UnreachableError:
-                pass  # the server may reach it where this program cannot
-        result = read(SERVER)
-        self._out_of_reach.add(address)
-        return result
+        with suppress(UnreachableError, NotHereError):
+            return read(holder)
+        return read(SERVER)  # it reaches every governor
 
     def piece(
         self, fetched: Fetched, wanted: Range, ask_again: Callable[[ObjectId], Fetched]

@@ -33,6 +33,7 @@ from rain.rpc.link import Link, Patience
 from rain.rpc.offered import IncomingCall, Offered, Served, nothing, offer
 from rain.rpc.peer import CallError, Remote
 from rain.rpc.trio_dialing import dial
+from rain.stream.calling_back import TICKET_BYTES
 from rain.stream.errors import UnreachableError
 
 if TYPE_CHECKING:
@@ -144,6 +145,10 @@ def _control(handler: ControlHandler) -> Offered:
         handler.watch(watched.number, watched.watch)
         call.answer()
 
+    def call_back(ticket: bytes, call: IncomingCall) -> None:
+        handler.call_back(ticket)
+        call.answer()
+
     return offer(
         schema.governor.GovernorControl,
         {
@@ -152,6 +157,7 @@ def _control(handler: ControlHandler) -> Offered:
             "stop": Served(_read_reason, stop),
             "printed": Served(_read_task, printed),
             "watch": Served(_read_watched, watch),
+            "callBack": Served(_read_ticket, call_back),
         },
     )
 
@@ -159,6 +165,13 @@ def _control(handler: ControlHandler) -> Offered:
 def _read_reason(params: Fields) -> str:
     reason: str = params["reason"]
     return reason
+
+
+def _read_ticket(params: Fields) -> bytes:
+    ticket: bytes = params["ticket"]
+    if len(ticket) != TICKET_BYTES:
+        raise ProtocolError(f"a ticket of {len(ticket)} bytes instead of {TICKET_BYTES}")
+    return ticket
 
 
 def _read_watched(params: Fields) -> Watched:

@@ -149,6 +149,10 @@ class GovernorLink(Protocol):
         """From now on it tells what these tasks print, or nothing any more."""
         ...
 
+    def ask_for_call(self, ticket: bytes) -> None:
+        """Asks the governor to connect to the server's port as a holder of data."""
+        ...
+
     def stop(self, reason: str) -> None:
         """Tells the governor to exit, then closes the link."""
         ...
@@ -231,6 +235,10 @@ class ServerHandler(StreamSource, Protocol):
     @property
     def uploads(self) -> UploadRoom: ...
 
+    def ask_for_call(self, governor: GovernorId, ticket: bytes) -> bool:
+        """Asks a governor to connect to this server; False if it has no connection."""
+        ...
+
     def join_client(self, link: ClientLink, token: bytes = b"", user: str = "") -> ClientHandler:
         """With a token a client that comes back; `FencedError` if it cannot."""
         ...
@@ -256,6 +264,10 @@ class ControlHandler(Protocol):
         ...
 
     def stop(self, reason: str) -> None: ...
+
+    def call_back(self, ticket: bytes) -> None:
+        """The server wants to read data here, and cannot connect: it is to be called."""
+        ...
 
     def applied(self, number: int) -> None:
         """The server has applied all updates up to this one, and will not forget it."""

@@ -34,6 +34,7 @@ ANSWER_EVERY = 1.0
 _CONTROL = Interface.of(schema.governor.GovernorControl).methods
 _ORDER, _REPORT, _STOP = _CONTROL["order"], _CONTROL["report"], _CONTROL["stop"]
 _PRINTED, _WATCH = _CONTROL["printed"], _CONTROL["watch"]
+_CALL_BACK = _CONTROL["callBack"]
 
 
 class GovernorEnd:
@@ -60,6 +61,9 @@ class GovernorEnd:
     def watch(self, number: int, watch: Watch | None) -> None:
         fields = write_watched(Watched(watch, number))
         self._link.peer.call(self._control, _WATCH, fields, _nothing)
+
+    def ask_for_call(self, ticket: bytes) -> None:
+        self._link.peer.call(self._control, _CALL_BACK, {"ticket": ticket}, _nothing)
 
     def stop(self, reason: str) -> None:
         heard = trio.Event()

@@ -10,12 +10,15 @@ import trio
 from rain.base.admission import Secret
 from rain.base.errors import RefusedError
 from rain.base.ids import GovernorId, ObjectId
+from rain.base.leading import Servers
 from rain.rpc.background import Background
 from rain.rpc.handlers import ServerHandler, StreamSource
 from rain.rpc.port import Port
+from rain.stream.calling_back import CallsBack
 from rain.stream.holder import Held, UnfinishedAdoption, UnfinishedUpload
 from rain.stream.protocol import NOBODY
 from rain.stream.reading import StreamReader
+from rain.stream.relaying import Relay
 from rain.stream.serving import StreamServer
 
 if TYPE_CHECKING:
@@ -89,12 +92,19 @@ class GovernorStreams:
         machine: bytes = NOBODY,
         secret: Secret | None = None,
         identity: Identity | None = None,
+        servers: Servers | None = None,
     ) -> None:
         holder = GovernorHolder(Background(nursery), source, incarnation)
+        self._incarnation = incarnation
+        self._caller = StreamReader(servers, secret=secret, identity=identity)
         self._streams = StreamServer(holder, machine=machine, secret=secret, identity=identity)
         self._port = Port(host, port, self._streams.take)
         self.address = self._port.address
         nursery.start_soon(self._port.run)
+
+    def call_back(self, ticket: bytes) -> None:
+        """The server wants to read here and cannot connect: it is called."""
+        self._streams.call_back(self._caller.connect_to_server, self._incarnation, ticket)
 
     async def close(self) -> None:
         """Ends the port and all of its streams."""
@@ -109,9 +119,19 @@ def server_streams(
     secret: Secret | None = None,
     identity: Identity | None = None,
 ) -> StreamServer:
-    """The streams of the server; what governors hold is passed on."""
-    holder = ServerHolder(Background(nursery), handler)
-    return StreamServer(holder, StreamReader(secret=secret, identity=identity), machine=machine)
+    """The streams of the server; what governors hold is passed on.
+
+    Governors that it cannot connect to are asked to call back.
+    """
+    background = Background(nursery)
+
+    def ask(incarnation: int, ticket: bytes) -> bool:
+        return background.from_thread(handler.ask_for_call, GovernorId(incarnation), ticket)
+
+    calls_back = CallsBack(ask)
+    reader = StreamReader(secret=secret, identity=identity, calls_back=calls_back)
+    holder = ServerHolder(background, handler)
+    return StreamServer(holder, Relay(reader), machine=machine, calls_back=calls_back)
 
 
 async def end_streams(streams: StreamServer) -> None:

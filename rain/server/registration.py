@@ -146,6 +146,12 @@ class Registration:
         self._inbox.from_governor(GovernorResumed(incarnation, resumes.heard, resumes.last))
         return self._connected(incarnation, governor.address, link)
 
+    def ask_for_call(self, governor: GovernorId, ticket: bytes) -> bool:
+        link = self._links.governors.get(governor)
+        if link is not None:
+            link.ask_for_call(ticket)
+        return link is not None
+
     def find(self, object_id: ObjectId) -> Held | None:
         """The data that the server has, or which governors have it."""
         data_object = self._state.graph.objects.get(object_id)

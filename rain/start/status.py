@@ -43,6 +43,7 @@ class GovernorLine:
     memory: dict[str, int] = Factory(dict)  # bytes by what they are for
     running: dict[str, int] = Factory(dict)  # bytes that running tasks have, by their names
     time_left: float | None = None  # seconds until it must be gone, if it must
+    out_of_reach: dict[str, str] = Factory(dict)  # governors it cannot connect to, and why
 
 
 @frozen
@@ -141,6 +142,7 @@ def _governor_line(report: GovernorReport) -> GovernorLine:
         len(report.objects),
         memory=dict(report.memory),
         running=dict(report.running),
+        out_of_reach=dict(report.out_of_reach),
     )
 
 

@@ -34,6 +34,14 @@ def print_status(status: ClusterStatus, console: Console) -> None:
                     Text(f"{line.address} has been away for {line.away:.0f} s: {line.away_why}"),
                     soft_wrap=True,
                 )
+            for other, why in line.out_of_reach.items():
+                console.print(
+                    Text(
+                        f"{line.address} cannot connect to {other}: {why}; data of that governor"
+                        " comes through the server"
+                    ),
+                    soft_wrap=True,
+                )
             if line.state == "drains":
                 console.print(
                     Text(f"{line.address} drains: it gets no tasks, and leaves when it can"),

@@ -7,6 +7,10 @@ class UnreachableError(RainError):
     """No program answers at an address, or the connection to it broke."""
 
 
+class NoWayError(UnreachableError):
+    """No connection to an address could be made, or it is known that none can be made."""
+
+
 class NotHereError(RainError):
     """The holder does not have the object (any more); the server knows where it is."""
 

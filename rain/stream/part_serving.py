@@ -12,10 +12,11 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
+from rain.base.address import Source
 from rain.base.errors import RefusedError
 from rain.base.ids import ObjectId, spell
 from rain.stream import sockets
-from rain.stream.holder import Held, Holder, InFile, InMemory
+from rain.stream.holder import Elsewhere, Held, Holder, InFile, InMemory
 from rain.stream.parts import in_file, in_memory, place_of
 from rain.stream.protocol import (
     IN_FILE,
@@ -26,6 +27,7 @@ from rain.stream.protocol import (
     encode_lengths,
     ids_size,
 )
+from rain.stream.relaying import Relay
 from rain.stream.sockets import BrokenError, Connected
 
 MAPPED_FROM = 256 * 1024
@@ -42,8 +44,13 @@ class _Piece:
     length: int
 
 
-def give_parts(connected: Connected, request: Request, holder: Holder, *, shares: bool) -> None:
-    """Answers a request for parts; the reader `shares` the files of this machine."""
+def give_parts(
+    connected: Connected, request: Request, holder: Holder, relay: Relay | None, *, shares: bool
+) -> None:
+    """Answers a request for parts; the reader `shares` the files of this machine.
+
+    What the governor has that the request names is relayed.
+    """
     data = sockets.receive(connected, ids_size(request))
     if not data:
         raise BrokenError("the request was cut off")
@@ -51,6 +58,11 @@ def give_parts(connected: Connected, request: Request, holder: Holder, *, shares
     for first in range(0, len(ids), TOGETHER):
         some = ids[first : first + TOGETHER]
         found = holder.find_each(some, request.holder)
+        if not first and relay is not None and isinstance(found[0], Elsewhere):
+            sources = [one for one in found[0].sources if _is_of(one, request.holder)]
+            if not relay.pass_on(connected, request, data, sources):
+                sockets.send(connected, Answer(Say.NOT_HERE, text=spell(some[0])).encode())
+            return
         try:
             pieces = _pieces(some, found, int(request.object))
             if isinstance(pieces, Answer):
@@ -61,6 +73,10 @@ def give_parts(connected: Connected, request: Request, holder: Holder, *, shares
             for held in found:
                 if isinstance(held, InFile):
                     held.close()
+
+
+def _is_of(source: str, incarnation: int) -> bool:
+    return Source.read(source).incarnation == incarnation
 
 
 def _pieces(

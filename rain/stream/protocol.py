@@ -49,6 +49,7 @@ class Ask(IntEnum):
     RANGE = 5  # read some bytes of an object; they are named behind the request (ranges.py)
     PARTS = 6  # read one part of each of several objects
     READ_ON = 7  # read the rest of an object, if it is the same
+    CALLED = 8  # a governor that was asked to call back: from now on this side answers
 
 
 class Say(IntEnum):
@@ -67,7 +68,7 @@ class Say(IntEnum):
 
 @frozen
 class Request:
-    """One request; `key` is the reader's machine, the client that uploads, or a stamp."""
+    """One request; `key` is the reader's machine, the client that uploads, a stamp or a ticket."""
 
     ask: Ask
     object: ObjectId  # for parts: the number of the part, and the ids of the objects follow

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from attrs import evolve
 
-from rain.base.address import Source, split_address
+from rain.base.address import Source, spell_address, split_address
 from rain.base.admission import Member, NoRoomError, NotAdmittedError, Secret
 from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import ObjectId, spell
@@ -22,7 +22,7 @@ from rain.base.leading import Servers
 from rain.base.wire.orders import SERVER
 from rain.stream import sockets
 from rain.stream.admission import dial_tls, introduce
-from rain.stream.errors import NotHereError, StoppedError, UnreachableError
+from rain.stream.errors import NotHereError, NoWayError, StoppedError, UnreachableError
 from rain.stream.protocol import (
     ANSWER_SIZE,
     HELLO,
@@ -37,12 +37,18 @@ from rain.stream.ranges import Piece, Range, receive_piece
 from rain.stream.sockets import BrokenError, Connected
 from rain.stream.staged import Staged
 from rain.stream.stamps import Stamp
+from rain.stream.ways import Ways
 from rain.tls.errors import TlsError
 
 if TYPE_CHECKING:
+    from rain.stream.calling_back import CallsBack
     from rain.tls.identity import Identity
 
 CONNECT_TIMEOUT = 10.0
+HOLDER_TIMEOUT = 3.0
+"""Seconds to connect to the server, and to a governor. The latter are lost when a firewall drops
+what is said; then the server is asked instead."""
+
 KEPT = 5.0
 """Seconds that an unused connection is kept: fewer than the other side keeps it."""
 
@@ -114,15 +120,18 @@ class StreamReader:
         stall_limit: float = sockets.STALL_LIMIT,
         secret: Secret | None = None,
         identity: Identity | None = None,
+        calls_back: CallsBack | None = None,
     ) -> None:
         self._secret = secret
         self._identity = identity
         self._servers = servers
         self._machine = machine  # a holder on the same machine may answer with a path
         self._connect_timeout = connect_timeout
+        self._calls_back = calls_back  # of governors that cannot be connected to
         self._stall_limit = stall_limit
         self._lock = threading.Lock()
         self._kept: dict[str, list[tuple[float, Connected]]] = {}
+        self._ways = Ways()
         self._closed = False
         self.received = 0  # bytes received through sockets
 
@@ -232,20 +241,29 @@ class StreamReader:
             self.received += answer.length
         return True
 
-    def relay(
-        self, source: str, request: Request, target: Connected, wanted: Range | None = None
-    ) -> None:
-        """Relays the answer to another reader's request while it arrives."""
+    @property
+    def can_be_called_back(self) -> bool:
+        return self._calls_back is not None
 
-        def exchange(connected: Connected, holder: int) -> None:
-            answer = self._ask(connected, Request(request.ask, request.object, holder), wanted)
-            sockets.send(target, answer.encode())
-            sockets.pass_on(connected, target, answer.length)
+    def relay(self, source: str, passes: Callable[[Connected, int], None], *, back: bool) -> None:
+        """Lets the answer to another reader's request pass while it arrives (`relaying.py`).
 
+        `back` says that the governor is asked to call back.
+        """
         try:
-            self._with_connection(source, exchange, Transfer())
+            self._with_connection(source, passes, Transfer(), back=back)
         except BrokenError as error:
             raise UnreachableError(f"{source}: {error}") from None
+
+    def closed_ways(self) -> dict[str, str]:
+        """The holders that cannot be connected to, and why."""
+        with self._lock:
+            return self._ways.closed(time.monotonic())
+
+    def connect_to_server(self) -> Connected:
+        """A new connection, for a governor that calls back; `UnreachableError`."""
+        where = self._server_address
+        return self._connect(where, split_address(where), self._connect_timeout)
 
     def upload(self, key: bytes, object_id: ObjectId, data: bytes | Staged) -> None:
         """Uploads a constant to the server; `RefusedError` if it does not accept it."""
@@ -309,20 +327,15 @@ class StreamReader:
             self.received += answer.length
 
     def _ask(self, connected: Connected, request: Request, wanted: Range | None = None) -> Answer:
-        behind = b"" if wanted is None else wanted.encode()
-        sockets.send(connected, request.encode() + behind)
-        answer = receive_answer(connected)
-        if answer.say is Say.NOT_HERE:
-            raise NotHereError(f"the holder does not have {spell(request.object)}")
-        if answer.say is Say.REFUSED:
-            raise RefusedError(answer.text)
-        return answer
+        return ask(connected, request, b"" if wanted is None else wanted.encode())
 
     def _with_connection(
         self,
         source: str,
         exchange: Callable[[Connected, int], None],
         transfer: Transfer,
+        *,
+        back: bool = False,
     ) -> None:
         """Makes one exchange over a connection, which is kept if there was no error."""
         try:
@@ -331,7 +344,9 @@ class StreamReader:
             where = split_address(address)
         except ProtocolError as error:
             raise UnreachableError(str(error)) from None
-        connected = self._kept_one(address) or self._connect(address, where)
+        holder = Source(address, found.incarnation).spell()
+        place = f"back from {holder}" if back else holder  # in the pool
+        connected = self._kept_one(place) or self._new_one(holder, where, found, back=back)
         in_order = False
         try:
             transfer.use(connected)
@@ -346,20 +361,44 @@ class StreamReader:
             transfer.release()
             if in_order:
                 sockets.limit_waiting(connected, self._stall_limit)
-                self._keep(address, connected)
+                self._keep(place, connected)
             else:
                 connected.close()
 
-    def _connect(self, address: str, where: tuple[str, int]) -> Connected:
+    def _new_one(
+        self, holder: str, where: tuple[str, int], found: Source, *, back: bool
+    ) -> Connected:
+        """A new connection to the holder, unless it is known that there is no way to it."""
+        if back:
+            assert self._calls_back is not None
+            return self._calls_back.get(found.incarnation)
+        address = spell_address(*where)
+        if self._is_server(address):
+            return self._connect(address, where, self._connect_timeout)
+        with self._lock:
+            if not self._ways.may_try(holder, time.monotonic()):
+                raise NoWayError(self._ways.why_closed(holder))
         try:
-            bare = socket.create_connection(where, self._connect_timeout)
+            connected = self._connect(address, where, min(self._connect_timeout, HOLDER_TIMEOUT))
+        except NoWayError as error:
+            with self._lock:
+                self._ways.failed(holder, str(error), time.monotonic())
+            raise
+        with self._lock:
+            self._ways.opened(holder)
+        return connected
+
+    def _is_server(self, address: str) -> bool:
+        return self._servers is not None and self._servers.includes(address)
+
+    def _connect(self, address: str, where: tuple[str, int], timeout: float) -> Connected:
+        try:
+            bare = socket.create_connection(where, timeout)
         except TimeoutError:
-            limit = f"no answer within {self._connect_timeout:g} seconds"
-            raise UnreachableError(f"{address}: {limit}") from None
+            raise NoWayError(f"{address}: no answer within {timeout:g} seconds") from None
         except OSError as error:
-            raise UnreachableError(f"{address}: {error.strerror}") from None
-        is_server = self._servers is not None and self._servers.includes(address)
-        member = Member.SERVER if is_server else Member.GOVERNOR
+            raise NoWayError(f"{address}: {error.strerror}") from None
+        member = Member.SERVER if self._is_server(address) else Member.GOVERNOR
         try:
             sockets.prepare(bare, self._stall_limit)
             connected = dial_tls(bare, self._identity, member, self._stall_limit)
@@ -367,10 +406,10 @@ class StreamReader:
             sockets.send(connected, HELLO)
         except TlsError as error:
             bare.close()
-            raise UnreachableError(f"{address}: {error.strerror}") from None
+            raise NoWayError(f"{address}: {error.strerror}") from None
         except (OSError, BrokenError, NotAdmittedError, NoRoomError, ProtocolError) as error:
             bare.close()
-            raise UnreachableError(f"{address}: {error}") from None
+            raise NoWayError(f"{address}: {error}") from None
         return connected
 
     def _kept_one(self, address: str) -> Connected | None:
@@ -396,6 +435,20 @@ class StreamReader:
                 connected.close()
             else:
                 self._kept.setdefault(address, []).append((time.monotonic(), connected))
+
+
+def ask(connected: Connected, request: Request, behind: bytes = b"") -> Answer:
+    """Sends a request with what belongs behind it; the header of the answer.
+
+    Raises `NotHereError` or `RefusedError` if that is what it says.
+    """
+    sockets.send(connected, request.encode() + behind)
+    answer = receive_answer(connected)
+    if answer.say is Say.NOT_HERE:
+        raise NotHereError(f"the holder does not have {spell(request.object)}")
+    if answer.say is Say.REFUSED:
+        raise RefusedError(answer.text)
+    return answer
 
 
 def receive_answer(connected: Connected) -> Answer:

@@ -9,25 +9,27 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rain.base.admission import NotAdmittedError, Secret
 from rain.base.errors import ProtocolError, RefusedError
-from rain.base.ids import spell
+from rain.base.ids import GovernorId, ObjectId
 from rain.stream import sockets
 from rain.stream.admission import accept_tls, admit
 from rain.stream.archive import Archive, ChangedError
-from rain.stream.errors import NotHereError, UnreachableError
+from rain.stream.errors import UnreachableError
 from rain.stream.holder import Elsewhere, Holder, InFile, InFolder, InMemory
 from rain.stream.part_serving import give_parts
 from rain.stream.protocol import HELLO, NOBODY, REQUEST_SIZE, Answer, Ask, Request, Say
 from rain.stream.ranges import Range, give_range
-from rain.stream.reading import StreamReader
+from rain.stream.relaying import Relay
 from rain.stream.sockets import BrokenError, Connected
 from rain.stream.stamps import Stamp
 from rain.tls.encrypted import Encrypted
 
 if TYPE_CHECKING:
+    from rain.stream.calling_back import CallsBack
     from rain.tls.identity import Identity
 
 log = logging.getLogger(__name__)
@@ -43,7 +45,7 @@ class StreamServer:
     def __init__(
         self,
         holder: Holder,
-        relay: StreamReader | None = None,
+        relay: Relay | None = None,
         *,
         machine: bytes = NOBODY,
         stall_limit: float = sockets.STALL_LIMIT,
@@ -51,9 +53,11 @@ class StreamServer:
         threads_at_once: int = THREADS_AT_ONCE,
         secret: Secret | None = None,
         identity: Identity | None = None,
+        calls_back: CallsBack | None = None,
     ) -> None:
         self._holder = holder
-        self._relay = relay  # reads objects of others; closed with this server
+        self._relay = relay  # passes on what others have; closed with this server
+        self._calls_back = calls_back  # of governors; they get the connections that these make
         self._machine = machine  # readers on this machine may get paths
         self._stall_limit = stall_limit
         self._first_word = first_word
@@ -63,6 +67,7 @@ class StreamServer:
         self._identity = identity
         self._lock = threading.Lock()
         self._open: dict[Connected, threading.Thread] = {}
+        self._calling: set[threading.Thread] = set()  # have no connection yet
         self._queue: deque[tuple[Connected, bool]] = deque()
         self._closed = False
 
@@ -95,9 +100,39 @@ class StreamServer:
     def join(self) -> None:
         """Waits until all threads have ended."""
         with self._lock:
-            threads = list(self._open.values())
+            threads = [*self._open.values(), *self._calling]
         for thread in threads:
             thread.join()
+
+    def call_back(
+        self, connect: Callable[[], Connected], incarnation: GovernorId, ticket: bytes
+    ) -> None:
+        """Makes a connection in a thread, shows the ticket there, and serves who is at its end."""
+        call = Request(Ask.CALLED, ObjectId(0), incarnation, key=ticket)
+        thread = threading.Thread(
+            target=self._call, args=(connect, call), name="rain-stream", daemon=True
+        )
+        with self._lock:
+            if not self._closed and len(self._open) + len(self._calling) < self._threads_at_once:
+                self._calling.add(thread)
+                thread.start()
+
+    def _call(self, connect: Callable[[], Connected], call: Request) -> None:
+        connected = None
+        try:
+            connected = connect()
+            sockets.send(connected, call.encode())
+        except (UnreachableError, BrokenError) as error:
+            log.warning("the server was not called back: %s", error)
+        with self._lock:
+            self._calling.discard(threading.current_thread())
+            if connected is None:
+                return
+            if self._closed:
+                connected.close()
+                return
+            self._open[connected] = threading.current_thread()
+        self._live(connected, admitted=True, called=True)
 
     def _start(self, connected: Connected, admitted: bool) -> None:
         thread = threading.Thread(
@@ -106,9 +141,10 @@ class StreamServer:
         self._open[connected] = thread
         thread.start()
 
-    def _live(self, connected: Connected, admitted: bool) -> None:
+    def _live(self, connected: Connected, admitted: bool, called: bool = False) -> None:
+        given_away = False
         try:
-            self._serve(connected, admitted)
+            given_away = self._serve(connected, admitted, called)
         except NotAdmittedError as error:
             log.warning("a reader was not admitted: %s", error)
         except (BrokenError, ProtocolError) as error:
@@ -118,26 +154,39 @@ class StreamServer:
         finally:
             with self._lock:
                 del self._open[connected]
-                connected.close()
+                if not given_away:
+                    connected.close()
                 if self._queue and not self._closed:
                     self._start(*self._queue.popleft())
 
-    def _serve(self, connected: Connected, admitted: bool) -> None:
+    def _serve(self, connected: Connected, admitted: bool, called: bool) -> bool:
+        """Answers requests; whether the connection belongs to somebody else now."""
         sockets.prepare(connected, self._stall_limit)
         sockets.limit_waiting(connected, self._first_word)
         if not admitted:
             assert not isinstance(connected, Encrypted)
             connected = accept_tls(connected, self._identity, self._first_word)
             admit(connected, self._secret)
-        if sockets.receive(connected, len(HELLO)) != HELLO:
+        if not called and sockets.receive(connected, len(HELLO)) != HELLO:
             raise ProtocolError("it does not begin like a stream")
         while asked := sockets.receive(connected, REQUEST_SIZE):
             sockets.limit_waiting(connected, self._stall_limit)
-            self._answer(connected, Request.decode(asked))
+            request = Request.decode(asked)
+            if request.ask is Ask.CALLED:
+                self._give_away(connected, request)
+                return True
+            self._answer(connected, request)
             sockets.limit_waiting(connected, self._first_word)
             # If others wait for a thread, this reader must connect again for its next request.
             if self._queue or sockets.is_idle(connected):
-                return
+                return False
+        return False
+
+    def _give_away(self, connected: Connected, request: Request) -> None:
+        """A governor has called back: whoever waits for it asks on this connection."""
+        if self._calls_back is None:
+            raise ProtocolError("a stream calls back, and nobody here asks for that")
+        self._calls_back.bring(request.key, connected)
 
     def _answer(self, connected: Connected, request: Request) -> None:
         if request.ask is Ask.WRITE:
@@ -152,10 +201,11 @@ class StreamServer:
         if request.ask is Ask.LINKED:
             raise ProtocolError("a stream tells of a link that nobody has asked for")
         if request.ask is Ask.PARTS:
-            give_parts(connected, request, self._holder, shares=self._shares_with(request))
+            shares = self._shares_with(request)
+            give_parts(connected, request, self._holder, self._relay, shares=shares)
             return
         held = self._holder.find(request.object, request.holder)
-        if request.ask is Ask.READ_ON and isinstance(held, InMemory | InFolder | Elsewhere):
+        if request.ask is Ask.READ_ON and isinstance(held, InMemory | InFolder):
             sockets.send(connected, Answer(Say.CHANGED).encode())
             return
         match held:
@@ -180,7 +230,7 @@ class StreamServer:
             case None:
                 sockets.send(connected, Answer(Say.NOT_HERE).encode())
             case Elsewhere(sources):
-                self._pass_on(connected, request, sources, wanted)
+                self._pass_on(connected, request, sources, wanted.encode())
             case InFile():
                 try:
                     give_range(connected, held, wanted)
@@ -226,18 +276,10 @@ class StreamServer:
         connected: Connected,
         request: Request,
         sources: tuple[str, ...],
-        wanted: Range | None = None,
+        behind: bytes = b"",
     ) -> None:
-        for source in sources:
-            if self._relay is None:
-                break
-            try:
-                self._relay.relay(source, request, connected, wanted)
-            except (NotHereError, UnreachableError) as error:
-                log.info("%s is not relayed: %s", spell(request.object), error)
-            else:
-                return
-        sockets.send(connected, Answer(Say.NOT_HERE).encode())
+        if self._relay is None or not self._relay.pass_on(connected, request, behind, sources):
+            sockets.send(connected, Answer(Say.NOT_HERE).encode())
 
     def _take_upload(self, connected: Connected, request: Request) -> None:
         try:

@@ -327,6 +327,10 @@ class FakeServer:
         self.journal.write("governor joined")
         return FakeGovernor(hello.data_address, self, self.returns, self.applied)
 
+    def ask_for_call(self, governor: GovernorId, ticket: bytes) -> bool:
+        self.governors[0].ask_for_call(ticket)
+        return True
+
     def find(self, object_id: ObjectId) -> Held | None:
         if object_id in self.holders:
             return Elsewhere(self.holders[object_id])
@@ -367,6 +371,9 @@ class FakeControl:
 
     def watch(self, number: int, watch: Watch | None) -> None:
         self.journal.write("watch", number, watch)
+
+    def call_back(self, ticket: bytes) -> None:
+        self.journal.write("call back", ticket)
 
     def stop(self, reason: str) -> None:
         self.journal.write("stop", reason)

@@ -134,10 +134,8 @@ def control(report: Fields | Exception | None = None) -> Offered:
         else:
             call.answer({"report": report or {}})
 
-    return Offered(
-        CONTROL,
-        {"order": answer, "report": tell, "stop": answer, "printed": answer, "watch": answer},
-    )
+    others = dict.fromkeys(("order", "stop", "printed", "watch", "callBack"), answer)
+    return Offered(CONTROL, {"report": tell, **others})
 
 
 async def connect(

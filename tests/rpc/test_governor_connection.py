@@ -185,6 +185,19 @@ def test_a_governor_reports_when_it_is_asked() -> None:
     play(scene)
 
 
+def test_a_governor_is_asked_to_call_back_with_a_ticket() -> None:
+    async def scene(server: FakeServer, here: Serving) -> None:
+        control = FakeControl()
+        await join(here.nursery, here.listener, control)
+        server.governors[0].ask_for_call(bytes(range(16)))
+        assert await control.journal.until("call back") == [(bytes(range(16)),)]
+        # a ticket of another length is the server's fault
+        server.governors[0].ask_for_call(b"short")
+        await server.journal.until("governor left")
+
+    play(scene)
+
+
 def test_a_governor_tells_what_a_running_task_has_printed_or_that_it_has_left() -> None:
     async def scene(server: FakeServer, here: Serving) -> None:
         upstream = await join(here.nursery, here.listener, FakeControl())

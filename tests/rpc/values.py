@@ -326,6 +326,7 @@ governor_reports = st.builds(
     st.lists(st.tuples(texts, sizes), max_size=3).map(tuple),
     st.lists(st.tuples(texts, sizes), max_size=3).map(tuple),
     st.lists(st.tuples(texts, sizes), max_size=3).map(tuple),
+    st.lists(st.tuples(texts, texts), max_size=3).map(tuple),
 )
 every_value = st.one_of(
     submissions,

@@ -86,6 +86,9 @@ class ToGovernor:
         arrived = through_the_wire(orders)
         self.connection.down.say(lambda: self.governor.ordered(self.connection, arrived))
 
+    def ask_for_call(self, ticket: bytes) -> None:
+        raise AssertionError("no simulated reader asks the server for data")
+
     def stop(self, reason: str) -> None:
         self.connection.down.say(lambda: self.governor.told_to_stop(self.connection, reason))
         self.connection.close_by_server(reason)

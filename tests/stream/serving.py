@@ -15,9 +15,11 @@ from rain.base.errors import RefusedError
 from rain.base.ids import ObjectId
 from rain.base.leading import Servers
 from rain.stream.admission import dial_tls, introduce
+from rain.stream.calling_back import CallsBack
 from rain.stream.holder import Elsewhere, Held, UnfinishedAdoption, UnfinishedUpload
 from rain.stream.protocol import NOBODY
 from rain.stream.reading import StreamReader
+from rain.stream.relaying import Relay
 from rain.stream.serving import StreamServer
 from rain.stream.sockets import Connected
 from rain.tls.identity import Identity
@@ -111,17 +113,19 @@ def listening(
     stall_limit: float = 10.0,
     threads_at_once: int = 16,
     secret: Secret | None = None,
+    calls_back: CallsBack | None = None,
 ) -> Generator[Listening]:
     """A stream server; at the end all of its threads have ended."""
     server = StreamServer(
         having,
-        StreamReader(identity=certificate(Member.SERVER)),
+        Relay(StreamReader(identity=certificate(Member.SERVER), calls_back=calls_back)),
         machine=machine,
         first_word=first_word,
         stall_limit=stall_limit,
         threads_at_once=threads_at_once,
         secret=secret,
         identity=certificate(Member.GOVERNOR),
+        calls_back=calls_back,
     )
     port = Listening(server, socket.create_server(("127.0.0.1", 0)))
     thread = threading.Thread(target=port.accept)

@@ -180,3 +180,4 @@ class GovernorReport:
     resources: tuple[tuple[str, int], ...]
     memory: tuple[tuple[str, int], ...] = ()  # bytes by what they are for (rain.governor.account)
     running: tuple[tuple[str, int], ...] = ()  # bytes that running tasks have, by their names
+    out_of_reach: tuple[tuple[str, str], ...] = ()  # governors that it cannot connect to, and why

@@ -201,6 +201,9 @@ def write_governor_report(report: GovernorReport) -> Fields:
         "resources": write_amounts(report.resources),
         "memory": write_amounts(report.memory),
         "running": write_amounts((clean(name), amount) for name, amount in report.running),
+        "outOfReach": [
+            {"address": clean(address), "why": clean(why)} for address, why in report.out_of_reach
+        ],
     }
 
 
@@ -213,6 +216,7 @@ def read_governor_report(fields: Fields) -> GovernorReport:
         resources=read_amounts(fields["resources"]),
         memory=read_amounts(fields["memory"]),
         running=read_amounts(fields["running"]),
+        out_of_reach=tuple((way["address"], way["why"]) for way in fields["outOfReach"]),
     )
 
 

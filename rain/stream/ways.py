@@ -1,0 +1,91 @@
+"""Which holders of data cannot be connected to, how long that is believed, and who is asked then.
+
+A governor behind a NAT or a firewall connects out, and nobody connects to it. Whoever has found
+that out asks the server, which reaches every governor, and looks now and then whether the way is
+open by now. No I/O: time is an argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import evolve, frozen
+
+from rain.base.wire.orders import SERVER
+
+FIRST_PAUSE, LONGEST_PAUSE = 30.0, 600.0
+"""Seconds until the next look at a closed way; doubled after each one that was in vain."""
+
+UNUSED = 60.0
+"""Seconds after which a way is forgotten that was due for a look, and that nobody has needed since:
+mostly its governor has ended."""
+
+MOST = 4096
+"""Closed ways that are remembered at most. The oldest of them goes first, and is found again."""
+
+
+@frozen
+class ClosedWay:
+    """A holder that could not be connected to."""
+
+    why: str
+    pause: float  # seconds until the next look
+    due: float  # when the next transfer looks again
+
+
+class Ways:
+    """The closed ways of one program, by holder. All others are taken for open."""
+
+    def __init__(self) -> None:
+        self._closed: dict[str, ClosedWay] = {}
+
+    def may_try(self, holder: str, now: float) -> bool:
+        """Whether to connect to this holder. One transfer alone is sent to look whether it is open
+        again, so that the others do not wait with it."""
+        way = self._closed.get(holder)
+        if way is None:
+            return True
+        if now < way.due:
+            return False
+        pause = min(2 * way.pause, LONGEST_PAUSE)
+        self._closed[holder] = evolve(way, pause=pause, due=now + pause)
+        return True
+
+    def failed(self, holder: str, why: str, now: float) -> None:
+        """A try to connect has failed: of several at a time, the first one counts."""
+        way = self._closed.get(holder)
+        if way is not None:
+            self._closed[holder] = evolve(way, why=why)
+            return
+        self._forget_unused(now)
+        if len(self._closed) >= MOST:
+            del self._closed[next(iter(self._closed))]
+        self._closed[holder] = ClosedWay(why, FIRST_PAUSE, now + FIRST_PAUSE)
+
+    def opened(self, holder: str) -> None:
+        """A try has succeeded."""
+        self._closed.pop(holder, None)
+
+    def why_closed(self, holder: str) -> str:
+        """ "" if it is open."""
+        way = self._closed.get(holder)
+        return "" if way is None else way.why
+
+    def closed(self, now: float) -> dict[str, str]:
+        """Why each closed way is closed."""
+        self._forget_unused(now)
+        return {holder: way.why for holder, way in self._closed.items()}
+
+    def _forget_unused(self, now: float) -> None:
+        unused = [one for one, way in self._closed.items() if now > way.due + UNUSED]
+        for holder in unused:
+            del self._closed[holder]
+
+
+def with_relay(sources: Sequence[str]) -> list[str]:
+    """Whom to ask for an object, one after the other: those who have it, and then the server.
+
+    The server is the relay of all: each governor has a connection to it. A holder that is known to
+    be out of reach fails at once, and another one that is in reach comes before the relay.
+    """
+    return [*sources] if SERVER in sources else [*sources, SERVER]

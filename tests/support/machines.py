@@ -1,0 +1,93 @@
+"""Several machines for tests: network namespaces on one bridge, with firewalls between them.
+
+They have addresses, ports and loopbacks of their own; processes and files they share. This machine
+has an address on the bridge, too. Only root may make them, and not in every container.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import pytest
+from attrs import frozen
+
+
+@frozen
+class Machine:
+    """One of them."""
+
+    name: str
+    address: str
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """What starts a program there."""
+        return ("nsenter", f"--net=/run/netns/{self.name}")
+
+    def takes_no_connections(self) -> None:
+        """From now on it connects out only, as behind a NAT. Connections that are there stay."""
+        self._firewall("-A", "INPUT", *_NEW)
+
+    def takes_connections(self) -> None:
+        """The same ends."""
+        self._firewall("-D", "INPUT", *_NEW)
+
+    def loses_what_comes_from(self, address: str) -> None:
+        """Nothing of this address arrives here any more, and nobody is told."""
+        self._firewall("-A", "INPUT", "-s", address, "-j", "DROP")
+
+    def hears(self, address: str) -> None:
+        """The same ends."""
+        self._firewall("-D", "INPUT", "-s", address, "-j", "DROP")
+
+    def _firewall(self, *rule: str) -> None:
+        words = (*self.command, "iptables", "-w", *rule)
+        subprocess.run(words, check=True)
+
+
+_NEW = ("-p", "tcp", "--syn", "!", "-i", "lo", "-j", "REJECT", "--reject-with", "tcp-reset")
+
+
+@contextmanager
+def machines(count: int) -> Generator[tuple[str, list[Machine]], None, None]:
+    """Our address on the bridge, and the machines; skips the test where that is not allowed."""
+    number = os.getpid() % 8_192  # two runs of the tests have two bridges
+    base, first = f"198.19.{number // 32}", number % 32 * 8
+    assert count <= 5, "so many addresses there are on one bridge"
+    here, bridge = f"{base}.{first + 1}", f"rain{number}"
+    if not (shutil.which("ip") and shutil.which("iptables")) or _ip(
+        f"link add {bridge} type bridge"
+    ):
+        pytest.skip("this user may not make networks")
+    made: list[Machine] = []
+    try:
+        for words in (f"addr add {here}/29 dev {bridge}", f"link set {bridge} up"):
+            assert _ip(words) == 0, words
+        for place in range(count):
+            made.append(Machine(f"rain-{number}-{place}", f"{base}.{first + 2 + place}"))
+            _add(made[-1], bridge, f"rain{number}-{place}")
+        yield here, made
+    finally:
+        for machine in made:
+            _ip(f"netns del {machine.name}")
+        _ip(f"link del {bridge}")
+
+
+def _add(machine: Machine, bridge: str, link: str) -> None:
+    for words in (
+        f"netns add {machine.name}",
+        f"link add {link} type veth peer name eth0 netns {machine.name}",
+        f"link set {link} master {bridge} up",
+        f"-n {machine.name} addr add {machine.address}/29 dev eth0",
+        f"-n {machine.name} link set eth0 up",
+        f"-n {machine.name} link set lo up",
+    ):
+        assert _ip(words) == 0, words
+
+
+def _ip(words: str) -> int:
+    return subprocess.run(["ip", *words.split()], check=False).returncode
