@@ -24,6 +24,7 @@ MODULES = {
     "life": "bench.life.command",
     "memory": "bench.memory.command",
     "shuffle": "bench.shuffling",
+    "wan": "bench.wan",
 }
 """The module of each command, which is imported only when the command is used."""
 

@@ -112,7 +112,11 @@ class ZeroCluster:
 
 @contextmanager
 def started_program(
-    name: str, command: Sequence[str], folder: Path, patience: float = START_LIMIT_SECONDS
+    name: str,
+    command: Sequence[str],
+    folder: Path,
+    patience: float = START_LIMIT_SECONDS,
+    on: Sequence[str] = (),
 ) -> Generator[tuple[Daemon, str], None, None]:
     """Starts a Python program that reports its readiness; yields it and its address."""
     log = folder / f"{name}.log"
@@ -120,7 +124,7 @@ def started_program(
     try:
         with log.open("wb") as output:
             process = subprocess.Popen(
-                [sys.executable, *command, "--ready-fd", str(theirs)],
+                [*on, sys.executable, *command, "--ready-fd", str(theirs)],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -136,9 +140,12 @@ def started_program(
         os.close(reports)
 
 
-def rain_daemon(name: str, *words: str, folder: Path) -> AbstractContextManager[tuple[Daemon, str]]:
-    """Starts a server or a governor."""
-    return started_program(name, ("-m", "rain", *words, "--logdir", str(folder / name)), folder)
+def rain_daemon(
+    name: str, *words: str, folder: Path, on: Sequence[str] = ()
+) -> AbstractContextManager[tuple[Daemon, str]]:
+    """Starts a server or a governor; `on` is the command that starts it on another machine."""
+    command = ("-m", "rain", *words, "--logdir", str(folder / name))
+    return started_program(name, command, folder, on=on)
 
 
 @contextmanager

@@ -129,6 +129,10 @@ class Connection(Protocol):
         """What was fetched with all of its bytes; with a path they go there, and `data` is None."""
         ...
 
+    def complete_all(self, fetched: Sequence[Fetched]) -> list[Fetched]:
+        """The same for several, side by side where they come over a network."""
+        ...
+
     def piece(self, fetched: Fetched, wanted: Range) -> Piece:
         """Some bytes of what was fetched, and nothing else of it."""
         ...

@@ -55,7 +55,7 @@ class Fetching:
         if missing:
             with self.asking:
                 found = connection.ask_all(list(map(Fetch, missing)))
-                fetched.update(zip(missing, map(connection.complete, found), strict=True))
+                fetched.update(zip(missing, connection.complete_all(found), strict=True))
         return [held.instance(obj, fetched.get(obj.packed_id)) for obj in objects]
 
     def download(self, connection: Connection, obj: DataObject, path: Path) -> None:

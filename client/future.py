@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rain.client.results import Result
     from rain.client.task import Task
     from rain.common.attributes import TaskInfo
+    from rain.common.data_instance import DataInstance
     from rain.files.file import File
 
 T = TypeVar("T")
@@ -83,6 +84,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         self.handle = handle
         self.task = task
         self._delivered: Result | None = None  # a small result that came with the news
+        self._fetched: DataInstance | None = None  # a larger one that was fetched with others
         self._value: Any = _NOT_LOADED
         self._is_over = False  # the server has said that it is done
         if home.here is not None:
@@ -108,7 +110,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
                 raise
             if self._value is _NOT_LOADED:  # else another thread was faster, and has given its own
                 self._value = value
-            self._delivered = None
+            self._delivered = self._fetched = None
         result: T = self._value
         return result
 
@@ -330,6 +332,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         return (
             self._value is not _NOT_LOADED
             or self._delivered is not None
+            or self._fetched is not None
             or (self.is_done() and (self.cancelled() or self.failure is not None))
         )
 
@@ -376,10 +379,21 @@ class Future(NotAValue, concurrent.futures.Future[T]):
                 raise
             raise CancelledError(f"{self.name} was cancelled") from None
 
+    @property
+    def is_to_fetch(self) -> bool:
+        """Whether it has finished, and its result has to be asked for."""
+        return self.is_done() and not self.is_here
+
+    def take_data(self, data: DataInstance) -> None:
+        """Its result was fetched together with others."""
+        self._fetched = data
+
     def _load(self) -> Any:
-        delivered = self._delivered
+        delivered, fetched = self._delivered, self._fetched
         before, reading.taker = reading.taker, self.home  # of the futures inside
         try:
+            if fetched is not None:
+                return fetched.load()
             if delivered is None:
                 return self.home.fetch(self.handle)
             data, content_type = delivered

@@ -12,6 +12,7 @@ from rain.common.references import Reference
 if TYPE_CHECKING:
     from rain.client.connection import Here
     from rain.client.data import DataObject
+    from rain.common.data_instance import DataInstance
 
 
 class Home(Protocol):
@@ -59,6 +60,10 @@ class Home(Protocol):
 
     def fetch(self, handle: DataObject) -> Any:
         """The value of a result that has not come by itself."""
+        ...
+
+    def fetch_all(self, handles: Sequence[DataObject]) -> Sequence[DataInstance]:
+        """The data of several of these, side by side."""
         ...
 
     @property

@@ -18,7 +18,7 @@ from rain.governor.fetch_queue import is_fetchable
 from rain.governor.lingering import Lingering
 from rain.governor.nodes import UNKNOWN, DataObject, Executor, Group, Session, Task
 from rain.governor.numbers import Numbers
-from rain.governor.objects import FETCHES_AT_ONCE
+from rain.governor.objects import FETCHES_AT_ONCE, SMALL_AT_ONCE, SMALL_BYTES
 from rain.governor.resources import FreeResources
 from rain.governor.state import State
 from rain.governor.tables import ObjectRow, TaskRow
@@ -208,7 +208,10 @@ def _objects(state: State) -> Iterator[str]:
         yield f"files are shared as {shared}, not {objects.files.counts}"
     yield from _lingering(objects.lingering, known)
     yield from tier_contradictions(objects.files, known)
-    if not set(objects.fetches.values()) <= set(known) or len(objects.fetches) > FETCHES_AT_ONCE:
+    fetched = objects.fetches.values()
+    together = sum(target.size for target in fetched)
+    most = SMALL_AT_ONCE if together <= SMALL_BYTES else FETCHES_AT_ONCE
+    if not set(fetched) <= set(known) or len(fetched) > most:
         yield "there are too many fetches"
     first = objects.queue.first()
     if first is not None and objects.may_fetch(first):

@@ -45,6 +45,7 @@ from rain.files.values import save_value
 if TYPE_CHECKING:
     from rain.client.housekeeper import Housekeeper
     from rain.client.session import Session
+    from rain.common.data_instance import DataInstance
 
 T = TypeVar("T")
 
@@ -347,6 +348,10 @@ class Futures:
     def fetch(self, handle: DataObject) -> Any:
         """The value of a result that did not come with the news."""
         return self.session.fetch(handle).load()
+
+    def fetch_all(self, handles: Sequence[DataObject]) -> Sequence[DataInstance]:
+        """The data of several of these, read side by side."""
+        return self.session.fetch_all(handles)
 
     # Those of others.
 

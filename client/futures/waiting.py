@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+from collections import deque
 from collections.abc import Collection, Generator, Iterable, Sequence
 from contextlib import suppress
 from itertools import islice
@@ -14,9 +15,13 @@ from rain.client.future import Future
 from rain.client.futures.working import Working
 from rain.client.guards import is_mapping
 from rain.client.tracebacks import hide_frames
+from rain.common.errors import RainException
 from rain.common.running import in_a_task, waiting_for_tasks
 
 T = TypeVar("T")
+
+FETCHED_TOGETHER = 64
+"""Results that `gather` fetches side by side."""
 
 
 def as_completed(
@@ -146,7 +151,33 @@ def gather(futures: Any, *, errors: str = "raise", timeout: float | None = None)
         for future in done if errors == "raise" else ():
             future.result()
         raise TimeoutError(f"{len(pending)} of {len(found)} futures are not done after {timeout} s")
-    return _replaced(futures, errors)
+    return _replaced(futures, errors, _Ahead(found))
+
+
+class _Ahead:
+    """Fetches results that did not come with the news, several at a time.
+
+    One after the other, each would take the time of its way. Not all together: their bytes would be
+    here twice until they are loaded.
+    """
+
+    def __init__(self, futures: Sequence[Future[Any]]) -> None:
+        self._missing = deque(future for future in futures if future.is_to_fetch)
+
+    def reach(self, future: Future[Any]) -> None:
+        """The result of this one is wanted next, and then those behind it."""
+        if not future.is_to_fetch:
+            return
+        missing, some = self._missing, [future]
+        while missing and len(some) < FETCHED_TOGETHER:
+            following = missing.popleft()
+            if following is not future and following.home is future.home and following.is_to_fetch:
+                some.append(following)
+        if len(some) > 1:
+            with suppress(RainException):  # each is asked for once more in its turn, and says why
+                fetched = future.home.fetch_all([one.handle for one in some])
+                for one, data in zip(some, fetched, strict=True):
+                    one.take_data(data)
 
 
 def futures_in(item: Any) -> list[Future[Any]]:
@@ -170,14 +201,15 @@ def _find(item: Any, found: list[Future[Any]]) -> None:
 _SKIPPED = object()
 
 
-def _replaced(item: Any, errors: str) -> Any:
+def _replaced(item: Any, errors: str, ahead: _Ahead) -> Any:
     if _is_future(item):
+        ahead.reach(item)
         return _outcome(item, errors)
     if is_mapping(item):
-        replaced = {key: _replaced(value, errors) for key, value in item.items()}
+        replaced = {key: _replaced(value, errors, ahead) for key, value in item.items()}
         return {key: value for key, value in replaced.items() if value is not _SKIPPED}
     if _is_collection(item):
-        values = [_replaced(value, errors) for value in item]
+        values = [_replaced(value, errors, ahead) for value in item]
         kept = [value for value in values if value is not _SKIPPED]
         kind: Any = type(item)  # a named tuple takes its fields one by one
         is_named = hasattr(kind, "_fields") and len(kept) == len(values)

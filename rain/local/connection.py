@@ -155,6 +155,9 @@ class LocalConnection:
             return Fetched(fetched.report, self._read(fetched.report.id, into))
         return Fetched(fetched.report, _bytes(bytes(fetched.data), into))
 
+    def complete_all(self, fetched: Sequence[Fetched]) -> list[Fetched]:
+        return [self.complete(one) for one in fetched]
+
     def piece(self, fetched: Fetched, wanted: Range) -> Piece:
         data = self.complete(fetched).data
         assert data is not None  # no path was given

@@ -251,6 +251,9 @@ class FakeConnection:
         into.write_bytes(fetched.data)
         return Fetched(fetched.report)
 
+    def complete_all(self, fetched: Sequence[Fetched]) -> list[Fetched]:
+        return [self.complete(one) for one in fetched]
+
     def piece(self, fetched: Fetched, wanted: Range) -> Piece:
         assert fetched.data is not None
         return piece_of(fetched.data, wanted)

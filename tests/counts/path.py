@@ -177,6 +177,9 @@ class Path:
         assert into is None, "nothing large is counted here"
         return fetched
 
+    def complete_all(self, fetched: Sequence[Fetched]) -> list[Fetched]:
+        return [self.complete(one) for one in fetched]
+
     def piece(self, fetched: Fetched, wanted: Range) -> Piece:
         raise AssertionError("nothing large is counted here")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rain.base.ids import ObjectId
 from rain.base.wire.orders import LATER, Orders
-from rain.governor.objects import BYTES_AT_ONCE, FETCHES_AT_ONCE
+from rain.governor.objects import BYTES_AT_ONCE, FETCHES_AT_ONCE, SMALL_AT_ONCE, SMALL_BYTES
 from tests.governor.words import builtin_kind, object_id
 from tests.governor.world import World
 
@@ -19,6 +19,16 @@ def occupy(world: World) -> None:
     for number in range(FETCHES_AT_ONCE):
         world.place(900 + number, orders=orders, send=False)
     world.order(orders)
+
+
+def test_more_small_objects_come_at_a_time_than_large_ones() -> None:
+    for size, count in ((1000, SMALL_AT_ONCE), (SMALL_BYTES, FETCHES_AT_ONCE)):
+        world = World()
+        orders = Orders()
+        for number in range(2 * SMALL_AT_ONCE):
+            world.place(10 + number, size=size, orders=orders, send=False)
+        world.order(orders)
+        assert len(world.fetches) == count
 
 
 def test_what_the_most_urgent_task_waits_for_is_fetched_first() -> None:

@@ -59,7 +59,7 @@ def test_a_copy_is_fetched_from_where_it_is() -> None:
     world = World()
     world.place(10)
     (fetch,) = world.fetches.values()
-    assert (fetch.object, fetch.source, fetch.size) == (object_id(10), "other:1", 1000)
+    assert (fetch.object, fetch.source, fetch.size) == (object_id(10), "other:1", 2_000_000)
     assert not located(world)
     world.fetched(fetch.fetch, b"data")
     assert located(world) == [object_id(10)]

@@ -180,7 +180,7 @@ class World(PlayedServer):
         data: bytes | None = None,
         source: str = "other:1",
         *,
-        size: int = 1000,
+        size: int = 2_000_000,
         session: int = 1,
         orders: Orders | None = None,
         send: bool = True,
