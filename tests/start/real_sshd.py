@@ -6,7 +6,7 @@ import getpass
 import os
 import socket
 import subprocess
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -19,9 +19,10 @@ HOSTS = "node1 node2 login"
 
 
 @contextmanager
-def real_sshd(folder: Path) -> Generator[Path]:
+def real_sshd(folder: Path, address: str = "127.0.0.1", on: Sequence[str] = ()) -> Generator[Path]:
     """Starts it; the settings of ssh, in which this machine has the names in HOSTS.
 
+    `on` is the command that starts it on another machine, which has this address.
     It lets the user of the tests in with a key. The tests share no home folder with it.
     """
     folder.mkdir(mode=0o700)
@@ -31,7 +32,7 @@ def real_sshd(folder: Path) -> Generator[Path]:
         subprocess.run(command, check=True)
     (folder / "sshd_config").write_text(
         f"Port {port}\n"
-        "ListenAddress 127.0.0.1\n"
+        f"ListenAddress {address}\n"
         f"HostKey {folder}/host\n"
         f"AuthorizedKeysFile {folder}/user.pub\n"
         "PidFile none\n"
@@ -44,7 +45,7 @@ def real_sshd(folder: Path) -> Generator[Path]:
     settings = folder / "ssh_config"
     settings.write_text(
         f"Host {HOSTS}\n"
-        "  HostName 127.0.0.1\n"
+        f"  HostName {address}\n"
         f"  Port {port}\n"
         f"  User {getpass.getuser()}\n"
         f"  IdentityFile {folder}/user\n"
@@ -57,17 +58,17 @@ def real_sshd(folder: Path) -> Generator[Path]:
         Path("/run/sshd").mkdir(exist_ok=True)  # its processes without privileges are kept there
     with (folder / "sshd.log").open("wb") as log:
         process = subprocess.Popen(
-            [str(SSHD), "-D", "-e", "-f", str(folder / "sshd_config")], stdout=log, stderr=log
+            [*on, str(SSHD), "-D", "-e", "-f", str(folder / "sshd_config")], stdout=log, stderr=log
         )
     try:
-        until_now(partial(_listens, port, process, folder / "sshd.log"))
+        until_now(partial(_listens, (address, port), process, folder / "sshd.log"))
         yield settings
     finally:
         process.terminate()
         process.wait()
 
 
-def _listens(port: int, process: subprocess.Popen[bytes], log: Path) -> bool:
+def _listens(where: tuple[str, int], process: subprocess.Popen[bytes], log: Path) -> bool:
     assert process.poll() is None, log.read_text()
     with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
+        return probe.connect_ex(where) == 0
