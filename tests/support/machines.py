@@ -72,7 +72,8 @@ def machines(count: int) -> Generator[tuple[str, list[Machine]], None, None]:
             _add(made[-1], bridge, f"rain{number}-{place}")
         yield here, made
     finally:
-        for machine in made:
+        for place, machine in enumerate(made):
+            _ip(f"link del rain{number}-{place}")  # the namespace would remove it some time later
             _ip(f"netns del {machine.name}")
         _ip(f"link del {bridge}")
 
