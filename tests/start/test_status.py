@@ -217,6 +217,15 @@ def test_why_sessions_are_not_shown_is_said() -> None:
     assert lines[-1] == "Sessions are not shown: no HTTP."
 
 
+def test_ways_that_are_closed_are_told() -> None:
+    why = "b:1: no answer within 3 seconds"
+    closed = GovernorLine("a:1", 8, {}, 0, 0, out_of_reach={"b:1": why})
+
+    lines = shown(ClusterStatus("a:7210", (closed,), ()))
+
+    assert any(f"a:1 cannot connect to b:1: {why}" in line for line in lines)
+
+
 def test_the_answer_as_json_holds_everything() -> None:
     status = ClusterStatus(
         "a:7210", (GovernorLine("a:1", 8, {"gpus": 2}, 0, 0),), (SessionLine(3, "x", 1, 0, 2, ""),)
@@ -239,6 +248,7 @@ def test_the_answer_as_json_holds_everything() -> None:
                 "memory": {},
                 "running": {},
                 "time_left": None,
+                "out_of_reach": {},
             }
         ],
         "sessions": [
