@@ -175,9 +175,13 @@ class Downloads:
         large = [one for one in fetched if one.data is None]
         if len(large) < 2:
             return [self.complete(one, None, ask_again) for one in fetched]
+
+        def read_one(one: Fetched) -> Fetched:
+            return self.complete(one, None, ask_again)
+
         pool = ThreadPoolExecutor(min(len(large), AT_ONCE), "rain-fetch")
         try:
-            read = pool.map(lambda one: self.complete(one, None, ask_again), large)
+            read = pool.map(read_one, large)
             completed = dict(zip([one.report.id for one in large], read, strict=True))
         finally:
             pool.shutdown(cancel_futures=True)
