@@ -172,6 +172,10 @@ struct Update {
 
   returned @16 :Runs;
   # These were asked back. They have not begun here, and will not.
+
+  holdsBack @17 :Text;
+  # Why tasks wait here though their inputs have come, if people can mend that. It is in each update
+  # while that is so, and empty otherwise.
 }
 
 # Runs that were cancelled, and on which nobody works any more.

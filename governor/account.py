@@ -5,6 +5,7 @@
 * `withheld`: how much of the limit other programs of the machine, or of its control group, use now.
 * `tasks`: the private memory of executors and programs, idle ones included.
 * `stored`: objects that are files of the store. Executors map them, and that costs no more.
+* `disk`: those files, each counted once, and `disk_limit`: what they may have together.
 * `held`: objects in the memory of the governor itself, which are small.
 * `arriving`: objects that are being fetched, as large as they will be.
 """
@@ -26,7 +27,7 @@ Amounts = tuple[tuple[str, int], ...]
 def account_of(state: State) -> Amounts:
     """What there is now, by name."""
     limit = state.capacity.amount(MEMORY)
-    free = state.pool.free
+    free, disk = state.pool.free, state.objects.files.disk
     stored = held = arriving = 0
     for session in state.sessions.values():
         for target in session.objects.values():
@@ -42,6 +43,8 @@ def account_of(state: State) -> Amounts:
         ("withheld", free.withheld),
         ("tasks", state.pressure.used()),
         ("stored", stored),
+        ("disk", disk.used),
+        ("disk_limit", disk.limit),
         ("held", held),
         ("arriving", arriving),
     )

@@ -13,12 +13,14 @@ from math import inf
 from rain.base.errors import InvariantError
 from rain.base.ids import session_of
 from rain.base.resources import MEMORY
+from rain.governor.check_disk import disk_contradictions, held_back_contradictions
 from rain.governor.check_tiers import tier_contradictions
 from rain.governor.fetch_queue import is_fetchable
 from rain.governor.lingering import Lingering
 from rain.governor.nodes import UNKNOWN, DataObject, Executor, Group, Session, Task
 from rain.governor.numbers import Numbers
 from rain.governor.objects import FETCHES_AT_ONCE, SMALL_AT_ONCE, SMALL_BYTES
+from rain.governor.outbox import Outbox
 from rain.governor.resources import FreeResources
 from rain.governor.state import State
 from rain.governor.tables import ObjectRow, TaskRow
@@ -32,6 +34,7 @@ _LIVE = (
     *_MISSING,
     TaskRow.ASKING,
     TaskRow.READY,
+    TaskRow.HELD_BACK,
     TaskRow.CALLING,
     *_STARTED,
     TaskRow.KEEPING,
@@ -64,6 +67,7 @@ def _contradictions(state: State) -> Iterator[str]:
             if called[task] != (task.executor is not None):
                 yield f"{task!r} is {called[task]} times among the calls of executors"
     yield from _objects(state)
+    yield from held_back_contradictions(state)
     for executor in state.pool.executors.values():
         yield from _executor(state, executor)
     if not set(state.pool.busy) <= set(state.pool.executors):
@@ -76,8 +80,12 @@ def _contradictions(state: State) -> Iterator[str]:
         yield from _drained(state)
     yield from _resources(state)
     yield from _numbers(state.outbox.numbers)
-    if state.outbox.effects or state.outbox.files or state.outbox.has_news():
+    if state.outbox.effects or _going(state.outbox) or state.outbox.has_news():
         yield "something decided was not handed over"
+
+
+def _going(outbox: Outbox) -> bool:
+    return bool(outbox.files or outbox.awaited_files)
 
 
 def _numbers(numbers: Numbers) -> Iterator[str]:
@@ -208,6 +216,7 @@ def _objects(state: State) -> Iterator[str]:
         yield f"files are shared as {shared}, not {objects.files.counts}"
     yield from _lingering(objects.lingering, known)
     yield from tier_contradictions(objects.files, known)
+    yield from disk_contradictions(state, known)
     fetched = objects.fetches.values()
     together = sum(target.size for target in fetched)
     most = SMALL_AT_ONCE if together <= SMALL_BYTES else FETCHES_AT_ONCE

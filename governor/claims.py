@@ -18,7 +18,7 @@ from rain.governor.tables import TaskRow
 LITTLE = 8
 """A task that needs less than this fraction of the share of a cpu is not counted."""
 
-_MOVABLE = (TaskRow.WAITING, TaskRow.READY, TaskRow.ASKING)
+_MOVABLE = (TaskRow.WAITING, TaskRow.READY, TaskRow.ASKING, TaskRow.HELD_BACK)
 
 
 class Claims:

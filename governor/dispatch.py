@@ -9,6 +9,9 @@ If the next task of a group does not fit, groups of lower rank may run first, bu
 get no further calls queued: their calls end soon (see `pool`), and the freed resources go to the
 group of the highest rank that fits.
 
+**Tasks whose outputs have no room on the disk are held back** (`back_pressure`): they leave their
+groups meanwhile, so that others come to their turn.
+
 **Memory goes to the task that has come first.** What a task needs of it is given all or nothing
 (`claims`). If the next task does not fit, no other one that needs memory overtakes it, even if that
 would fit: a large one must not wait for ever while small ones come and go. What needs none goes on.
@@ -20,10 +23,12 @@ from rain.base.environment import Environment
 from rain.base.errors import InvariantError
 from rain.base.ids import SessionId
 from rain.base.resources import Resources
+from rain.governor.back_pressure import BackPressure
 from rain.governor.calling import Calls, accepts, builtin_input, can_follow
 from rain.governor.effects import RunBuiltin, StopBuiltin
 from rain.governor.gpus import Lent
 from rain.governor.nodes import LAST_RANK, Executor, Group, Rank, Session, Task
+from rain.governor.objects import Objects
 from rain.governor.outbox import Outbox
 from rain.governor.pool import Pool
 from rain.governor.progress import takes_more
@@ -33,7 +38,7 @@ from rain.governor.tables import TaskMove, TaskRow
 class Dispatch:
     """Groups of ready tasks, and the tasks that run inside the governor."""
 
-    def __init__(self, outbox: Outbox, pool: Pool, calls: Calls) -> None:
+    def __init__(self, outbox: Outbox, pool: Pool, calls: Calls, objects: Objects) -> None:
         self._outbox = outbox
         self._calls = calls
         self._pool = pool
@@ -46,6 +51,7 @@ class Dispatch:
         self.deadlines: dict[int, float] = {}  # only of runs that may take so long and no longer
         self._run_count = 0
         self.with_priorities: dict[SessionId, Session] = {}  # those whose tasks have priorities
+        self.back_pressure = BackPressure(objects, pool, self.runs)
 
     def group(
         self, runner: str, resources: Resources, environment: Environment | None = None
@@ -72,8 +78,17 @@ class Dispatch:
 
     def dispatch(self) -> None:
         """Starts all tasks that can run now, at the end of a turn."""
+        self._pool.turn += 1
+        back_pressure = self.back_pressure
+        back_pressure.begin()
+        self._start_all()
+        if back_pressure.may_wait:
+            ready = any(group.count for group in self.groups.values())
+            if back_pressure.unblock(ready=ready):
+                self._start_all()
+
+    def _start_all(self) -> None:
         pool = self._pool
-        pool.turn += 1
         for session in self.with_priorities.values():
             put_in_order(session)
         active: list[Group] = []
@@ -111,15 +126,18 @@ class Dispatch:
         while open_groups:
             one = len(open_groups) == 1
             group = open_groups[0] if one else min(open_groups, key=Group.rank)
+            if group.first().kind.makes and not self._admit_first(group):
+                open_groups.remove(group)
+                continue
             if (waits_for_memory and group.memory) or not self._has_room(group):
                 limit = min(limit, group.rank())
                 waits_for_memory = waits_for_memory or self._free.lacks_memory(group.memory)
             elif group.runner == "":
-                self._run(group.pop())
+                self._run(self._pop(group))
                 if group.count:
                     continue
             elif (executor := self._pool.take_idle(group)) is not None:
-                self._pool.lease(executor, group)
+                self._pool.lease(executor, group, self._pop(group))
                 if group.count:
                     continue
             else:
@@ -131,6 +149,22 @@ class Dispatch:
             for _ in range(count):
                 self._free.give_back(group.resources)
         return limit
+
+    def _admit_first(self, group: Group) -> bool:
+        """Holds back what has no room on the disk; says whether a task is left that has."""
+        back_pressure = self.back_pressure
+        while group.count:
+            if back_pressure.admits(group.first()):
+                return True
+            back_pressure.hold(group.pop())
+        return False
+
+    def _pop(self, group: Group) -> Task:
+        """Takes the next task of a group, which starts."""
+        task = group.pop()
+        if task.kind.makes:
+            self.back_pressure.started(task)
+        return task
 
     def _has_room(self, group: Group) -> bool:
         """Whether the first task of the group may run now."""
@@ -187,9 +221,12 @@ class Dispatch:
         ]
         for position, executor in enumerate(takers):
             share = -(-group.count // (len(takers) - position))
-            while share and accepts(executor, group.first()):
-                call(executor, group.pop())
+            while share and accepts(executor, task := group.first()):
                 share -= 1
+                if task.kind.makes and not self.back_pressure.admits(task):
+                    self.back_pressure.hold(group.pop())
+                else:
+                    call(executor, self._pop(group))
 
     def _follow(self, executor: Executor) -> None:
         """Sends followers; each may have followers of its own."""
@@ -198,8 +235,13 @@ class Dispatch:
         followers = executor.followers
         while followers and accepts(executor, followers[0]):
             task = followers.popleft()
-            if can_follow(task, executor):
-                self._calls.call(executor, task, TaskMove.FOLLOW)
+            if not can_follow(task, executor):
+                continue
+            if task.kind.makes:
+                if not self.back_pressure.admits(task):
+                    continue
+                self.back_pressure.started(task)
+            self._calls.call(executor, task, TaskMove.FOLLOW)
 
     def _run(self, task: Task) -> None:
         """Starts a task inside the governor."""

@@ -177,9 +177,10 @@ class StopFetch:
 
 @frozen
 class DeleteFiles:
-    """Delete these files and folders of the store."""
+    """Delete these files and folders of the store; answered by `FilesDeleted` if `tell` says so."""
 
     files: list[int]
+    tell: bool = False
 
 
 @frozen

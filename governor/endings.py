@@ -11,6 +11,7 @@ from rain.base.sizes import spell_size
 from rain.base.units import UNIT, InnerCall, failure_inside
 from rain.base.wire import INLINE_LIMIT
 from rain.base.wire.update import ObjectNote, TaskFailure, TaskNote
+from rain.governor.back_pressure import learned
 from rain.governor.nodes import DataObject, Task
 from rain.governor.objects import Objects
 from rain.governor.outbox import Outbox
@@ -83,6 +84,7 @@ class Endings:
         finished.starts.append(start)
         finished.peaks.append(task.peak)
         finished.output_counts.append(len(outputs))
+        stored = 0  # bytes of new files
         for place, target in enumerate(task.outputs):
             output = outputs[place]
             if type(output) is bytes and target.row is _MAKING:
@@ -90,11 +92,16 @@ class Endings:
                 data: Content | None = output
             else:
                 data = self._take_output(task, target, output)
+                if type(output) is Made and type(output.content) is Stored:
+                    stored += output.content.size
             finished.sizes.append(target.size)
             if type(data) is bytes and len(data) <= INLINE_LIMIT:
                 finished.data.append(data)
             else:
                 finished.data.append(b"")
+        kind = task.kind
+        if stored or kind.makes:
+            kind.makes = learned(kind.makes, stored)
         self._leave(task)
 
     def _take_output(self, task: Task, target: DataObject, output: bytes | Made) -> Content | None:

@@ -149,6 +149,13 @@ class CopyMade:
 
 
 @frozen
+class FilesDeleted:
+    """Files are gone for which the reactor waits: their room can be used."""
+
+    files: list[int]
+
+
+@frozen
 class Sampled:
     """A periodic sample of the load of the machine."""
 
@@ -191,6 +198,7 @@ RareEvent = (
     | FetchFailed
     | BuiltinDone
     | CopyMade
+    | FilesDeleted
     | Sampled
     | MemorySampled
     | Drain

@@ -15,9 +15,11 @@ import outcome
 import trio
 from attrs import define
 
-from rain.governor.events import Event
+from rain.governor.events import Event, FilesDeleted
 from rain.governor.store import Store
 from rain.rpc.background import Background
+
+Tell = Callable[[Event], object]
 
 
 @define(eq=False)
@@ -84,14 +86,15 @@ class Deleter:
     def __init__(self, store: Store, background: Background) -> None:
         self._store = store
         self._background = background
-        self._files: deque[int] = deque()
+        self._files: deque[tuple[int, Tell | None]] = deque()
+        self._deleted: dict[Tell, list[int]] = {}  # and not told yet
         self._in_thread = False
         self._deleting = threading.Lock()
         self._closed = False
 
-    def delete(self, files: list[int]) -> None:
-        """Deletes these files soon."""
-        self._files.extend(files)
+    def delete(self, files: list[int], tell: Tell | None = None) -> None:
+        """Deletes these files soon, and tells of it."""
+        self._files.extend((file, tell) for file in files)
         self._go_on()
 
     def close(self) -> None:
@@ -111,9 +114,15 @@ class Deleter:
     def _work(self) -> None:
         with self._deleting:
             while self._files and not self._closed:
-                self._store.delete([self._files.popleft()])
+                file, tell = self._files.popleft()
+                self._store.delete([file])
+                if tell is not None:
+                    self._deleted.setdefault(tell, []).append(file)
 
     def _done(self, result: outcome.Outcome[None]) -> None:
         self._in_thread = False
         result.unwrap()  # an error in our thread is our bug
+        deleted, self._deleted = self._deleted, {}
+        for tell, files in deleted.items():
+            tell(FilesDeleted(files))
         self._go_on()

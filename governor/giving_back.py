@@ -8,22 +8,26 @@ the task has started, the server gets the news of its start; if it has ended mea
 
 from __future__ import annotations
 
+from rain.governor.back_pressure import BackPressure
 from rain.governor.endings import Endings
 from rain.governor.nodes import Task
 from rain.governor.outbox import Outbox
 from rain.governor.pool import Pool
 from rain.governor.tables import TaskMove, TaskRow
 
-_WAITS = (TaskRow.WAITING, TaskRow.READY, TaskRow.ASKING)
+_WAITS = (TaskRow.WAITING, TaskRow.READY, TaskRow.HELD_BACK, TaskRow.ASKING)
 
 
 class GivingBack:
     """The tasks that were asked back and are not answered yet."""
 
-    def __init__(self, outbox: Outbox, pool: Pool, endings: Endings) -> None:
+    def __init__(
+        self, outbox: Outbox, pool: Pool, endings: Endings, back_pressure: BackPressure
+    ) -> None:
         self._outbox = outbox
         self._pool = pool
         self._endings = endings
+        self._back_pressure = back_pressure
         self.asked: dict[Task, None] = {}
 
     def ask(self, task: Task) -> None:
@@ -49,6 +53,8 @@ class GivingBack:
     def _give_back(self, task: Task) -> None:
         if task.row is TaskRow.READY:
             task.group.leave()
+        elif task.row is TaskRow.HELD_BACK:
+            self._back_pressure.leave(task)
         task.move(TaskMove.STOP)
         self._outbox.returned(task)
         self._endings.abandon(task)

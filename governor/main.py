@@ -28,6 +28,7 @@ from rain.governor.arrivals import PYTHON
 from rain.governor.budget import Budget
 from rain.governor.builtin import Builtins
 from rain.governor.cutting import Printed, keep_cutting
+from rain.governor.disk import Disk
 from rain.governor.executor_config import Commands, read_executors
 from rain.governor.executor_process import Places
 from rain.governor.fetch import Fetcher
@@ -128,6 +129,7 @@ async def _govern(
                 settings.most_blocked,
             ),
             tiers=None if shared is None else _tiers(settings),
+            disk=Disk(settings.budget.disk),
         )
         service = Service(reactor, store, background, log, settings.cache_limit)
         servers = Servers(settings.servers)

@@ -31,6 +31,9 @@ from rain.governor.tables import (
 UNKNOWN = float("inf")
 """The expected duration of a task if no similar task has run here yet."""
 
+UNSEEN = -1
+"""What the tasks of a kind make, if none has finished here yet."""
+
 Rank = tuple[int, int, int]
 """The order of ready tasks, smallest first: negated depth, negated priority, then arrival."""
 
@@ -149,6 +152,7 @@ class KnownKind:
     cache: str = ""  # which folder may have the outputs of its tasks; "" for none
     meter: Meter = Factory(Meter)
     peak: int = 0  # about the most memory that such tasks have had here
+    makes: int = UNSEEN  # about the most bytes of files that such a task makes
 
 
 @define(eq=False)

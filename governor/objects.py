@@ -15,6 +15,7 @@ from rain.base.ids import ObjectId, spell
 from rain.base.kinds import ObjectKind
 from rain.base.wire.orders import LATER
 from rain.governor.caching import Caching
+from rain.governor.disk import Disk
 from rain.governor.effects import Fetch, StopFetch
 from rain.governor.fetch_queue import FetchQueue
 from rain.governor.lingering import Lingering
@@ -44,14 +45,14 @@ _READY = TaskRow.READY
 class Objects:
     """Moves objects along their table and maintains the lists that belong to the rows."""
 
-    def __init__(self, outbox: Outbox, linger_seconds: float, tiers: Tiers) -> None:
+    def __init__(self, outbox: Outbox, linger_seconds: float, tiers: Tiers, disk: Disk) -> None:
         self._outbox = outbox
         self.now = 0.0
         self.lingering = Lingering(linger_seconds)
         self.queue = FetchQueue()
         self.fetches: dict[int, DataObject] = {}  # objects being pulled, by fetch number
         self._fetch_count = 0
-        self.files = SharedFiles(outbox, tiers)
+        self.files = SharedFiles(outbox, tiers, disk)
         self.caching = Caching(outbox)
 
     # Orders of the server.
@@ -132,6 +133,8 @@ class Objects:
     def start_fetches(self) -> None:
         """Starts the fetches that may start now, the most urgent first."""
         queue, fetches = self.queue, self.fetches
+        if self.lingering and self.waits_for_room():
+            self.reclaim()
         while (target := queue.first()) is not None and self.may_fetch(target):
             queue.pop()
             target.move(ObjectMove.PULL)
@@ -146,10 +149,17 @@ class Objects:
         fetches = self.fetches
         if len(fetches) >= SMALL_AT_ONCE:
             return False
-        coming = sum(one.size for one in fetches.values())
-        if len(fetches) >= FETCHES_AT_ONCE and coming + target.size > SMALL_BYTES:
+        coming = sum(one.size for one in fetches.values()) + target.size
+        if len(fetches) >= FETCHES_AT_ONCE and coming > SMALL_BYTES:
             return False
-        return not fetches or coming + target.size <= BYTES_AT_ONCE
+        return self.files.disk.has_room(coming) and (not fetches or coming <= BYTES_AT_ONCE)
+
+    def waits_for_room(self) -> bool:
+        """Whether nothing is on its way, because there is no room on the disk for what is next."""
+        if not self.queue.ranks or self.fetches:
+            return False
+        target = self.queue.first()
+        return target is not None and not self.may_fetch(target)
 
     def fetched(self, fetch: int, content: bytes | Stored) -> None:
         """A transfer is complete; its content is thrown away if it is no longer needed."""
@@ -185,6 +195,14 @@ class Objects:
         """
         target = self.fetches.pop(fetch, None)
         if target is not None:
+            target.move(ObjectMove.SHUT_OUT)
+        return target
+
+    def shut_out_next(self) -> DataObject | None:
+        """As `shut_out`, of what is to be fetched next and has waited for room for too long."""
+        target = self.queue.first()
+        if target is not None:
+            self.queue.pop()
             target.move(ObjectMove.SHUT_OUT)
         return target
 

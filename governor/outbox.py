@@ -24,11 +24,14 @@ class Outbox:
         self.update = Update()
         self.weight = 0  # characters for people in it: a message cannot have any number
         self.files: list[int] = []
+        self.awaited_files: list[int] = []  # to be deleted, too: their room is wanted
         self.waits: dict[Task, bool] = {}  # whether these wait for other tasks; changed
         # By executor: functions and sessions that it may forget.
         self.dropped: dict[int, list[ObjectId]] = {}
         self.forgotten: dict[int, list[SessionId]] = {}
         self.numbers = Numbers()
+        self.holds_back = ""  # why tasks wait for room, as the server shall know it
+        self._told_hold = ""
 
     def has_news(self) -> bool:
         """Whether there is news for the server."""
@@ -46,6 +49,7 @@ class Outbox:
             or update.object_notes
             or update.monitoring
             or update.drains
+            or self.holds_back != self._told_hold
         )
 
     def ended(self, task: Task) -> None:
@@ -87,6 +91,7 @@ class Outbox:
                 (update.blocked_ids if waits else update.resumed_ids).append(task.id)
                 (update.blocked_runs if waits else update.resumed_runs).append(task.number)
         self.waits.clear()
+        update.holds_back = self._told_hold = self.holds_back
         self.numbers.stamp(update, news=news)
         self.effects.append(SendUpdate(update))
         self.update = Update()
@@ -121,4 +126,7 @@ class Outbox:
         if self.files:
             effects.append(DeleteFiles(self.files))
             self.files = []
+        if self.awaited_files:
+            effects.append(DeleteFiles(self.awaited_files, tell=True))
+            self.awaited_files = []
         return effects

@@ -126,8 +126,8 @@ class Pool:
             self.kill(executor)
         self.start(group.runner, group.environment, _folders(group))
 
-    def lease(self, executor: Executor, group: Group) -> None:
-        """Leases an idle executor to the group and gives it its first call."""
+    def lease(self, executor: Executor, group: Group, task: Task) -> None:
+        """Leases an idle executor to the group of the task, which is its first call."""
         self.free.take(group.resources)
         if group.gpus:
             executor.gpus = executor.seen_gpus = self.gpus.take(group.gpus, executor.seen_gpus)
@@ -137,7 +137,7 @@ class Pool:
         executor.lease = self.turn
         executor.progress = self.now
         group.leased.append(executor)
-        self._calls.call(executor, group.pop())
+        self._calls.call(executor, task)
 
     # Ends of work.
 

@@ -18,6 +18,7 @@ from rain.base.resources import Resources
 from rain.base.wire.answers import GovernorReport
 from rain.governor.account import account_of, by_name
 from rain.governor.check import check
+from rain.governor.disk import Disk
 from rain.governor.effects import Effect
 from rain.governor.events import (
     BuiltinDone,
@@ -32,6 +33,7 @@ from rain.governor.events import (
     ExecutorEvent,
     ExecutorReady,
     FetchFailed,
+    FilesDeleted,
     LookedUp,
     MemorySampled,
     ObjectFetched,
@@ -52,7 +54,7 @@ from rain.governor.state import State
 from rain.governor.tiers import Tiers
 
 MUCH = 1024 * 1024
-"""Bytes of lingering objects for which the disk is asked before each turn how much it has left."""
+"""Bytes of objects for which the disk is asked before each turn how much it has left."""
 
 HEARTBEAT = 2.0
 """Seconds without news after which the governor sends a heartbeat."""
@@ -72,8 +74,9 @@ class Reactor:
         gpus: Sequence[str] = (),
         settings: PoolSettings = PoolSettings(),  # noqa: B008 # it is frozen
         tiers: Tiers | None = None,
+        disk: Disk | None = None,
     ) -> None:
-        self.state = State(capacity, runners, linger_seconds, now, gpus, settings, tiers)
+        self.state = State(capacity, runners, linger_seconds, now, gpus, settings, tiers, disk)
         self._last_update = now
         self._next_look = inf
         self._after_turn: Callable[[State], None] | None = check if checking else None
@@ -83,7 +86,7 @@ class Reactor:
     ) -> list[Effect]:
         """Applies the events and returns the effects.
 
-        The store's disk has `free` bytes left; it need only be asked while `lingers_much`. The
+        The store's disk has `free` bytes left; it need only be asked while `stores_much`. The
         machine has `memory` bytes left; it need only be asked while `tiers.used`.
         """
         state = self.state
@@ -99,7 +102,7 @@ class Reactor:
                 self._apply(event)
         if objects.lingering.expiry <= now:
             objects.expire()
-        objects.heed(free)
+        state.heed_disk(free)
         if objects.files.tiers.used:
             state.spilling.heed(memory, now)
         if objects.queue.ranks:
@@ -132,9 +135,11 @@ class Reactor:
         )
 
     @property
-    def lingers_much(self) -> bool:
-        """Whether what lingers here could fill a disk."""
-        return self.state.objects.lingering.bytes >= MUCH
+    def stores_much(self) -> bool:
+        """Whether what is here could fill a disk."""
+        objects = self.state.objects
+        much = objects.lingering.bytes >= MUCH or objects.files.disk.used >= MUCH
+        return much or bool(self.state.back_pressure.held)
 
     @property
     def tiers(self) -> Tiers:
@@ -197,14 +202,14 @@ class Reactor:
                 state.drain()
             case Tick():
                 pass  # the time was set; every turn checks what is due
-            case LookedUp() | OutputsKept() | CopyMade():
+            case LookedUp() | OutputsKept() | CopyMade() | FilesDeleted():
                 self._apply_of_files(event)
             case _:
                 self._apply_of_executor(event)
         if state.outbox.weight > HEAVY:
             state.outbox.send_update(state.now)
 
-    def _apply_of_files(self, event: CacheEvent | CopyMade) -> None:
+    def _apply_of_files(self, event: CacheEvent | CopyMade | FilesDeleted) -> None:
         state = self.state
         match event:
             case LookedUp():
@@ -213,6 +218,8 @@ class Reactor:
                 state.on_outputs_kept(number)
             case CopyMade():
                 state.spilling.copied(event, state.now)
+            case FilesDeleted(files):
+                state.objects.files.disk.deleted(files)
 
     def _apply_of_executor(self, event: ExecutorEvent) -> None:
         state, pool = self.state, self.state.pool

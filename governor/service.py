@@ -228,7 +228,7 @@ class Service(Parting):
         events, self._events = self._events, []
         if self._watcher is not None:
             self._watcher.flush()
-        free = self._store.free() if self._reactor.lingers_much else inf
+        free = self._store.free() if self._reactor.stores_much else inf
         try:
             now = time.monotonic()
             effects = self._reactor.turn(now, events, free, self._available_memory(now))
@@ -278,8 +278,8 @@ class Service(Parting):
                 fetcher.start(effect)
             case StopFetch(fetch):
                 fetcher.stop(fetch)
-            case DeleteFiles(files):
-                self._deleter.delete(files)
+            case DeleteFiles(files, tell):
+                self._deleter.delete(files, self.tell if tell else None)
             case LookUp():
                 self._get_caches().look_up(effect)
             case KeepOutputs():

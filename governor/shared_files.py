@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rain.base.executor_protocol import SHARED
+from rain.governor.disk import Disk
 from rain.governor.nodes import DataObject
 from rain.governor.outbox import Outbox
 from rain.governor.results import Content, Stored
@@ -12,14 +13,16 @@ from rain.governor.tiers import Tiers
 class SharedFiles:
     """Counts files that several objects use, and reports files that no object uses any more."""
 
-    def __init__(self, outbox: Outbox, tiers: Tiers) -> None:
+    def __init__(self, outbox: Outbox, tiers: Tiers, disk: Disk) -> None:
         self._outbox = outbox
         self.counts: dict[int, int] = {}  # objects per file number
         self.tiers = tiers
+        self.disk = disk
         self.on_disk: set[int] = set()  # files that were made in shared memory, and have left it
 
     def hold(self, file: int, size: int, target: DataObject) -> None:
         """An object has this file as its content."""
+        self.disk.hold(file, size)
         if file & SHARED and file not in self.on_disk:
             self.tiers.hold(file, size, target)
 
@@ -42,7 +45,10 @@ class SharedFiles:
                 self.counts[content] = others
             elif not others:
                 self.on_disk.discard(content)
-                self._outbox.files.append(content)
+                if self.disk.let_go(content):
+                    self._outbox.awaited_files.append(content)
+                else:
+                    self._outbox.files.append(content)
 
     def discard(self, content: bytes | Stored) -> None:
         """Deletes the content of a result that came too late."""

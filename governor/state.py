@@ -8,6 +8,7 @@ in an executor (`pool`) or inside the governor, and end (`endings`), unless they
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 from rain.base.errors import InvariantError, ProtocolError
 from rain.base.ids import NUMBER_BITS, ObjectId, SessionId, TaskId, session_of, spell
@@ -19,6 +20,7 @@ from rain.base.wire.orders import Orders
 from rain.governor.arrivals import Arrivals
 from rain.governor.calling import Calls, mapped_size
 from rain.governor.claims import Claims
+from rain.governor.disk import Disk
 from rain.governor.dispatch import Dispatch
 from rain.governor.endings import OVER, Endings
 from rain.governor.events import BuiltinDone, CallsDone, LookedUp, ObjectsCached
@@ -55,20 +57,22 @@ class State:
         gpus: Sequence[str] = (),
         settings: PoolSettings = PoolSettings(),  # noqa: B008 # it is frozen
         tiers: Tiers | None = None,
+        disk: Disk | None = None,
     ) -> None:
         self.outbox = Outbox()
         self.sessions: dict[SessionId, Session] = {}
         self.capacity = capacity
         self.drains = False  # it is about to leave, and starts nothing any more
         self.told_of_drain = False
-        self.objects = Objects(self.outbox, linger_seconds, tiers or Tiers())
+        self.objects = Objects(self.outbox, linger_seconds, tiers or Tiers(), disk or Disk())
         lent = Gpus.of(capacity, gpus)
         self._calls = Calls(self.outbox, lent)
         self.pool = Pool(self.outbox, self._calls, capacity, lent, settings)
-        self.dispatch = Dispatch(self.outbox, self.pool, self._calls)
+        self.dispatch = Dispatch(self.outbox, self.pool, self._calls, self.objects)
+        self.back_pressure = self.dispatch.back_pressure
         self.spilling = Spilling(self.outbox, self.objects, self.pool, self.dispatch)
         self._endings = Endings(self.outbox, self.objects)
-        self.giving_back = GivingBack(self.outbox, self.pool, self._endings)
+        self.giving_back = GivingBack(self.outbox, self.pool, self._endings, self.back_pressure)
         self.stopping = Stopping(
             self.sessions,
             self.outbox,
@@ -227,12 +231,31 @@ class State:
     def on_not_stored(self, fetch: int, reason: str) -> None:
         """An object cannot be stored: the tasks that wait for it are handed back."""
         self.objects.reclaim()  # also if no task waits for it yet
-        target = self.objects.shut_out(fetch)
+        self._hand_back_readers(self.objects.shut_out(fetch), reason)
+
+    def _hand_back_readers(self, target: DataObject | None, reason: str) -> None:
+        """Tasks wait for an object that cannot be stored here: they are handed back."""
         if target is None or target.waiting is None:
             return
         message = f"the input {spell(target.id)} cannot be stored on its governor: {reason}"
         for task in dict.fromkeys(target.waiting):
             self._endings.fail(task, Failed(message, cause=RunCause.NOT_STARTED))
+
+    def heed_disk(self, free: float) -> None:
+        """The disk has `free` bytes left. What has waited for room for too long goes."""
+        objects, back_pressure, disk = self.objects, self.back_pressure, self.objects.files.disk
+        objects.heed(free)
+        if free != inf:
+            disk.heed(free, objects.files.tiers.used)
+        if back_pressure.is_stuck and back_pressure.is_given_up(self.now):
+            if objects.waits_for_room():
+                target = objects.shut_out_next()
+                assert target is not None
+                self._hand_back_readers(target, back_pressure.why_none_for_input(target))
+            for task in list(back_pressure.held):
+                why = back_pressure.why_none_for(task)
+                back_pressure.leave(task)
+                self._endings.fail(task, Failed(why, cause=RunCause.NOT_STARTED))
 
     # How the governor leaves.
 
@@ -253,6 +276,7 @@ class State:
         self.pool.lending.begin_turn()
         if not self.drains:
             self.dispatch.dispatch()
+            self.outbox.holds_back = self.back_pressure.words
         elif not self.told_of_drain and self._settled():
             self.told_of_drain = self.outbox.update.drains = True
 

@@ -91,6 +91,8 @@ class Stopping:
         task.move(TaskMove.STOP)
         if row is TaskRow.READY:
             task.group.leave()
+        elif row is TaskRow.HELD_BACK:
+            self._dispatch.back_pressure.leave(task)
         elif task.executor is not None:
             self._pool.recall(task.executor)
         elif task.run:

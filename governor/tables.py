@@ -26,6 +26,7 @@ class TaskRow(enum.IntEnum):
     KEEPING = 10  # it has run, and the cache keeps what it has made
     TIMED_OUT = 11  # its time is over: it is being ended, and has failed when it has ended
     EVICTED = 12  # it has too much memory, or too many processes: as before
+    HELD_BACK = 13  # its inputs are here, but what it makes has no room on the disk now
 
 
 class TaskMove(enum.Enum):
@@ -43,6 +44,8 @@ class TaskMove(enum.Enum):
     FAIL = "fail"
     TIME_OUT = "time out"  # it has run for as long as it may
     EVICT = "evict"  # it has more than it may
+    HOLD_BACK = "hold back"  # what it makes has no room
+    GO_ON = "go on"  # it may have room now
     STOP = "stop"
     END = "end"  # it was stopped, and is in nobody's hands any more
 
@@ -71,7 +74,7 @@ class ObjectMove(enum.Enum):
     PULL = "pull"
     ARRIVE = "arrive"
     MISS = "miss"  # its source did not send it
-    SHUT_OUT = "shut out"  # its source sent it, but it could not be stored
+    SHUT_OUT = "shut out"  # it cannot be stored here
     MAKE = "make"
     UNMAKE = "unmake"  # the task that should have made it will not
     UNWANT = "unwant"  # it is not needed: it lingers if it is here, else it is forgotten
@@ -108,6 +111,10 @@ TASK_STEPS = (
     TaskStep(TaskRow.FOLLOWING, TaskMove.STOP, TaskRow.CANCELLING),
     TaskStep(TaskRow.READY, TaskMove.ASK, TaskRow.ASKING),
     TaskStep(TaskRow.ASKING, TaskMove.MISS, TaskRow.READY),
+    TaskStep(TaskRow.READY, TaskMove.HOLD_BACK, TaskRow.HELD_BACK),
+    TaskStep(TaskRow.HELD_BACK, TaskMove.GO_ON, TaskRow.READY),
+    TaskStep(TaskRow.HELD_BACK, TaskMove.STOP, TaskRow.STOPPED),
+    TaskStep(TaskRow.HELD_BACK, TaskMove.FAIL, TaskRow.FAILED),
     TaskStep(TaskRow.ASKING, TaskMove.FINISH, TaskRow.FINISHED),
     TaskStep(TaskRow.ASKING, TaskMove.STOP, TaskRow.STOPPED),
     TaskStep(TaskRow.READY, TaskMove.CALL, TaskRow.CALLING),
@@ -151,6 +158,7 @@ OBJECT_STEPS = (
     ObjectStep(ObjectRow.PULLING, ObjectMove.ASSIGN, ObjectRow.MAKING),
     ObjectStep(ObjectRow.REMOTE, ObjectMove.PULL, ObjectRow.PULLING),
     ObjectStep(ObjectRow.REMOTE, ObjectMove.ORDER, ObjectRow.REMOTE),
+    ObjectStep(ObjectRow.REMOTE, ObjectMove.SHUT_OUT, ObjectRow.UNSTORED),
     ObjectStep(ObjectRow.REMOTE, ObjectMove.GIVE, ObjectRow.HELD),
     ObjectStep(ObjectRow.REMOTE, ObjectMove.UNWANT, ObjectRow.GONE),
     ObjectStep(ObjectRow.REMOTE, ObjectMove.FORGET, ObjectRow.GONE),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from tempfile import gettempdir
 
 import click
 
@@ -63,6 +64,12 @@ def _cpus(text: str) -> int:
     "detect",
     "SIZE",
     "How much data to keep in shared memory: a size, or 'detect' for 3 tenths of memory.",
+)
+@amount(
+    "--disk",
+    "detect",
+    "SIZE",
+    "How much data to keep in files: a size, or 'detect' for 9 tenths of what is free.",
 )
 @amount("--gpus", "detect", "N", "How many gpus to offer: a number, or 'detect'.")
 @click.option(
@@ -153,6 +160,7 @@ def governor(
     cpus: str,
     memory: str,
     store: str,
+    disk: str,
     gpus: str,
     named: tuple[str, ...],
     share: str,
@@ -196,8 +204,8 @@ def governor(
     check_exposure(host, secret, insecure=is_open, risk="read the data of all tasks")
     secret = or_user_key(secret, host, *(one for one, _ in servers), insecure=is_open)
     machine, part = Machine.this(), Share.read(share)
-    room = Room.of(machine, part.of)
-    budget = read_budget(memory, store, room)
+    room = Room.of(machine, part.of, (workdir or Path(gettempdir())).absolute())
+    budget = read_budget(memory, store, room, disk)
     offer = read_offer(_cpus(cpus), budget.memory, gpus, named, machine, part)
     settings = GovernorSettings(
         servers=servers,

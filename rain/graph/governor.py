@@ -71,6 +71,7 @@ class Governor:
     kinds_told: set[KindId] = Factory(set)
     offered: Resources = field(init=False)  # what it has come with
     task_memory: int = 0  # bytes that its tasks had when it last said so
+    holds_back: str = ""  # why tasks wait there that it was told to run; as it last said
     row: GovernorRow = GovernorRow.WORKS
     rests: bool = False  # it gets no tasks: it rests or drains; a copy, because it is read often
     cpus: int = field(

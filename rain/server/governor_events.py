@@ -120,6 +120,7 @@ def apply_update(state: State, governor: Governor, update: Update) -> None:
         giving_back.apply(state, governor, update)
     for object_id in update.unfetched:
         unfetched.apply(state, governor, object_id)
+    governor.holds_back = update.holds_back
     for sample in update.monitoring:
         governor.task_memory = sample.task_memory
         state.note(happenings.Monitoring(state.now, governor.address, sample))

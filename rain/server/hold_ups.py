@@ -1,7 +1,8 @@
 """Why tasks that could run do not: what people can mend, for those who wait and for the status.
 
-No governor may be there, none may have what a task needs, or all that have it may take no tasks
-now. Nothing here is kept: it is found when somebody asks.
+No governor may be there, none may have what a task needs, all that have it may take no tasks now,
+or one that has taken them has no room for what they make. Nothing here is kept: it is found when
+somebody asks.
 """
 
 from __future__ import annotations
@@ -24,12 +25,15 @@ _WAITING = (TaskRow.READY, TaskRow.PLANNED, TaskRow.QUEUED)
 
 
 def of_client(state: State, client: ClientId, now: float) -> HoldUps:
-    """What holds up the sessions in which a client takes part, each reason once."""
+    """What holds up the sessions in which a client takes part, each reason once.
+
+    That tasks wait for others to make room is nothing to warn of: it ends by itself.
+    """
     found = [
         hold_up
         for session in state.graph.sessions.values()
         if client in session.members
-        if (hold_up := of_session(state, session, now)) is not None
+        if (hold_up := _held_up(state, session, now)) is not None
     ]
     by_why = {hold_up.why: hold_up for hold_up in found}
     return HoldUps(tuple(by_why), tuple(one.outlook for one in by_why.values()))
@@ -37,6 +41,11 @@ def of_client(state: State, client: ClientId, now: float) -> HoldUps:
 
 def of_session(state: State, session: Session, now: float) -> HoldUp | None:
     """What holds up a task of the session, if anything does."""
+    return _held_up(state, session, now) or _held_back(state, session)
+
+
+def _held_up(state: State, session: Session, now: float) -> HoldUp | None:
+    """No governor takes one of its tasks."""
     governors = list(state.graph.governors.values())
     if not session.unfinished:
         return None
@@ -46,6 +55,18 @@ def of_session(state: State, session: Session, now: float) -> HoldUp | None:
         hold_up = _of_kind(state, session, kind, governors, now)
         if hold_up is not None and _waits(session, kind):
             return hold_up
+    return None
+
+
+def _held_back(state: State, session: Session) -> HoldUp | None:
+    """A governor has tasks of the session, and says why they wait there."""
+    for governor in state.graph.governors.values():
+        if governor.holds_back and any(
+            task.session is session and task.row is TaskRow.ASSIGNED for task in governor.assigned
+        ):
+            return HoldUp(
+                f"tasks wait at {governor.address} for room on its disk", governor.holds_back
+            )
     return None
 
 

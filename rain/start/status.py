@@ -38,6 +38,7 @@ class GovernorLine:
     state: str = "works"  # or "rests" or "drains"
     rests: float = 0.0  # seconds for which it gets no tasks
     rests_why: str = ""
+    holds_back: str = ""  # why tasks that it was told wait there
     away: float = 0.0  # seconds for which it has had no connection, though it may come back
     away_why: str = ""
     memory: dict[str, int] = Factory(dict)  # bytes by what they are for
@@ -157,6 +158,7 @@ def with_troubles(
                 float(told["rests"]),
                 str(told["rests_why"]),
                 told.get("time_left"),
+                str(told["holds_back"]),
             )
             for told in status["governors"]
         }
@@ -165,8 +167,12 @@ def with_troubles(
         raise StartError(f"the server's /status is not understood: {error!r}") from error
     lines: list[GovernorLine] = []
     for line in governors:
-        state, seconds, why, left = states.get(line.address, ("works", 0.0, "", None))
-        lines.append(evolve(line, state=state, rests=seconds, rests_why=why, time_left=left))
+        state, seconds, why, left, holds = states.get(line.address, ("works", 0.0, "", None, ""))
+        lines.append(
+            evolve(
+                line, state=state, rests=seconds, rests_why=why, time_left=left, holds_back=holds
+            )
+        )
     return tuple(sorted([*lines, *away], key=lambda line: line.address))
 
 

@@ -29,29 +29,7 @@ def print_status(status: ClusterStatus, console: Console) -> None:
     if status.governors:
         console.print(_governors(status.governors))
         for line in status.governors:
-            if line.away_why:
-                console.print(
-                    Text(f"{line.address} has been away for {line.away:.0f} s: {line.away_why}"),
-                    soft_wrap=True,
-                )
-            for other, why in line.out_of_reach.items():
-                console.print(
-                    Text(
-                        f"{line.address} cannot connect to {other}: {why}; data of that governor"
-                        " comes through the server"
-                    ),
-                    soft_wrap=True,
-                )
-            if line.state == "drains":
-                console.print(
-                    Text(f"{line.address} drains: it gets no tasks, and leaves when it can"),
-                    soft_wrap=True,
-                )
-            elif line.rests:
-                console.print(
-                    Text(f"{line.address} gets no tasks for {line.rests:.0f} s: {line.rests_why}"),
-                    soft_wrap=True,
-                )
+            _print_troubles(line, console)
     else:
         console.print("No governors.")
     _print_jobs(status, console)
@@ -61,6 +39,35 @@ def print_status(status: ClusterStatus, console: Console) -> None:
         console.print(_sessions(status.sessions))
     else:
         console.print("No sessions.")
+
+
+def _print_troubles(line: GovernorLine, console: Console) -> None:
+    """What a governor lacks, as far as people can mend it."""
+    if line.away_why:
+        console.print(
+            Text(f"{line.address} has been away for {line.away:.0f} s: {line.away_why}"),
+            soft_wrap=True,
+        )
+    for other, why in line.out_of_reach.items():
+        console.print(
+            Text(
+                f"{line.address} cannot connect to {other}: {why}; data of that governor"
+                " comes through the server"
+            ),
+            soft_wrap=True,
+        )
+    if line.state == "drains":
+        console.print(
+            Text(f"{line.address} drains: it gets no tasks, and leaves when it can"),
+            soft_wrap=True,
+        )
+    elif line.rests:
+        console.print(
+            Text(f"{line.address} gets no tasks for {line.rests:.0f} s: {line.rests_why}"),
+            soft_wrap=True,
+        )
+    if line.holds_back:
+        console.print(Text(f"Tasks wait at {line.address}: {line.holds_back}"), soft_wrap=True)
 
 
 def _print_jobs(status: ClusterStatus, console: Console) -> None:

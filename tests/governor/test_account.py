@@ -15,7 +15,7 @@ def test_tasks_data_and_transfers_are_counted_apart() -> None:
     world = World(Resources(4, (("memory", 1000 * MIB),)))
     declared = Resources.of({"memory": 300 * MIB})
     world.place(50, b"x" * 70)
-    world.place(51, None, "other:1")  # 1000 bytes
+    world.place(51, None, "other:1", size=1000)
     world.assign(python_kind(2, resources=declared), 1, outputs=(60,))
     world.assign(python_kind(3, outputs=0), 2)
     world.assign(builtin_kind(4, outputs=0, method="run"), 3)
@@ -31,6 +31,8 @@ def test_tasks_data_and_transfers_are_counted_apart() -> None:
         "withheld": 0,
         "tasks": 257 * MIB,
         "stored": 0,
+        "disk": 0,
+        "disk_limit": 0,
         "held": 70,
         "arriving": 1000,
     }
@@ -41,7 +43,7 @@ def test_tasks_data_and_transfers_are_counted_apart() -> None:
     world.answer(1, [Made(Stored(world.new_file(), 5 * MIB))])
     world.collect(1)
     report = world.reactor.report("here:1")
-    assert dict(report.memory)["stored"] == 5 * MIB
+    assert dict(report.memory)["stored"] == dict(report.memory)["disk"] == 5 * MIB
     assert dict(report.memory)["set_aside"] == 0
     assert dict(report.memory)["tasks"] == 257 * MIB
     assert report.running == (("f", 57 * MIB),)

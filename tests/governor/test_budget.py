@@ -15,8 +15,8 @@ GIB = 1024**3
 DETECT = "detect"
 
 
-def budget(room: Room, memory: str = DETECT, store: str = DETECT) -> Budget:
-    return read_budget(memory, store, room)
+def budget(room: Room, memory: str = DETECT, store: str = DETECT, disk: str = DETECT) -> Budget:
+    return read_budget(memory, store, room, disk)
 
 
 LARGE = Room(10 * GIB, 100 * GIB)
@@ -52,6 +52,16 @@ def test_everything_can_be_told() -> None:
     assert budget(Room(0, 0), "1GiB", "2GiB") == Budget(GIB, 2 * GIB)
 
 
+def test_data_may_fill_nine_tenths_of_what_its_disk_has_free() -> None:
+    assert budget(Room(0, 0, 100 * GIB)).disk == 90 * GIB
+    assert budget(Room(0, 0, 100 * GIB), disk="500GiB").disk == 500 * GIB
+
+
+def test_a_disk_for_no_data_is_refused() -> None:
+    with pytest.raises(StartError, match=r"^--disk 0 leaves no room for data"):
+        budget(LARGE, disk="0")
+
+
 def test_a_machine_that_tells_nothing_has_nothing_to_give() -> None:
     assert budget(Room(0, 0)) == Budget(0, 0)
 
@@ -60,10 +70,11 @@ def test_governors_of_one_machine_divide_its_memory_and_its_room(tmp_path: Path)
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc/meminfo").write_text(f"MemTotal: {4 * GIB // 1024} kB\n")
     (tmp_path / "dev/shm").mkdir(parents=True)
-    whole = Room.of(Machine(tmp_path, {}), 1)
-    half = Room.of(Machine(tmp_path, {}), 2)
+    whole = Room.of(Machine(tmp_path, {}), 1, Path("/"))
+    half = Room.of(Machine(tmp_path, {}), 2, Path("/"))
     assert half.memory == whole.memory // 2 == 2 * GIB
     assert 0 < half.shared < whole.shared
+    assert 0 < half.disk < whole.disk
 
 
 def test_the_room_of_a_folder_that_will_be_made_is_that_of_the_one_around_it(
@@ -77,6 +88,7 @@ def test_the_room_of_a_folder_that_will_be_made_is_that_of_the_one_around_it(
     [
         ({"memory": "much"}, "--memory"),
         ({"store": "-1"}, "--store"),
+        ({"disk": "some"}, "--disk"),
     ],
 )
 def test_what_is_no_size_is_refused_by_the_name_of_its_option(

@@ -14,6 +14,7 @@ from rain.base.kinds import TaskKind
 from rain.base.resources import Resources
 from rain.base.wire.grace import OWN_GRACE
 from rain.base.wire.orders import AskedRuns, CancelledRuns, Orders
+from rain.governor.disk import Disk
 from rain.governor.events import ProcessesLeft
 from rain.governor.results import Failed, Made, Outputs, PassedOn
 from tests.governor.played_executor import PlayedExecutor
@@ -23,6 +24,7 @@ from tests.support.effort import examples
 
 MIB = 1024**2
 MEMORY = 3000 * MIB
+DISK = 1_500_000  # five of the files that tasks make here
 CAPACITY = Resources(3, (("gpus", 2), ("memory", MEMORY)))
 NEEDS = (
     Resources(1),
@@ -59,7 +61,7 @@ class GovernorMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.world = World(CAPACITY, linger_seconds=0.05, most_blocked=2)
+        self.world = World(CAPACITY, linger_seconds=0.05, most_blocked=2, disk=Disk(DISK))
         self.count = 100
         self.session_numbers = {1: 1, 2: 2}  # how the sessions of the rules are called now
         self.kinds = {number: kinds_of(number) for number in SESSIONS}

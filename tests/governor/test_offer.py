@@ -33,7 +33,7 @@ def offer(
     share: str = "0/1",
 ) -> Offer:
     part = Share.read(share)
-    budget = read_budget(memory, "0", Room.of(machine, part.of))
+    budget = read_budget(memory, "0", Room.of(machine, part.of, Path("/")))
     return read_offer(2, budget.memory, gpus, named, machine, part)
 
 

@@ -16,6 +16,7 @@ from rain.base.resources import ONE_CPU, Resources
 from rain.base.wire.grace import OWN_GRACE
 from rain.base.wire.orders import AskedRuns, CancelledRuns, Orders
 from rain.governor.cancelling import GRACE
+from rain.governor.disk import Disk
 from rain.governor.effects import (
     CallExecutor,
     CopyToDisk,
@@ -47,6 +48,7 @@ from rain.governor.events import (
     ExecutorDied,
     ExecutorReady,
     FetchFailed,
+    FilesDeleted,
     LookedUp,
     MemorySampled,
     ObjectFetched,
@@ -77,6 +79,7 @@ class World(PlayedServer):
         grace: float = GRACE,
         most_blocked: int | None = None,
         tiers: Tiers | None = None,
+        disk: Disk | None = None,
     ) -> None:
         super().__init__()
         self.now = 100.0
@@ -90,6 +93,7 @@ class World(PlayedServer):
             checking=checking,
             settings=PoolSettings(one_by_one, grace=grace, most_blocked=most_blocked),
             tiers=tiers,
+            disk=disk,
         )
         self.events: list[Event] = []
         self.effects: list[Effect] = []  # of the last turn
@@ -339,8 +343,11 @@ class World(PlayedServer):
 
     def _work_on_files(self, effect: DeleteFiles | CopyToDisk | LeaveMemory | DropCopy) -> None:
         match effect:
-            case DeleteFiles(files):
+            case DeleteFiles(files, tell):
                 assert len(set(files)) == len(files)
+                assert set(files) <= self.files or not tell
+                if tell:
+                    self.events.append(FilesDeleted(files))
                 self.files.difference_update(files)
                 self.on_disk.difference_update(files)
             case CopyToDisk(file):

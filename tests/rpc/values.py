@@ -259,6 +259,7 @@ def some_updates(draw: st.DrawFn) -> Update:
         monitoring=draw(st.lists(samples(), max_size=2)),
         returned_ids=returned.ids,
         returned_runs=returned.runs,
+        holds_back=draw(texts),
     )
 
 

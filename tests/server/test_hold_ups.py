@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rain.base.resources import Resources
 from rain.base.wire.answers import HoldUp, HoldUps
+from rain.base.wire.update import Update
 from rain.server import hold_ups
 from tests.server.test_handing_back import WHY, hand_back
 from tests.support.scenes import Scene, scene
@@ -122,3 +123,24 @@ def test_where_governors_are_started_it_is_told_how_far_they_are() -> None:
         "no governor has what py/ 'work' needs yet (cpus=1, gpus=1)",
         "tasks wait for governors to be started: job 12 is queued: Priority",
     )
+
+
+def test_a_governor_that_holds_tasks_back_says_why() -> None:
+    s = scene(1)
+    first = s.draft.task()[0]
+    s.submit()
+    s.assign(first, to=0)
+    governor = s.governors[0]
+    governor.send(Update(holds_back="its disk is full"))
+    assert told(s) == HoldUp(
+        f"tasks wait at {governor.address} for room on its disk", "its disk is full"
+    )
+    client = s.world.state.graph.sessions[s.draft.session].client
+    assert hold_ups.of_client(s.world.state, client.id, s.world.now) == HoldUps()
+
+    # It may have room again, or the task may have started all the same.
+    governor.send(Update())
+    assert told(s) is None
+    governor.send(Update(holds_back="its disk is full"))
+    governor.send(governor.started(first))
+    assert told(s) is None

@@ -114,9 +114,17 @@ def test_a_governor_that_rests_is_shown_with_the_reason() -> None:
             "state": "rests",
             "rests": 7.6,
             "rests_why": "Too many open files",
+            "holds_back": "",
             "away_why": "",
         },
-        {"governor": "a:1", "state": "works", "rests": 0.0, "rests_why": "", "away_why": ""},
+        {
+            "governor": "a:1",
+            "state": "works",
+            "rests": 0.0,
+            "rests_why": "",
+            "holds_back": "",
+            "away_why": "",
+        },
     ]
 
     lines = shown(ClusterStatus("a:7210", with_troubles(governors, {"governors": told}), ()))
@@ -134,6 +142,7 @@ def test_a_governor_that_is_away_is_shown_though_it_cannot_report() -> None:
         "state": "works",
         "rests": 0.0,
         "rests_why": "",
+        "holds_back": "",
         "away": 12.2,
         "away_why": "the server was away",
     }
@@ -158,7 +167,16 @@ def test_the_time_that_governors_have_left_is_shown_if_any_must_be_gone() -> Non
 
 
 def test_a_governor_that_drains_is_shown_as_such() -> None:
-    told = [{"governor": "a:1", "state": "drains", "rests": 0.0, "rests_why": "", "away_why": ""}]
+    told = [
+        {
+            "governor": "a:1",
+            "state": "drains",
+            "rests": 0.0,
+            "rests_why": "",
+            "holds_back": "",
+            "away_why": "",
+        }
+    ]
     governors = with_troubles((GovernorLine("a:1", 8, {}, 0, 0),), {"governors": told})
     lines = shown(ClusterStatus("a:7210", governors, ()))
     assert "a:1 drains: it gets no tasks, and leaves when it can" in lines
@@ -243,6 +261,7 @@ def test_the_answer_as_json_holds_everything() -> None:
                 "state": "works",
                 "rests": 0.0,
                 "rests_why": "",
+                "holds_back": "",
                 "away": 0.0,
                 "away_why": "",
                 "memory": {},

@@ -127,6 +127,7 @@ class Update:
     drains: bool = False  # it starts nothing any more, and has told of all that runs
     returned_ids: list[TaskId] = Factory(list)  # they were asked back, and have not begun here
     returned_runs: list[int] = Factory(list)
+    holds_back: str = ""  # why tasks that it was told wait there, if people can mend that
 
     def check(self) -> None:
         if len(self.started_ids) != len(self.started_runs):

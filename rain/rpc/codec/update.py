@@ -20,6 +20,7 @@ def write_update(update: Update) -> Fields:
     check_ours(update)
     fields: Fields = {"time": update.time} if update.time else {}
     fields |= {"drains": True} if update.drains else {}
+    fields |= {"holdsBack": shown(update.holds_back)} if update.holds_back else {}
     if update.started_ids:
         fields["startedTasks"] = update.started_ids
         fields["startedRuns"] = update.started_runs
@@ -71,6 +72,7 @@ def read_update(fields: Fields) -> Update:
         number=fields["number"],
         heard=fields["heard"],
         drains=fields["drains"],
+        holds_back=fields["holdsBack"],
     )
     names = "finished", "waits", "ended", "returned"
     finished, waits, ended, returned = map(fields.get, names)

@@ -25,6 +25,7 @@ class GovernorStatus(TypedDict):
     state: str  # works, rests or drains
     rests: float  # seconds for which it gets no tasks
     rests_why: str
+    holds_back: str  # why tasks that it was told wait there
     away: float  # seconds for which it has had no connection, though it may come back
     away_why: str
     time_left: float | None  # seconds until it must be gone, if it must
@@ -109,6 +110,7 @@ def _governor(state: State, governor: Governor, now: float) -> GovernorStatus:
         state=governor.row.value,
         rests=0.0 if rest is None else round(max(rest.until - now, 0.0), 3),
         rests_why="" if rest is None else rest.why,
+        holds_back=governor.holds_back,
         away=0.0 if away is None else round(max(now - away.since, 0.0), 3),
         away_why="" if away is None else away.why,
         time_left=None if governor.ends_at == inf else round(max(governor.ends_at - now, 0.0), 3),

@@ -67,7 +67,10 @@ function trouble(governor) {
   if (governor.state === "drains") {
     return "drains: it leaves when its tasks have ended and its data is elsewhere";
   }
-  return governor.rests ? `rests for ${duration(governor.rests)}: ${governor.rests_why}` : "";
+  if (governor.rests) {
+    return `rests for ${duration(governor.rests)}: ${governor.rests_why}`;
+  }
+  return governor.holds_back ? `tasks wait there: ${governor.holds_back}` : "";
 }
 
 function others(resources) {
