@@ -213,7 +213,7 @@ class Arrivals:
             if target.row is _HELD:
                 target.consumers += 1
                 if type(target.content) is int:
-                    self._objects.files.tiers.use(target.content)
+                    self._objects.files.use(target.content)
             else:
                 self._objects.read(target, task)
         self._expect_outputs(task)

@@ -163,7 +163,7 @@ class BackPressure:
     def _is_at_work(self) -> bool:
         """Whether anything in hand may make room when it has ended, or make tasks ready."""
         objects, blocked = self._objects, self._pool.lending.blocked
-        if objects.fetches or self._disk.going:
+        if objects.fetches or self._disk.going or objects.offloading.sending:
             return True
         if objects.caching.asked or objects.caching.keeping:
             return True
@@ -193,7 +193,9 @@ class BackPressure:
         """Why tasks wait for room, if some have done so for long; else nothing."""
         if self._pool.now - self._held_since < TELL_AFTER:
             return ""
-        return f"its disk for data is full ({self._numbers()})"
+        trouble = self._objects.offloading.trouble
+        why = f", and nothing can be spilled: {trouble}" if trouble else ""
+        return f"its disk for data is full ({self._numbers()}){why}"
 
     def why_none_for(self, task: Task) -> str:
         """Why a task was given up."""

@@ -13,7 +13,11 @@ from math import inf
 from rain.base.errors import InvariantError
 from rain.base.ids import session_of
 from rain.base.resources import MEMORY
-from rain.governor.check_disk import disk_contradictions, held_back_contradictions
+from rain.governor.check_disk import (
+    disk_contradictions,
+    far_contradictions,
+    held_back_contradictions,
+)
 from rain.governor.check_tiers import tier_contradictions
 from rain.governor.fetch_queue import is_fetchable
 from rain.governor.lingering import Lingering
@@ -85,7 +89,7 @@ def _contradictions(state: State) -> Iterator[str]:
 
 
 def _going(outbox: Outbox) -> bool:
-    return bool(outbox.files or outbox.awaited_files)
+    return bool(outbox.files or outbox.awaited_files or outbox.far_files)
 
 
 def _numbers(numbers: Numbers) -> Iterator[str]:
@@ -217,6 +221,7 @@ def _objects(state: State) -> Iterator[str]:
     yield from _lingering(objects.lingering, known)
     yield from tier_contradictions(objects.files, known)
     yield from disk_contradictions(state, known)
+    yield from far_contradictions(state, known)
     fetched = objects.fetches.values()
     together = sum(target.size for target in fetched)
     most = SMALL_AT_ONCE if together <= SMALL_BYTES else FETCHES_AT_ONCE

@@ -21,10 +21,14 @@ SMALL = 64 * 1024
 
 
 class Disk:
-    """The files of a store, by their numbers. A budget of 0 means that nobody counts."""
+    """The files of a store, by their numbers. A budget of 0 means that nobody counts.
 
-    def __init__(self, budget: int = 0) -> None:
+    If it `spills`, files that were used last come last.
+    """
+
+    def __init__(self, budget: int = 0, *, spills: bool = False) -> None:
         self.budget = budget
+        self.spills = spills  # to a far store (see `offloading`)
         self.limit = budget
         self.used = 0
         self.sizes: dict[int, int] = {}
@@ -35,6 +39,11 @@ class Disk:
         if file not in self.sizes:
             self.sizes[file] = size
             self.used += size
+
+    def use(self, file: int) -> None:
+        """A task reads it."""
+        if self.spills:
+            self.sizes[file] = self.sizes.pop(file)
 
     def let_go(self, file: int) -> bool:
         """No object has this file any more. Says whether `deleted` must be told when it is gone.

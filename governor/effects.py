@@ -184,6 +184,22 @@ class DeleteFiles:
 
 
 @frozen
+class SendFar:
+    """Copy a file into the far store, under a number there; answered by `SentFar`."""
+
+    number: int
+    file: int
+    size: int
+
+
+@frozen
+class DeleteFar:
+    """Delete these files of the far store."""
+
+    numbers: list[int]
+
+
+@frozen
 class CopyToDisk:
     """Copy a file from shared memory to the disk; answered by `CopyMade`."""
 
@@ -236,6 +252,8 @@ RareEffect = (
     | Fetch
     | StopFetch
     | DeleteFiles
+    | SendFar
+    | DeleteFar
     | EndStrays
 )
 """All effects but the two that occur for every task."""

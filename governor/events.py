@@ -149,6 +149,15 @@ class CopyMade:
 
 
 @frozen
+class SentFar:
+    """A file was copied into the far store; or could not be, for this reason."""
+
+    number: int
+    file: int
+    reason: str = ""
+
+
+@frozen
 class FilesDeleted:
     """Files are gone for which the reactor waits: their room can be used."""
 
@@ -191,14 +200,14 @@ ExecutorEvent = (
 
 CacheEvent = LookedUp | OutputsKept
 
+FileEvent = CacheEvent | CopyMade | FilesDeleted | SentFar
+
 RareEvent = (
     ExecutorEvent
-    | CacheEvent
+    | FileEvent
     | ObjectFetched
     | FetchFailed
     | BuiltinDone
-    | CopyMade
-    | FilesDeleted
     | Sampled
     | MemorySampled
     | Drain

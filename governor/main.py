@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import trio
 from attrs import evolve
@@ -56,6 +57,10 @@ from rain.rpc.streams import GovernorStreams
 from rain.stream.machine import machine_id
 from rain.stream.protocol import NOBODY
 from rain.stream.reading import StreamReader
+
+if TYPE_CHECKING:
+    from rain.governor.far_store import FarStore
+    from rain.governor.tasks_file import TasksFile
 
 LINGER_SECONDS = 5.0
 
@@ -110,39 +115,17 @@ async def _govern(
     shared = _shared_folder(settings.budget, work, log)
     shared_path = None if shared is None else shared.path
     warden = Warden(work.path, background, shared_path)
+    far: FarStore | None = None
     try:
         folder = Parts.make(work)
         if settings.work_folder is None:
             background.start(in_a_thread, partial(remove_abandoned, log))
         store = Store(folder.data, shared_path)
-        reactor = Reactor(
-            settings.resources,
-            frozenset({PYTHON, *commands}),
-            linger_seconds=_linger_seconds(),
-            now=time.monotonic(),
-            checking=os.environ.get("RAIN_DEBUG_MODE") == "1",
-            gpus=settings.gpus,
-            settings=PoolSettings(
-                frozenset(commands),
-                settings.idle_seconds,
-                settings.cancel_grace,
-                settings.most_blocked,
-            ),
-            tiers=None if shared is None else _tiers(settings),
-            disk=Disk(settings.budget.disk),
-        )
+        reactor = _reactor(settings, commands, has_shared_memory=shared is not None)
         service = Service(reactor, store, background, log, settings.cache_limit)
+        far = service.far_store = _far_store(settings, store, background, service, log)
         servers = Servers(settings.servers)
-        secret_file = None
-        if settings.secret is not None:
-            secret_file = folder.root / "secret"
-            keep_secret(secret_file, settings.secret)
-        tasks = None
-        if settings.identity is not None:
-            # Mostly nothing is encrypted.
-            from rain.governor.tasks_file import TasksFile  # noqa: PLC0415 # see above
-
-            tasks = TasksFile(folder.root / "tasks.pem", settings.identity)
+        secret_file, tasks = _secrets(settings, folder)
         places = Places(
             folder.executors,
             executor_logs,
@@ -213,6 +196,8 @@ async def _govern(
             finally:
                 await wind_down(service, fetcher, executors, processes)
     finally:
+        if far is not None:
+            far.close()
         _remove(work, log)
         if shared is not None:
             _remove(shared, log)
@@ -249,6 +234,53 @@ def _shared_folder(
             bytes=budget.store,
         )
     return shared
+
+
+def _secrets(settings: GovernorSettings, folder: Parts) -> tuple[Path | None, TasksFile | None]:
+    """The files with which tasks are let in as clients."""
+    secret_file, tasks = None, None
+    if settings.secret is not None:
+        secret_file = folder.root / "secret"
+        keep_secret(secret_file, settings.secret)
+    if settings.identity is not None:
+        # Mostly nothing is encrypted.
+        from rain.governor.tasks_file import TasksFile  # noqa: PLC0415 # see above
+
+        tasks = TasksFile(folder.root / "tasks.pem", settings.identity)
+    return secret_file, tasks
+
+
+def _reactor(settings: GovernorSettings, commands: Commands, *, has_shared_memory: bool) -> Reactor:
+    return Reactor(
+        settings.resources,
+        frozenset({PYTHON, *commands}),
+        linger_seconds=_linger_seconds(),
+        now=time.monotonic(),
+        checking=os.environ.get("RAIN_DEBUG_MODE") == "1",
+        gpus=settings.gpus,
+        settings=PoolSettings(
+            frozenset(commands),
+            settings.idle_seconds,
+            settings.cancel_grace,
+            settings.most_blocked,
+        ),
+        tiers=_tiers(settings) if has_shared_memory else None,
+        disk=Disk(settings.budget.disk, spills=settings.spill_to is not None),
+    )
+
+
+def _far_store(
+    settings: GovernorSettings,
+    store: Store,
+    background: Background,
+    service: Service,
+    log: FilteringBoundLogger,
+) -> FarStore | None:
+    if settings.spill_to is None:
+        return None
+    from rain.governor.far_store import FarStore  # noqa: PLC0415 # mostly the disk has room for all
+
+    return FarStore(settings.spill_to, store, background, service.tell, log)
 
 
 def _tiers(settings: GovernorSettings) -> Tiers:

@@ -187,6 +187,7 @@ class DataObject:
     user: str = ""
     source: str = ""  # where to fetch it from, while remote or being pulled
     fetch: int = 0  # number of the fetch, while being pulled
+    far: int = 0  # number of its copy in the far store; 0 for none
     producer: Task | None = None  # the live run that makes it
     waiting: list[Task] | None = None  # tasks that wait for it, once for each time they name it
     meter: Meter | None = None  # of the calls of this function

@@ -20,6 +20,7 @@ from rain.governor.effects import Fetch, StopFetch
 from rain.governor.fetch_queue import FetchQueue
 from rain.governor.lingering import Lingering
 from rain.governor.nodes import DataObject, Session, Task
+from rain.governor.offloading import Offloading
 from rain.governor.outbox import Outbox
 from rain.governor.results import Content, Stored
 from rain.governor.shared_files import SharedFiles
@@ -40,6 +41,21 @@ _HELD = ObjectRow.HELD
 _LINGERING = ObjectRow.LINGERING
 _PULLING = ObjectRow.PULLING
 _READY = TaskRow.READY
+_NOT_HERE = (
+    ObjectRow.REMOTE,
+    ObjectRow.PULLING,
+    ObjectRow.ABSENT,
+    ObjectRow.UNSTORED,
+    ObjectRow.FAR,
+)
+
+FAR = "far:"
+"""How the source of an object begins that is fetched from the far store; then comes a number."""
+
+
+def is_far(source: str) -> bool:
+    """Whether an object is fetched from the far store."""
+    return source.startswith(FAR)
 
 
 class Objects:
@@ -54,6 +70,7 @@ class Objects:
         self._fetch_count = 0
         self.files = SharedFiles(outbox, tiers, disk)
         self.caching = Caching(outbox)
+        self.offloading = Offloading(outbox, self.files)
 
     # Orders of the server.
 
@@ -77,7 +94,7 @@ class Objects:
             session.objects[object_id] = target
         target.wanted, target.lent = True, False
         row = target.row
-        if row is ObjectRow.HELD or row is ObjectRow.LINGERING:
+        if row in (ObjectRow.HELD, ObjectRow.LINGERING, ObjectRow.FAR):
             if row is ObjectRow.LINGERING:
                 self.take_back(target)
             if source:
@@ -133,8 +150,10 @@ class Objects:
     def start_fetches(self) -> None:
         """Starts the fetches that may start now, the most urgent first."""
         queue, fetches = self.queue, self.fetches
-        if self.lingering and self.waits_for_room():
-            self.reclaim()
+        if self.lingering and (first := queue.first()) is not None:
+            coming = sum(one.size for one in fetches.values())
+            if not self.files.disk.has_room(coming + first.size):
+                self.reclaim()
         while (target := queue.first()) is not None and self.may_fetch(target):
             queue.pop()
             target.move(ObjectMove.PULL)
@@ -172,7 +191,8 @@ class Objects:
             self._fill(target, content, len(content), target.content_type)
         else:
             self._fill(target, content.file, content.size, target.content_type)
-        self._outbox.update.located.append(target.id)
+        if not is_far(target.source):  # else the server knows that it is here
+            self._outbox.update.located.append(target.id)
         self.settle(target)
 
     def fetch_failed(self, fetch: int) -> None:
@@ -185,6 +205,8 @@ class Objects:
         if target is None:
             return
         target.move(ObjectMove.MISS)
+        if is_far(target.source):
+            self._drop_far(target)
         self._outbox.update.unfetched.append(target.id)
         self.settle(target)
 
@@ -231,6 +253,7 @@ class Objects:
         if target.row is not ObjectRow.HELD:
             self._end_fetch(target)
             target.move(ObjectMove.ASSIGN)
+            self._drop_far(target)  # it may get other bytes
         return target
 
     def made(
@@ -301,12 +324,16 @@ class Objects:
         """A live task names the object as an input."""
         target.consumers += 1
         if type(target.content) is int:
-            self.files.tiers.use(target.content)
+            self.files.use(target.content)
         if target.row is ObjectRow.LINGERING:
             self.take_back(target)
         elif target.row is not ObjectRow.HELD:
             if target.row is ObjectRow.UNSTORED:
                 target.move(ObjectMove.ORDER)
+                self.queue.add(target)
+            elif target.row is ObjectRow.FAR:
+                target.move(ObjectMove.RECALL)
+                target.source = f"{FAR}{target.far}"
                 self.queue.add(target)
             task.missing += 1
             if target.waiting is None:
@@ -342,9 +369,10 @@ class Objects:
             target.move(ObjectMove.UNWANT)
             for going in self.lingering.add(target, self.now):
                 self.forget(going)
-        elif row in (ObjectRow.REMOTE, ObjectRow.PULLING, ObjectRow.ABSENT, ObjectRow.UNSTORED):
+        elif row in _NOT_HERE:
             self._end_fetch(target)
             target.move(ObjectMove.UNWANT)
+            self._drop_far(target)
             del target.session.objects[target.id]
 
     def expire(self) -> None:
@@ -365,6 +393,12 @@ class Objects:
         for target in list(self.lingering.times):
             self.forget(target)
 
+    def _drop_far(self, target: DataObject) -> None:
+        """The copy in the far store is not wanted any more, if there is one."""
+        if target.far:
+            self._outbox.far_files.append(target.far)
+            target.far = 0
+
     def forget(self, target: DataObject) -> None:
         """Removes an object from memory and from the tables."""
         del target.session.objects[target.id]
@@ -383,6 +417,7 @@ class Objects:
         elif row is _PULLING:
             self._end_fetch(target)
         target.move(ObjectMove.FORGET)
+        self._drop_far(target)
         if isinstance(target.content, int):
             self.files.leave(target.content, target)
         target.content = None

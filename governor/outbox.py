@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rain.base.ids import ObjectId, SessionId
 from rain.base.wire.update import ObjectNote, TaskFailure, TaskNote, Update
-from rain.governor.effects import DeleteFiles, DropCached, Effect, SendUpdate
+from rain.governor.effects import DeleteFar, DeleteFiles, DropCached, Effect, SendUpdate
 from rain.governor.nodes import Task
 from rain.governor.numbers import Numbers
 
@@ -25,6 +25,7 @@ class Outbox:
         self.weight = 0  # characters for people in it: a message cannot have any number
         self.files: list[int] = []
         self.awaited_files: list[int] = []  # to be deleted, too: their room is wanted
+        self.far_files: list[int] = []  # to be deleted in the far store
         self.waits: dict[Task, bool] = {}  # whether these wait for other tasks; changed
         # By executor: functions and sessions that it may forget.
         self.dropped: dict[int, list[ObjectId]] = {}
@@ -129,4 +130,7 @@ class Outbox:
         if self.awaited_files:
             effects.append(DeleteFiles(self.awaited_files, tell=True))
             self.awaited_files = []
+        if self.far_files:
+            effects.append(DeleteFar(self.far_files))
+            self.far_files = []
         return effects

@@ -13,7 +13,7 @@ from typing import assert_never
 
 from attrs import evolve
 
-from rain.base.ids import ObjectId, TaskId
+from rain.base.ids import ObjectId, TaskId, session_of
 from rain.base.resources import Resources
 from rain.base.wire.answers import GovernorReport
 from rain.governor.account import account_of, by_name
@@ -22,7 +22,6 @@ from rain.governor.disk import Disk
 from rain.governor.effects import Effect
 from rain.governor.events import (
     BuiltinDone,
-    CacheEvent,
     CallsDone,
     CallsTakenBack,
     CallWaits,
@@ -33,6 +32,7 @@ from rain.governor.events import (
     ExecutorEvent,
     ExecutorReady,
     FetchFailed,
+    FileEvent,
     FilesDeleted,
     LookedUp,
     MemorySampled,
@@ -43,6 +43,7 @@ from rain.governor.events import (
     ProcessesLeft,
     RareEvent,
     Sampled,
+    SentFar,
     Tick,
 )
 from rain.governor.nodes import DataObject, Task
@@ -178,6 +179,12 @@ class Reactor:
         """Returns the task of a run inside the governor."""
         return self.state.dispatch.runs.get(run)
 
+    def far(self, object_id: ObjectId) -> int:
+        """Returns the number of an object in the far store that is only there, else 0."""
+        session = self.state.sessions.get(session_of(object_id))
+        target = None if session is None else session.objects.get(object_id)
+        return 0 if target is None or target.content is not None else target.far
+
     def find(self, object_id: ObjectId) -> DataObject | None:
         """Returns the object if it is completely here."""
         return self.state.find(object_id)
@@ -202,14 +209,14 @@ class Reactor:
                 state.drain()
             case Tick():
                 pass  # the time was set; every turn checks what is due
-            case LookedUp() | OutputsKept() | CopyMade() | FilesDeleted():
+            case LookedUp() | OutputsKept() | CopyMade() | FilesDeleted() | SentFar():
                 self._apply_of_files(event)
             case _:
                 self._apply_of_executor(event)
         if state.outbox.weight > HEAVY:
             state.outbox.send_update(state.now)
 
-    def _apply_of_files(self, event: CacheEvent | CopyMade | FilesDeleted) -> None:
+    def _apply_of_files(self, event: FileEvent) -> None:
         state = self.state
         match event:
             case LookedUp():
@@ -220,6 +227,8 @@ class Reactor:
                 state.spilling.copied(event, state.now)
             case FilesDeleted(files):
                 state.objects.files.disk.deleted(files)
+            case SentFar():
+                state.objects.offloading.sent(event, state.now, state.spilling.pinned)
 
     def _apply_of_executor(self, event: ExecutorEvent) -> None:
         state, pool = self.state, self.state.pool

@@ -24,6 +24,7 @@ from rain.governor.builtin import Builtins
 from rain.governor.effects import (
     CallExecutor,
     CopyToDisk,
+    DeleteFar,
     DeleteFiles,
     DropCopy,
     EndStrays,
@@ -33,6 +34,7 @@ from rain.governor.effects import (
     LookUp,
     RareEffect,
     RunBuiltin,
+    SendFar,
     SendUpdate,
     StopBuiltin,
     StopFetch,
@@ -41,6 +43,7 @@ from rain.governor.events import Drain, Event, OrdersReceived, Tick
 from rain.governor.fetch import Fetcher
 from rain.governor.file_work import Deleter
 from rain.governor.links import Executors
+from rain.governor.objects import is_far
 from rain.governor.parting import Parting
 from rain.governor.reactor import Reactor
 from rain.governor.store import Store
@@ -51,6 +54,7 @@ from rain.stream.room import memory_left
 
 if TYPE_CHECKING:
     from rain.governor.cache_work import CacheWork
+    from rain.governor.far_store import FarStore
     from rain.governor.moving import Mover
     from rain.governor.watcher import Watcher
 
@@ -92,6 +96,7 @@ class Service(Parting):
         self._reactor = reactor
         self._store = store
         self._deleter = Deleter(store, background)
+        self.far_store: FarStore | None = None  # set at the start if data may be spilled
         self._mover: Mover | None = None  # until something leaves shared memory
         self._look_at_memory = 0.0
         self._memory_left = inf
@@ -210,7 +215,8 @@ class Service(Parting):
     def find(self, object_id: ObjectId) -> Held | None:
         found = self._reactor.find(object_id)
         if found is None or found.content is None:
-            return None
+            far = self._reactor.far(object_id)
+            return self.far_store.find(far) if far and self.far_store is not None else None
         if isinstance(found.content, bytes):
             return InMemory(found.content)
         path = self._store.path(found.content)
@@ -274,8 +280,13 @@ class Service(Parting):
                 builtins.start(effect)
             case StopBuiltin(run, grace, timed_out):
                 builtins.stop(run, grace, timed_out=timed_out)
+            case SendFar() | DeleteFar():
+                self._carry_far(effect)
             case Fetch():
-                fetcher.start(effect)
+                if is_far(effect.source):
+                    self._carry_far(effect)
+                else:
+                    fetcher.start(effect)
             case StopFetch(fetch):
                 fetcher.stop(fetch)
             case DeleteFiles(files, tell):
@@ -290,6 +301,17 @@ class Service(Parting):
                 executors.forget(sessions)
             case _:
                 executors.carry(effect)
+
+    def _carry_far(self, effect: SendFar | DeleteFar | Fetch) -> None:
+        if self.far_store is None:
+            raise InvariantError("an object is far, and there is no far store")
+        match effect:
+            case SendFar():
+                self.far_store.send(effect)
+            case DeleteFar():
+                self.far_store.delete(effect)
+            case Fetch():
+                self.far_store.fetch(effect)
 
     def _get_mover(self) -> Mover:
         if self._mover is None:

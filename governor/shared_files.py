@@ -18,13 +18,20 @@ class SharedFiles:
         self.counts: dict[int, int] = {}  # objects per file number
         self.tiers = tiers
         self.disk = disk
+        self.owners: dict[int, DataObject] = {}  # the first object of each file
         self.on_disk: set[int] = set()  # files that were made in shared memory, and have left it
 
     def hold(self, file: int, size: int, target: DataObject) -> None:
         """An object has this file as its content."""
         self.disk.hold(file, size)
+        self.owners.setdefault(file, target)
         if file & SHARED and file not in self.on_disk:
             self.tiers.hold(file, size, target)
+
+    def use(self, file: int) -> None:
+        """A task reads it."""
+        self.tiers.use(file)
+        self.disk.use(file)
 
     def leave(self, file: int, target: DataObject) -> None:
         """An object that had this file goes."""
@@ -45,6 +52,7 @@ class SharedFiles:
                 self.counts[content] = others
             elif not others:
                 self.on_disk.discard(content)
+                self.owners.pop(content, None)
                 if self.disk.let_go(content):
                     self._outbox.awaited_files.append(content)
                 else:

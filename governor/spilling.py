@@ -38,20 +38,20 @@ class Spilling:
             if is_shared(target.content):
                 self._objects.forget(target)
         if tiers.is_over():
-            for file in tiers.leaving(self._pinned(), now):
+            for file in tiers.leaving(self.pinned(), now):
                 self._outbox.effects.append(CopyToDisk(file))
 
     def copied(self, event: CopyMade, now: float) -> None:
         """A file was copied to the disk, or could not be."""
         if event.reason:
             self._tiers.failed(event.file, now)
-        elif self._tiers.complete(event.file, self._pinned()):
+        elif self._tiers.complete(event.file, self.pinned()):
             self._objects.files.on_disk.add(event.file)
             self._outbox.effects.append(LeaveMemory(event.file))
         else:
             self._outbox.effects.append(DropCopy(event.file))
 
-    def _pinned(self) -> set[int]:
+    def pinned(self) -> set[int]:
         """The files of running tasks, which know their paths."""
         caching = self._objects.caching
         pinned: set[int] = set()

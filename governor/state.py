@@ -247,6 +247,9 @@ class State:
         objects.heed(free)
         if free != inf:
             disk.heed(free, objects.files.tiers.used)
+        if disk.spills and disk.budget and disk.used:
+            wanted = bool(back_pressure.held) or objects.waits_for_room()
+            objects.offloading.heed(self.now, self.spilling.pinned, wanted=wanted)
         if back_pressure.is_stuck and back_pressure.is_given_up(self.now):
             if objects.waits_for_room():
                 target = objects.shut_out_next()
@@ -294,7 +297,7 @@ class State:
             objects.extend(
                 target.id
                 for target in session.objects.values()
-                if target.content is not None or target.producer is not None
+                if target.content is not None or target.producer is not None or target.far
             )
         return GovernorReport(
             address,

@@ -63,6 +63,7 @@ class ObjectRow(enum.IntEnum):
     ABSENT = 5  # it is wanted here or tasks wait for it; only the server knows a source
     UNSTORED = 6  # it could not be stored here; the next reader causes a new fetch
     GONE = 7  # not here, not known
+    FAR = 8  # needed by others only; its bytes are in the far store, and no file is here
 
 
 class ObjectMove(enum.Enum):
@@ -78,6 +79,8 @@ class ObjectMove(enum.Enum):
     MAKE = "make"
     UNMAKE = "unmake"  # the task that should have made it will not
     UNWANT = "unwant"  # it is not needed: it lingers if it is here, else it is forgotten
+    SEND_FAR = "send far"  # a complete copy in the far store takes the place of its file
+    RECALL = "recall"  # a task reads it: it is to be fetched from there
     FORGET = "forget"
 
     __hash__ = object.__hash__  # as above
@@ -171,6 +174,12 @@ OBJECT_STEPS = (
     ObjectStep(ObjectRow.PULLING, ObjectMove.FORGET, ObjectRow.GONE),
     ObjectStep(ObjectRow.HELD, ObjectMove.UNWANT, ObjectRow.LINGERING),
     ObjectStep(ObjectRow.HELD, ObjectMove.FORGET, ObjectRow.GONE),
+    ObjectStep(ObjectRow.HELD, ObjectMove.SEND_FAR, ObjectRow.FAR),
+    ObjectStep(ObjectRow.FAR, ObjectMove.RECALL, ObjectRow.REMOTE),
+    ObjectStep(ObjectRow.FAR, ObjectMove.ASSIGN, ObjectRow.MAKING),
+    ObjectStep(ObjectRow.FAR, ObjectMove.GIVE, ObjectRow.HELD),
+    ObjectStep(ObjectRow.FAR, ObjectMove.UNWANT, ObjectRow.GONE),
+    ObjectStep(ObjectRow.FAR, ObjectMove.FORGET, ObjectRow.GONE),
     ObjectStep(ObjectRow.LINGERING, ObjectMove.ORDER, ObjectRow.HELD),
     ObjectStep(ObjectRow.LINGERING, ObjectMove.FORGET, ObjectRow.GONE),
     ObjectStep(ObjectRow.ABSENT, ObjectMove.ASSIGN, ObjectRow.MAKING),

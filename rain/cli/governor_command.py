@@ -145,6 +145,11 @@ def _cpus(text: str) -> int:
     "How long to go on without a server that comes back when it has died (one with a journal).",
 )
 @file("--config", "A TOML file that names executors of your own.")
+@click.option(
+    "--spill-to",
+    metavar="URL",
+    help="Where data goes that the disk has no room for: s3://bucket/prefix, or a folder.",
+)
 @click.option("--workdir", type=PATH, help="A new folder for data and sandboxes.")
 @switch("share-store", "Let governors and clients of this machine use stored files directly.")
 @click.option(
@@ -177,6 +182,7 @@ def governor(
     wait_for_server: float,
     server_away: float,
     config: Path | None,
+    spill_to: str | None,
     workdir: Path | None,
     share_store: bool,
     zero: bool,
@@ -231,6 +237,7 @@ def governor(
         if environment_limit is None
         else size("--environment-limit", environment_limit),
         config=config,
+        spill_to=spill_to,
         work_folder=workdir,
         share_store=share_store,
         zero=zero,

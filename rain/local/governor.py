@@ -26,6 +26,7 @@ from rain.governor.cache_work import CacheWork
 from rain.governor.effects import (
     CallExecutor,
     CopyToDisk,
+    DeleteFar,
     DeleteFiles,
     DropCached,
     DropCopy,
@@ -40,6 +41,7 @@ from rain.governor.effects import (
     LookUp,
     RefuseWait,
     RunBuiltin,
+    SendFar,
     SendUpdate,
     StartExecutor,
     StopBuiltin,
@@ -207,8 +209,8 @@ class Governor:
                 self._get_caches().look_up(effect)
             case KeepOutputs():
                 self._get_caches().keep(effect)
-            case CopyToDisk() | LeaveMemory() | DropCopy():
-                raise InvariantError("there is no shared memory in local mode")
+            case CopyToDisk() | LeaveMemory() | DropCopy() | SendFar() | DeleteFar():
+                raise InvariantError("local mode has neither shared memory nor a far store")
             case _:
                 self._carry_for_executor(effect)
 

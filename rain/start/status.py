@@ -158,7 +158,7 @@ def with_troubles(
                 float(told["rests"]),
                 str(told["rests_why"]),
                 told.get("time_left"),
-                str(told["holds_back"]),
+                str(told.get("holds_back", "")),
             )
             for told in status["governors"]
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -45,6 +45,16 @@ class InFile:
 
 
 @frozen
+class InFar:
+    """A file that is not on this machine. What it gives is asked for in the threads of streams."""
+
+    size: int
+    pieces: Callable[[], Iterable[bytes]]
+    part: Callable[[int, int], bytes]
+    whole: Callable[[], InFile]
+
+
+@frozen
 class InFolder:
     """A stored directory. It may be removed while it is read; the reader then gets an error."""
 
@@ -63,7 +73,7 @@ class Elsewhere:
     sources: tuple[str, ...]
 
 
-Held = InMemory | InFile | InFolder | Elsewhere
+Held = InMemory | InFile | InFar | InFolder | Elsewhere
 
 
 class UnfinishedUpload(Protocol):

@@ -18,7 +18,7 @@ from attrs import frozen
 
 from rain.base.errors import ProtocolError, RainError
 from rain.stream import sockets
-from rain.stream.holder import InFile, InFolder, InMemory
+from rain.stream.holder import InFar, InFile, InFolder, InMemory
 from rain.stream.protocol import TEXT_LIMIT, Answer, Say
 from rain.stream.sockets import BrokenError, Connected
 
@@ -103,6 +103,14 @@ def give_range(connected: Connected, held: InMemory | InFile | InFolder, wanted:
                 sockets.send_file(connected, place.file.fileno(), start, length)
     except NoSuchFileError as error:
         sockets.send(connected, Answer(Say.REFUSED, text=str(error)).encode())
+
+
+def give_far_range(connected: Connected, held: InFar, wanted: Range) -> None:
+    """As `give_range`; only these bytes are asked for."""
+    start, stop = min(wanted.start, held.size), min(wanted.stop, held.size)
+    data = held.part(start, stop) if stop > start else b""
+    sockets.send(connected, Answer(Say.BYTES, len(data), str(held.size)).encode())
+    sockets.send(connected, data)
 
 
 def receive_piece(connected: Connected, answer: Answer) -> Piece:

@@ -19,10 +19,10 @@ from rain.stream import sockets
 from rain.stream.admission import accept_tls, admit
 from rain.stream.archive import Archive, ChangedError
 from rain.stream.errors import UnreachableError
-from rain.stream.holder import Elsewhere, Holder, InFile, InFolder, InMemory
+from rain.stream.holder import Elsewhere, Held, Holder, InFar, InFile, InFolder, InMemory
 from rain.stream.part_serving import give_parts
 from rain.stream.protocol import HELLO, NOBODY, REQUEST_SIZE, Answer, Ask, Request, Say
-from rain.stream.ranges import Range, give_range
+from rain.stream.ranges import Range, give_far_range, give_range
 from rain.stream.relaying import Relay
 from rain.stream.sockets import BrokenError, Connected
 from rain.stream.stamps import Stamp
@@ -205,15 +205,22 @@ class StreamServer:
             give_parts(connected, request, self._holder, self._relay, shares=shares)
             return
         held = self._holder.find(request.object, request.holder)
-        if request.ask is Ask.READ_ON and isinstance(held, InMemory | InFolder):
+        if request.ask is Ask.READ_ON and isinstance(held, InMemory | InFar | InFolder):
             sockets.send(connected, Answer(Say.CHANGED).encode())
             return
+        self._give(connected, request, held)
+
+    def _give(self, connected: Connected, request: Request, held: Held | None) -> None:
         match held:
             case None:
                 sockets.send(connected, Answer(Say.NOT_HERE).encode())
             case InMemory(data):
                 sockets.send(connected, Answer(Say.BYTES, len(data)).encode())
                 sockets.send(connected, data)
+            case InFar(size, pieces):
+                sockets.send(connected, Answer(Say.BYTES, size).encode())
+                for piece in pieces():
+                    sockets.send(connected, piece)
             case InFile():
                 try:
                     self._give_file(connected, request, held)
@@ -231,6 +238,14 @@ class StreamServer:
                 sockets.send(connected, Answer(Say.NOT_HERE).encode())
             case Elsewhere(sources):
                 self._pass_on(connected, request, sources, wanted.encode())
+            case InFar() if not wanted.path:
+                give_far_range(connected, held, wanted)
+            case InFar():
+                whole = held.whole()
+                try:
+                    give_range(connected, whole, wanted)
+                finally:
+                    whole.close()
             case InFile():
                 try:
                     give_range(connected, held, wanted)

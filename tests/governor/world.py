@@ -20,6 +20,7 @@ from rain.governor.disk import Disk
 from rain.governor.effects import (
     CallExecutor,
     CopyToDisk,
+    DeleteFar,
     DeleteFiles,
     DropCached,
     DropCopy,
@@ -33,6 +34,7 @@ from rain.governor.effects import (
     LookUp,
     RefuseWait,
     RunBuiltin,
+    SendFar,
     SendUpdate,
     StartExecutor,
     StopBuiltin,
@@ -54,6 +56,7 @@ from rain.governor.events import (
     ObjectFetched,
     OrdersReceived,
     OutputsKept,
+    SentFar,
     Tick,
 )
 from rain.governor.pool_settings import PoolSettings
@@ -110,6 +113,9 @@ class World(PlayedServer):
         self.copies: list[int] = []  # from shared memory to the disk, which are being made
         self.complete_copies: set[int] = set()
         self.on_disk: set[int] = set()  # that were made in shared memory
+        self.sends: dict[int, SendFar] = {}  # to the far store, which are being made
+        self.all_sent: list[int] = []
+        self.far: set[int] = set()
         self._file_count = 0
 
     # Turns.
@@ -341,8 +347,29 @@ class World(PlayedServer):
             self.complete_copies.add(file)
         return self.turn(CopyMade(file, reason))
 
-    def _work_on_files(self, effect: DeleteFiles | CopyToDisk | LeaveMemory | DropCopy) -> None:
+    def _work_far(self, effect: SendFar | DeleteFar) -> None:
         match effect:
+            case SendFar(number, file):
+                assert file in self.files
+                self.sends[number] = effect
+                self.all_sent.append(number)
+            case DeleteFar(numbers):
+                assert set(numbers) <= self.far
+                self.far.difference_update(numbers)
+
+    def sent(self, number: int, reason: str = "") -> list[Effect]:
+        """A file was copied into the far store, or could not be."""
+        effect = self.sends.pop(number)
+        if not reason:
+            self.far.add(number)
+        return self.turn(SentFar(number, effect.file, reason))
+
+    def _work_on_files(
+        self, effect: DeleteFiles | CopyToDisk | LeaveMemory | DropCopy | SendFar | DeleteFar
+    ) -> None:
+        match effect:
+            case SendFar() | DeleteFar():
+                self._work_far(effect)
             case DeleteFiles(files, tell):
                 assert len(set(files)) == len(files)
                 assert set(files) <= self.files or not tell
@@ -426,7 +453,9 @@ class World(PlayedServer):
                 self.fetches[effect.fetch] = effect
             case StopFetch(fetch):
                 self.fetches.pop(fetch, None)
-            case DeleteFiles() | CopyToDisk() | LeaveMemory() | DropCopy():
+            case (
+                DeleteFiles() | CopyToDisk() | LeaveMemory() | DropCopy() | SendFar() | DeleteFar()
+            ):
                 self._work_on_files(effect)
             case LookUp() | KeepOutputs():
                 self._tell_cache(effect)

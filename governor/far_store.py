@@ -1,0 +1,306 @@
+"""The far store of a governor: files below a URL of fsspec or in a folder (`--spill-to`).
+
+Each governor has a folder of its own there, whose name says which process it belongs to. It goes
+with the governor; that of a governor that was killed goes when the next one starts on the same
+machine. A file is read only after all of it was written. Who reads all of it gets it only if it has
+the bytes that were written: their length and their checksum are remembered here.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
+from zlib import crc32
+
+import outcome
+from attrs import frozen
+from structlog.typing import FilteringBoundLogger
+
+from rain.base.errors import StartError
+from rain.files.errors import FilesError, MissingFileError
+from rain.files.places import checked, local_path, shown
+from rain.files.systems import fresh_info, naming, system_of
+from rain.governor.effects import DeleteFar, Fetch, SendFar
+from rain.governor.events import Event, FetchFailed, ObjectFetched, SentFar
+from rain.governor.objects import FAR
+from rain.governor.results import Stored
+from rain.governor.store import NoRoomError, Store, StoreError, writing_into
+from rain.rpc.background import Background
+from rain.stream.holder import InFar, InFile
+from rain.stream.machine import BOOT_ID
+from rain.stream.sockets import BrokenError
+
+PIECE = 8 * 1024 * 1024
+"""Bytes that are read and written at once."""
+
+ATTEMPTS = 3
+"""How often a file is asked for until it counts as lost. fsspec tries again by itself, too."""
+
+_PREFIX = "rain-spilled"
+
+
+class DamagedError(FilesError):
+    """What the store has is not what was written."""
+
+
+@frozen
+class _Written:
+    """What was written under a number."""
+
+    size: int
+    checksum: int
+
+
+class FarStore:
+    """Carries out what `offloading` decides, each copy in a thread."""
+
+    def __init__(
+        self,
+        url: str,
+        store: Store,
+        background: Background,
+        tell: Callable[[Event], object],
+        log: FilteringBoundLogger,
+    ) -> None:
+        self._store = store
+        self._background = background
+        self._tell = tell
+        self._log = log
+        self._written: dict[int, _Written] = {}
+        self._closed = False
+        try:
+            self.url = checked(url).rstrip("/")
+            self._system, top = system_of(self.url, {})
+            self._folder = f"{top.rstrip('/')}/{_PREFIX}-{_here()}-{secrets.token_hex(4)}"
+            self._remove_abandoned(top)
+            with naming(self.url):  # so that a wrong name or key is told at the start
+                self._system.makedirs(self._folder, exist_ok=True)
+                with self._system.open(f"{self._folder}/begun", "wb") as file:
+                    file.write(b"data that a governor of Rain keeps here while it runs\n")
+        except FilesError as error:
+            raise StartError(f"--spill-to cannot be used: {error}") from None
+
+    # What the reactor orders.
+
+    def send(self, effect: SendFar) -> None:
+        """Copies a file there; it stays readable for that, whatever becomes of it."""
+        try:
+            descriptor = os.open(self._store.path(effect.file), os.O_RDONLY | os.O_CLOEXEC)
+        except OSError as error:
+            self._tell(SentFar(effect.number, effect.file, f"{error.strerror}"))
+            return
+        work = partial(self._write, effect.number, descriptor, effect.size)
+        self._background.in_thread(work, partial(self._sent, effect))
+
+    def fetch(self, effect: Fetch) -> None:
+        """Brings a file back into the store."""
+        number = number_of(effect.source)
+        # It may be deleted meanwhile, because nobody wants it any more.
+        work = partial(self._bring, number, self._written[number])
+        self._background.in_thread(work, partial(self._fetched, effect))
+
+    def delete(self, effect: DeleteFar) -> None:
+        """Removes files that no object needs."""
+        for number in effect.numbers:
+            self._written.pop(number, None)
+        paths = [self._path(number) for number in effect.numbers]
+        self._background.in_thread(partial(self._remove, paths), _removed)
+
+    def find(self, number: int) -> InFar:
+        """How others read a file where it is."""
+        known = self._written[number]
+        pieces, whole = partial(self._given, number, known), partial(self._whole, number, known)
+        return InFar(known.size, pieces, partial(self._range, number), whole)
+
+    def close(self) -> None:
+        """The governor ends: all of its files go. Blocks."""
+        self._closed = True
+        try:
+            with naming(self.url):
+                self._remove_folder(self._folder)
+        except FilesError as error:
+            self._log.warning("spilled data not removed", reason=str(error))
+
+    # In threads.
+
+    def _write(self, number: int, descriptor: int, size: int) -> _Written:
+        checksum = written = 0
+        path = self._path(number)
+        with naming(self.url), os.fdopen(descriptor, "rb", buffering=0) as source:
+            with self._system.open(path, "wb") as target:
+                while piece := source.read(PIECE):
+                    if self._closed:
+                        raise FilesError("the governor ends")
+                    target.write(piece)
+                    checksum = crc32(piece, checksum)
+                    written += len(piece)
+            there = int(fresh_info(self._system, path)["size"])
+        if not there == written == size:
+            raise DamagedError(f"{shown(self.url)}: of {size} bytes {there} were written")
+        return _Written(size, checksum)
+
+    def _bring(self, number: int, known: _Written) -> Stored:
+        error: FilesError | None = None
+        for _ in range(ATTEMPTS):
+            try:
+                return self._brought(number, known)
+            except FilesError as failed:
+                error = failed
+        assert error is not None
+        raise error
+
+    def _brought(self, number: int, known: _Written) -> Stored:
+        with writing_into(self._store):
+            stored, target = self._store.new_file(known.size)
+        try:
+            self._copy_to(number, known, target)
+        except BaseException:
+            target.close()
+            self._store.delete([stored])
+            raise
+        target.close()
+        return self._store.settle(stored)
+
+    def _copy_to(self, number: int, known: _Written, target: IO[bytes]) -> None:
+        """All of a file, if it is what was written."""
+        for piece in self._verified(number, known):
+            with writing_into(self._store):
+                target.write(piece)
+
+    def _verified(self, number: int, known: _Written) -> Iterator[bytes]:
+        """The pieces of a file. The last one comes only if all of them are what was written."""
+        checksum = received = 0
+        last = b""
+        with naming(self.url), self._system.open(self._path(number), "rb") as source:
+            while piece := source.read(PIECE):
+                if last:
+                    yield last
+                checksum, received, last = crc32(piece, checksum), received + len(piece), piece
+        if (received, checksum) != (known.size, known.checksum):
+            raise DamagedError(f"{shown(self.url)}: a file has other bytes than were written there")
+        yield last
+
+    # For those who read it from here, in the threads of their streams.
+
+    def _given(self, number: int, known: _Written) -> Iterator[bytes]:
+        with _breaking():
+            yield from self._verified(number, known)
+
+    def _range(self, number: int, start: int, stop: int) -> bytes:
+        with _breaking(), naming(self.url):
+            data = self._system.cat_file(self._path(number), start=start, end=stop)
+            if len(data) != stop - start:
+                raise DamagedError(f"{shown(self.url)}: a file is shorter than it was")
+        return data
+
+    def _whole(self, number: int, known: _Written) -> InFile:
+        """All of it in a file without a name, for those who read many parts."""
+        with _breaking(), TemporaryFile(dir=self._store.folder) as file:
+            self._copy_to(number, known, file)
+            file.flush()
+            return InFile(os.dup(file.fileno()), self._store.folder / "far")
+
+    def _remove(self, paths: list[str]) -> None:
+        for path in paths:
+            try:
+                with naming(self.url):
+                    self._system.rm(path)
+            except MissingFileError:
+                pass
+            except FilesError as error:
+                self._log.warning("spilled data not removed", reason=str(error))
+
+    def _remove_folder(self, folder: str) -> None:
+        self._system.invalidate_cache(folder)
+        self._remove([str(path) for path in self._system.find(folder, detail=False)])
+        if local_path(self.url) is not None:  # elsewhere folders are a part of names
+            with suppress(OSError):  # somebody else has put something there
+                Path(folder).rmdir()
+
+    def _remove_abandoned(self, top: str) -> None:
+        """Folders of governors that were killed on this machine, as far as they can be removed."""
+        try:
+            with naming(self.url):
+                self._system.invalidate_cache(top)
+                found: list[str] = []
+                if self._system.exists(top):
+                    found = self._system.ls(top, detail=False)
+                for folder in found:
+                    if is_abandoned(folder.rstrip("/").rpartition("/")[2]):
+                        self._remove_folder(folder)
+                        self._log.info("data of a killed governor removed", folder=folder)
+        except MissingFileError:
+            return  # another governor removes it, too
+
+    # Back on the loop.
+
+    def _sent(self, effect: SendFar, result: outcome.Outcome[_Written]) -> None:
+        try:
+            self._written[effect.number] = result.unwrap()
+        except FilesError as error:
+            self._log.warning("data not spilled", reason=str(error))
+            self._tell(SentFar(effect.number, effect.file, str(error)))
+            self._background.in_thread(partial(self._remove, [self._path(effect.number)]), _removed)
+        else:
+            self._tell(SentFar(effect.number, effect.file))
+
+    def _fetched(self, effect: Fetch, result: outcome.Outcome[Stored]) -> None:
+        try:
+            self._tell(ObjectFetched(effect.fetch, result.unwrap()))
+        except (FilesError, NoRoomError) as error:
+            self._log.warning("spilled data not read", reason=str(error))
+            self._tell(FetchFailed(effect.fetch, str(error), isinstance(error, NoRoomError)))
+
+    def _path(self, number: int) -> str:
+        return f"{self._folder}/{number}"
+
+
+@contextmanager
+def _breaking() -> Generator[None, None, None]:
+    """What cannot be read breaks a stream, whose reader then asks somebody else."""
+    try:
+        yield
+    except (FilesError, StoreError) as error:
+        raise BrokenError(str(error)) from None
+
+
+def number_of(source: str) -> int:
+    """Its number there."""
+    return int(source.removeprefix(FAR))
+
+
+def _here() -> str:
+    """This process: its kernel, its space of process ids, its id and when it was started."""
+    return f"{_space()}-{os.getpid()}-{_started(os.getpid())}"
+
+
+def _space() -> str:
+    kernel = BOOT_ID.read_text(encoding="ascii").strip().replace("-", "")
+    return f"{kernel[:12]}{os.stat('/proc/self/ns/pid').st_ino}"  # noqa: PTH116 # no file
+
+
+def _started(pid: int) -> str:
+    """When a process was started; "" if it has ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
+    except OSError:
+        return ""
+
+
+def is_abandoned(name: str) -> bool:
+    """Whether a folder of this name belongs to a governor of this machine that has gone."""
+    prefix, dash, rest = name.partition(f"{_PREFIX}-")
+    space, *words = rest.split("-")
+    if prefix or not dash or space != _space() or len(words) != 3 or not words[0].isdigit():
+        return False
+    return _started(int(words[0])) != words[1]
+
+
+def _removed(result: outcome.Outcome[None]) -> None:
+    result.unwrap()  # an error in our thread is our bug
