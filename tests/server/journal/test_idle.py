@@ -19,6 +19,7 @@ ONLY_WITH_INPUT = {
         *("waits", "remade", "not_started", "rests", "last_client", "last_request"),
         *("blamed", "nests", "cluster", "generation", "durable", "openings"),
         "later_due",  # of `later`
+        "used",  # of `lessons`
         "silence_due",  # what comes of that is in the record
         "limits_seen",  # whatever waits when the second changes is looked at
         *("_effects", "_again", "_orders"),  # of one turn
@@ -27,7 +28,7 @@ ONLY_WITH_INPUT = {
         *("clients", "sessions", "tasks", "objects", "governors", "linked", "learned", "sched"),
         *("last_session", "last_governor", "last_order", "former_readers", "speculates"),
         *("watched", "shadowed"),  # of `late_due` and `shadows`
-        *("has_needs", "has_exchanges"),
+        *("has_needs", "has_exchanges", "users", "has_users"),
     },
 }
 """What a turn without input does not change."""
