@@ -121,6 +121,7 @@ def test_the_server_s_info_speaks_in_ids(here: World) -> None:
                 "objects_to_delete": [],
                 "resources": {"cpus": 4},
                 "memory": {"running": {}},
+                "out_of_reach": {},
             }
         ]
     }
