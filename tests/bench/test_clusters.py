@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 import bench.costs
 import bench.feel
+import bench.governors
 import bench.prediction
 import bench.processes
 import bench.scale
@@ -39,6 +40,7 @@ SMALL = {
     "programs": ["--count", "5", "--peers", "", "--repeat", "1", "--cpus", "1"],
     "frontdoor": ["--divide", "1000", "--peers", "", "--repeat", "1"],
     "scale": ["--tasks", "20", "--governors", "1", "--repeat", "1"],
+    "governors": ["--zero", "2", "--real", "2"],
     "server": ["--tasks", "20", "--repeat", "1"],
     "feel": ["--repeat", "1"],
     "prediction": [],
@@ -47,7 +49,7 @@ SMALL = {
     "cache": ["--calls", "3", "--mebibytes", "1", "--repeat", "1"],
 }
 WITHOUT_A_CLUSTER = {"scheduling"}
-WITHOUT_FIGURES = {"soak", "standby", "life", "memory", "shuffle"}
+WITHOUT_FIGURES = {"soak", "standby", "life", "memory", "shuffle", "wan"}
 
 
 def one_nap() -> Task:
@@ -65,6 +67,8 @@ def _alone_and_small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(bench.costs, "PIECE_TASKS", 50)  # more than one piece all the same
     monkeypatch.setattr(bench.processes, "IDLE_SECONDS", 0.1)
     monkeypatch.setattr(bench.scale, "SETTLING_TASKS", 2)
+    monkeypatch.setattr(bench.governors, "TASKS", 20)
+    monkeypatch.setattr(bench.governors, "IDLE_SECONDS", 0.1)
     monkeypatch.setattr(bench.prediction, "GRAPHS", (Graph("a nap", one_nap),))
 
 
@@ -93,7 +97,7 @@ def test_a_comparison_has_every_figure_of_ours(command: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "command", ["scale", "server", "feel", "transfer", "prediction", "call", "cache"]
+    "command", ["scale", "governors", "server", "feel", "transfer", "prediction", "call", "cache"]
 )
 def test_a_command_about_ours_alone_comes_to_its_end(command: str, tmp_path: Path) -> None:
     assert run(command, tmp_path)["benchmark"] == command
