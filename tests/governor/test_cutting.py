@@ -12,7 +12,7 @@ import pytest
 import structlog
 import trio
 
-from rain.common.printed import CUT_FROM, CUT_FROM, HEAD, TAIL, Kept, keep, text_of
+from rain.common.printed import CUT_FROM, HEAD, TAIL, Kept, keep, text_of
 from rain.executor import printed as of_executor
 from rain.governor import cutting
 from rain.governor.cutting import cut, cut_all, keep_cutting, open_large
