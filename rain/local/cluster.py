@@ -194,13 +194,17 @@ class HereCluster:
                 self._stand_in.start()
 
     def _work_for_all(self) -> None:
-        while not self._closed:
-            # Nobody presses Ctrl-C here: it is the interrupt of a call that was over when it came.
-            with suppress(KeyboardInterrupt):
-                self.work_until(self._nothing_is_wanted, None, self._send_for_others)
-                with self._changed:
-                    if not self._wanted and not self._closed:
-                        self._changed.wait()
+        try:
+            while not self._closed:
+                # Nobody presses Ctrl-C here: it is the interrupt of a call that was over when it
+                # came.
+                with suppress(KeyboardInterrupt):
+                    self.work_until(self._nothing_is_wanted, None, self._send_for_others)
+                    with self._changed:
+                        if not self._wanted and not self._closed:
+                            self._changed.wait()
+        finally:  # if that is a mistake of ours, nobody may wait for this thread for ever
+            self.close("the local cluster has failed; its thread has shown why")
 
     def _nothing_is_wanted(self) -> bool:
         while self._wanted and self._wanted[0][0]():
@@ -265,18 +269,14 @@ class HereCluster:
             return None
         self._idle = 0.0
         self._runner = me
-        if isinstance(chosen, Executor):
-            self._running.append(chosen)
-        else:
-            self._running.append(None)
-            self.governor.begin(chosen)
+        self._running.append(chosen if isinstance(chosen, Executor) else None)
+        self.governor.begin(chosen)
         return chosen
 
     def _run(self, runner: Runner) -> Event:
         if isinstance(runner, Executor):
-            call = runner.begin()
-            with self._told_if_interrupted(lambda: runner.given_up(call)):
-                return runner.run(call)
+            with self._told_if_interrupted(runner.given_up):
+                return runner.run()
         with self._told_if_interrupted(lambda: BuiltinDone(runner.run, DURATION, STOPPED)):
             return self.governor.builtins.run(runner)
 
@@ -316,12 +316,12 @@ class HereCluster:
     def _task_client(self) -> TaskClient:
         return TaskClient.over(self.connect())
 
-    def close(self) -> None:
+    def close(self, why: str = "the local cluster was closed") -> None:
         """Ends everything; twice is once. A call that runs in another thread is interrupted."""
         with self._shield, self._changed:
             if self._closed:
                 return
-            self._closed = "the local cluster was closed"
+            self._closed = why
             self.server.links.refuse_all(self._closed)
             self.governor.builtins.stop_any()
             for executor in self._running:

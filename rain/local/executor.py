@@ -76,6 +76,7 @@ class Executor(Work):
         self._printed = Written(), Written()
         self._frames: deque[list[Any]] = deque()  # not read
         self._queue: deque[protocol.Call] = deque()
+        self._call: protocol.Call  # the one that runs
         self._new_client = new_client
         self._clock = clock
         self._pieces = LocalPieces(find)
@@ -123,16 +124,15 @@ class Executor(Work):
                 self._queue.extend(map(protocol.Call._make, frame[5]))
         return bool(self._queue)
 
-    def begin(self) -> protocol.Call:
-        """Its next call is to run now, in this thread."""
-        call = self._queue.popleft()
+    def begin(self) -> None:
+        """Its next call is to run now, in this thread; until `ended`, which is told the answer."""
+        self._call = self._queue.popleft()
         self.is_running = True
         self.interrupts.begin()
-        return call
 
-    def run(self, call: protocol.Call) -> CallsDone:
+    def run(self) -> CallsDone:
         """Runs it, and gives the answer."""
-        memory = self.memory
+        memory, call = self.memory, self._call
         if len(call.inputs) > 1 and not memory.made.complete(call.inputs):
             return self._answered([call.task, 0.0, 0.0, None])
         memory.made.forget(call.outputs)
@@ -154,10 +154,15 @@ class Executor(Work):
         self.task_folder.clean()
         return self._answered([call.task, *self._times(), result, *(words or ())])
 
-    def given_up(self, call: protocol.Call) -> CallsDone:
+    def given_up(self) -> CallsDone:
         """The answer of a call that was ended by the user, with all that waits for it."""
         self.task_folder.clean()
-        return self._answered([call.task, *self._times(), "the call was interrupted"])
+        return self._answered([self._call.task, *self._times(), "the call was interrupted"])
+
+    def ended(self) -> None:
+        """The call has ended, and the governor has its answer."""
+        self.is_running = False
+        self.interrupts.end()
 
     def passes(self, error: BaseException) -> bool:
         """Ctrl-C, or the command of a debugger to quit, ends the program and not just the call."""
@@ -199,7 +204,6 @@ class Executor(Work):
         return self._clock.now - DURATION, self._clock.now
 
     def _answered(self, row: list[Any]) -> CallsDone:
-        self.is_running = False
         done = self._reader.alone(msgpack.packb(row))
         return adopt_all(done, self._reader.take_staged(), self._store.adopt)
 

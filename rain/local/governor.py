@@ -258,13 +258,16 @@ class Governor:
             kind = runner.kind
         return kind.attempts.timeout
 
-    def begin(self, run: RunBuiltin) -> None:
-        """A built-in task runs now."""
-        del self._runs[run.run]
+    def begin(self, runner: Runner) -> None:
+        """It runs now, in this thread."""
+        if isinstance(runner, Executor):
+            runner.begin()
+        else:
+            del self._runs[runner.run]
 
     def ended(self, executor: Executor) -> None:
         """The call of an executor has ended, and was answered."""
-        executor.interrupts.end()
+        executor.ended()
         if executor.is_doomed:
             self._bury(executor)
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rain.base.errors import InvariantError
 from rain.client import (
     AsyncClient,
     CancelledError,
@@ -30,6 +31,7 @@ from rain.client import (
     remote,
     tasks,
 )
+from rain.local.cluster import HereCluster
 from rain.local.governor import Governor
 
 
@@ -390,6 +392,45 @@ def test_a_cluster_that_is_closed_while_a_call_runs_is_cleaned_up_once(
     assert started.wait(60)
     client.close()
     assert cleaned == [threading.current_thread().name]
+
+
+def test_a_call_that_is_killed_while_its_answer_is_on_its_way_has_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = HereCluster._run
+
+    def answer_late(cluster: HereCluster, runner: Any) -> Any:
+        event = run(cluster, runner)
+        with cluster.held():  # another thread takes turns now, and the grace of a stop is over
+            cluster.clock.jump(cluster.clock.now + 60)
+            cluster.settle()
+        return event
+
+    monkeypatch.setattr(HereCluster, "_run", answer_late)
+    started.clear()
+    with Client(local=True) as client:
+        future = client.submit(stays)
+        future.add_done_callback(id)  # so that a thread of the cluster runs it
+        assert started.wait(60)
+        future.cancel()
+        assert client.submit(abs, -3).result() == 3
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_nobody_waits_for_ever_when_the_thread_of_the_cluster_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(cluster: HereCluster, runner: Any) -> Any:
+        raise InvariantError("broken on purpose")
+
+    with Client(local=True) as client:
+        monkeypatch.setattr(HereCluster, "_run", broken)
+        future = client.submit(abs, -3)
+        heard = threading.Event()
+        future.add_done_callback(lambda _: heard.set())
+        assert heard.wait(60)
+        with pytest.raises(RainException, match="the local cluster has failed"):
+            client.submit(abs, -3).result()
 
 
 def stop_while_traced() -> None:
