@@ -85,7 +85,7 @@ def test_who_led_finds_another_leader_when_it_goes_on_and_ends(tmp_path: Path) -
 def test_the_runs_find_out_if_the_words_of_a_replaced_server_are_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    plans = [replaced_again_and_again(seed) for seed in (2, 6)]
+    plans = [replaced_again_and_again(seed) for seed in (0, 13, 19)]
     assert not [str(failure) for failure in map(play, plans) if failure is not None]
     monkeypatch.setattr(recovery, "first_of_successor", _no_successor)
     assert any(map(play, plans))
