@@ -397,7 +397,7 @@ def test_a_cluster_that_is_closed_while_a_call_runs_is_cleaned_up_once(
 def test_a_call_that_is_killed_while_its_answer_is_on_its_way_has_ended(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    run = HereCluster._run
+    run = HereCluster.run
 
     def answer_late(cluster: HereCluster, runner: Any) -> Any:
         event = run(cluster, runner)
@@ -406,7 +406,7 @@ def test_a_call_that_is_killed_while_its_answer_is_on_its_way_has_ended(
             cluster.settle()
         return event
 
-    monkeypatch.setattr(HereCluster, "_run", answer_late)
+    monkeypatch.setattr(HereCluster, "run", answer_late)
     started.clear()
     with Client(local=True) as client:
         future = client.submit(stays)
@@ -424,7 +424,7 @@ def test_nobody_waits_for_ever_when_the_thread_of_the_cluster_fails(
         raise InvariantError("broken on purpose")
 
     with Client(local=True) as client:
-        monkeypatch.setattr(HereCluster, "_run", broken)
+        monkeypatch.setattr(HereCluster, "run", broken)
         future = client.submit(abs, -3)
         heard = threading.Event()
         future.add_done_callback(lambda _: heard.set())
