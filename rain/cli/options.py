@@ -222,10 +222,19 @@ def server_options(http: str = "") -> Callable[[Callable[..., int]], Callable[..
             from rain.start.clusters import user_index
             from rain.start.reaching import reach
 
-            server = reach(user_index(), which, http, secret_file, tls, insecure=insecure)
+            sources = map(click.get_current_context().get_parameter_source, ("secret_file", "tls"))
+            server = reach(
+                user_index(),
+                which,
+                http,
+                secret_file,
+                tls,
+                insecure=insecure,
+                is_own_key=click.core.ParameterSource.COMMANDLINE in sources,
+            )
             return run(server=server, **own)
 
-        unless = "if 'rain start' has not started it here."
+        unless = "if not that of a cluster which 'rain start' has started here."
         for option in (
             click.option(
                 "--insecure", is_flag=True, help="The server was started with --insecure."

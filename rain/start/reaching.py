@@ -50,13 +50,17 @@ def reach(
     tls: Path | None = None,
     *,
     insecure: bool,
+    is_own_key: bool = False,
 ) -> Reached:
-    """The server at an address; without one, of the user's only cluster, or of the usual port."""
+    """The server at an address; without one, of the user's only cluster, or of the usual port.
+
+    A cluster that was started here has its key with it, unless the command line names another one.
+    """
     cluster = None if "," in which else server_of(index, which)
     server, known_http = (which, "") if cluster is None else (cluster.addresses, cluster.http)
-    if cluster is not None and cluster.secret_file:
+    if cluster is not None and cluster.secret_file and not is_own_key:
         secret_file = Path(cluster.secret_file)
-    if cluster is not None:
+    if cluster is not None and not is_own_key:
         tls = Path(cluster.tls) if cluster.tls else None
     is_encrypted = tls is not None and tls != NONE and not insecure
     identity = Identity.read(tls, Member.CLIENT) if tls is not None and is_encrypted else None
