@@ -156,7 +156,7 @@ LIMITS: dict[str, dict[str, float]] = {
         "bytes client to server": 26.8,
         "bytes executor to governor": 0.0368,
         "bytes governor to executor": 26.6,
-        "bytes governor to server": 0.28,  # with places for waits, ends, peaks, numbers, moves
+        "bytes governor to server": 0.294,  # with places for waits, ends, peaks, moves, room
         "bytes server to client": 0.139,
         "bytes server to governor": 26.8,
         "messages client to server": 0.00401,
@@ -194,7 +194,7 @@ LIMITS: dict[str, dict[str, float]] = {
         "bytes client to server": 256.0,  # with what is wanted, for which nothing else is sent
         "bytes executor to governor": 36.8,
         "bytes governor to executor": 100.0,
-        "bytes governor to server": 280.0,  # with places for waits, ends, peaks, numbers, moves
+        "bytes governor to server": 294.0,  # with places for waits, ends, peaks, moves, room
         "bytes server to client": 144.0,  # results come with the answer to a wait
         "bytes server to governor": 304.0,  # with places for ends, needs, moves, and a number
         "messages client to server": 1.03,
