@@ -202,10 +202,13 @@ class _Game:
         while True:
             poorest = max(range(len(lacks)), key=lacks.__getitem__)
             richest = min(range(len(lacks)), key=lambda number: self._lack(lacks, number))
-            if lacks[poorest] < cpus or self._lack(lacks, richest) > -cpus:
+            spare = -self._lack(lacks, richest)
+            starves = lacks[poorest] > 0 and has[poorest] < cpus  # and would do so for ever
+            if spare == -inf or not (starves or (lacks[poorest] >= cpus and spare >= cpus)):
                 return
-            lacks[poorest] -= cpus
-            lacks[richest] += cpus
+            for number, change in ((poorest, cpus), (richest, -cpus)):
+                has[number] += change
+                lacks[number] -= change
             self._servers[richest].cpus -= cpus
             self._moving.append((self._now + self._trial.move_seconds, poorest))
             self._lent += 1

@@ -50,6 +50,14 @@ def test_a_session_on_one_of_two_servers_has_half_of_the_cpus_until_they_are_len
     assert lending.lent == 5
 
 
+def test_a_small_session_on_a_server_that_has_lent_all_governors_is_not_starved() -> None:
+    ring = Ring(2)
+    here, there = (next(one for one in SESSIONS if ring.server_of(one) == n) for n in (0, 1))
+    demands = [Demand(here, 0, 4000, 40), Demand(there, 10, 5, 1)]
+    outcome = play(Trial(2, 10, lend_every=3, keeps=0), demands)
+    assert outcome.lent == 7  # five go there, and one comes back for five cpu-seconds
+
+
 demands_of_all_sorts = st.lists(
     st.builds(
         Demand,
