@@ -32,7 +32,7 @@ TASKS_EACH = 20
 
 CALL_SECONDS = 0.05
 KILLED_SHARE = 8
-"""One of so many real governors is killed."""
+"""Every eighth of the real governors is killed."""
 
 
 @frozen

@@ -31,8 +31,8 @@ FETCHES_AT_ONCE = 8
 """More would make all of them later, and the most urgent one with them."""
 
 SMALL_AT_ONCE, SMALL_BYTES = 32, 8 << 20
-"""So many while all of them together have no more bytes than this: what small objects wait for is
-the way. On one of 80 ms, eight of 64 KiB at a time are 30 in a second."""
+"""Up to 32 objects at a time, if all of them together have at most this many bytes: small objects
+wait for the round trip. With one of 80 ms, eight of 64 KiB at a time are 30 in a second."""
 
 BYTES_AT_ONCE = 1 << 30
 """As many bytes may be on their way together; a larger object comes alone."""

@@ -58,7 +58,7 @@ class Graph:
     late_due: float = inf  # and none of these becomes late before this time
     shadows: dict[Task, Task] = Factory(dict)  # of late tasks their second runs (see `shadows`),
     shadowed: dict[Task, Task] = Factory(dict)  # and of these the late tasks
-    users: dict[str, UserRule] = Factory(dict)  # those of whom there are rules, by name
+    users: dict[str, UserRule] = Factory(dict)  # the rules of users, by name
     has_users: bool = False  # somebody else than the owner has come
     sched: object = None  # the scheduler's own
     has_needs: bool = False  # some task has had more memory than governors need be told

@@ -42,7 +42,7 @@ __all__ = ["MESSAGE", "CallError", "Peer", "Question", "Remote"]
 
 
 def _nothing() -> None:
-    """Whoever sends each message at once has nothing to flush."""
+    """There is nothing to flush where each message is sent at once."""
 
 
 class Peer:

@@ -183,7 +183,7 @@ class StreamServer:
         return False
 
     def _give_away(self, connected: Connected, request: Request) -> None:
-        """A governor has called back: whoever waits for it asks on this connection."""
+        """A governor has called back: the reader that waits for it asks on this connection."""
         if self._calls_back is None:
             raise ProtocolError("a stream calls back, and nobody here asks for that")
         self._calls_back.bring(request.key, connected)

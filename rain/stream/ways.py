@@ -1,8 +1,8 @@
 """Which holders of data cannot be connected to, how long that is believed, and who is asked then.
 
-A governor behind a NAT or a firewall connects out, and nobody connects to it. Whoever has found
-that out asks the server, which reaches every governor, and looks now and then whether the way is
-open by now. No I/O: time is an argument.
+A governor behind a NAT or a firewall connects out, and nobody connects to it. A reader that
+has found that out asks the server, which reaches every governor, and tries now and then whether the
+way is open again. No I/O: time is an argument.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ HOLDER = "there:7000#5"
 
 
 class Meeting(Downloads):
-    """Reads of which none ends before so many have begun."""
+    """Reads none of which ends before that many have begun."""
 
     def __init__(self, count: int) -> None:
         super().__init__(Servers.of("127.0.0.1:1"))

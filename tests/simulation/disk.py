@@ -1,6 +1,6 @@
 """The folder of the journal: real files, which lose at the stop of a machine what was not synced.
 
-The folder is shared. Whoever leads writes to it, and the others read it meanwhile.
+The folder is shared. The leading server writes to it, and the others read it meanwhile.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def machines(count: int) -> Generator[tuple[str, list[Machine]], None, None]:
     """Our address on the bridge, and the machines; skips the test where that is not allowed."""
     number = os.getpid() % 8_192  # two runs of the tests have two bridges
     base, first = f"198.19.{number // 32}", number % 32 * 8
-    assert count <= 5, "so many addresses there are on one bridge"
+    assert count <= 5, "a bridge has five addresses for machines"
     here, bridge = f"{base}.{first + 1}", f"rain{number}"
     if not (shutil.which("ip") and shutil.which("iptables")) or _ip(
         f"link add {bridge} type bridge"
