@@ -257,4 +257,6 @@ struct Monitoring {
   received @3 :List(Int64);
   sent @4 :List(Int64);
   taskMemory @5 :Int64;         # bytes that the tasks of the governor have
+  closedWays @6 :List(Common.ClosedWay);
+  # Governors that it could not connect to, and whose data comes through the server; 16 at most.
 }

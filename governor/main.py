@@ -175,7 +175,9 @@ async def _govern(
             try:
                 service.open(executors, builtins, fetcher, uplink)
                 seconds = settings.monitoring_seconds
-                processes.start_soon(keep_sampling, seconds, service.tell, log)
+                processes.start_soon(
+                    keep_sampling, seconds, fetcher.out_of_reach, service.tell, log
+                )
                 memory = settings.resources.amount(MEMORY)
                 processes.start_soon(
                     keep_watching,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import trio
+from attrs import evolve
 from structlog.typing import FilteringBoundLogger
 
 from rain.governor.events import Event, Sampled
@@ -13,6 +14,9 @@ from rain.governor.monitoring import Reading, read_cores, read_memory, read_netw
 
 SECONDS = 5.0
 """The default interval between two samples."""
+
+MOST_WAYS = 16
+"""Closed ways that are told: they are for people."""
 
 _PROC = Path("/proc")
 
@@ -27,9 +31,15 @@ def read(proc: Path = _PROC) -> Reading:
 
 
 async def keep_sampling(
-    seconds: float, tell: Callable[[Event], object], log: FilteringBoundLogger
+    seconds: float,
+    closed_ways: Callable[[], Sequence[tuple[str, str]]],
+    tell: Callable[[Event], object],
+    log: FilteringBoundLogger,
 ) -> None:
-    """Reports a sample periodically; never if `seconds` is 0 or the kernel has no values."""
+    """Reports a sample periodically; never if `seconds` is 0 or the kernel has no values.
+
+    `closed_ways` has the governors that this one could not connect to, and why.
+    """
     if not seconds:
         return
     try:
@@ -37,7 +47,8 @@ async def keep_sampling(
         while True:
             await trio.sleep(seconds)
             now = read()
-            tell(Sampled(sample(before, now)))
+            ways = tuple(closed_ways()[:MOST_WAYS])
+            tell(Sampled(evolve(sample(before, now), closed_ways=ways)))
             before = now
     except OSError as error:
         log.warning("no monitoring", file=error.filename, reason=error.strerror)

@@ -72,6 +72,8 @@ class Governor:
     offered: Resources = field(init=False)  # what it has come with
     task_memory: int = 0  # bytes that its tasks had when it last said so
     holds_back: str = ""  # why tasks wait there that it was told to run; as it last said
+    # Governors that it cannot connect to, and why: their data comes through the server.
+    closed_ways: tuple[tuple[str, str], ...] = ()
     row: GovernorRow = GovernorRow.WORKS
     rests: bool = False  # it gets no tasks: it rests or drains; a copy, because it is read often
     cpus: int = field(

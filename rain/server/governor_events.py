@@ -123,6 +123,7 @@ def apply_update(state: State, governor: Governor, update: Update) -> None:
     governor.holds_back = update.holds_back
     for sample in update.monitoring:
         governor.task_memory = sample.task_memory
+        governor.closed_ways = sample.closed_ways
         state.note(happenings.Monitoring(state.now, governor.address, sample))
 
 

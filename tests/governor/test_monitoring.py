@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import structlog
+import trio
 from hypothesis import given
 from hypothesis import strategies as st
+from trio.testing import MockClock
 
 from rain.base.resources import Resources
 from rain.base.wire.update import Monitoring
 from rain.governor import sampler
-from rain.governor.events import Sampled
+from rain.governor.events import Event, Sampled
 from rain.governor.monitoring import Reading, read_cores, read_memory, read_network, sample
 from tests.governor.world import World
 
@@ -72,6 +75,21 @@ def test_the_kernel_of_this_machine_is_understood() -> None:
     reading = sampler.read()
     assert reading.cores
     assert reading.network
+
+
+def test_a_sample_names_the_governors_that_cannot_be_connected_to() -> None:
+    closed = [(f"10.0.0.{number}:7000", "Connection refused") for number in range(20)]
+    told: list[Event] = []
+
+    async def main() -> None:
+        with trio.move_on_after(12):
+            await sampler.keep_sampling(5.0, lambda: closed, told.append, structlog.get_logger())
+
+    trio.run(main, clock=MockClock(autojump_threshold=0))
+    assert len(told) == 2
+    for event in told:
+        assert isinstance(event, Sampled)
+        assert event.monitoring.closed_ways == tuple(closed[: sampler.MOST_WAYS])
 
 
 def test_a_sample_goes_with_the_next_update_once() -> None:

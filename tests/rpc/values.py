@@ -239,6 +239,7 @@ def samples(draw: st.DrawFn) -> Monitoring:
         tuple(received for _, received, _ in network),
         tuple(sent for _, _, sent in network),
         draw(sizes),
+        tuple(draw(st.lists(st.tuples(texts, texts), max_size=3))),
     )
 
 

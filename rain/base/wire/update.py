@@ -91,6 +91,7 @@ class Monitoring:
     received: tuple[int, ...]  # bytes of each since the machine has started
     sent: tuple[int, ...]
     task_memory: int = 0  # bytes that its tasks have
+    closed_ways: tuple[tuple[str, str], ...] = ()  # governors that it cannot connect to, and why
 
     def check(self) -> None:
         if not len(self.interfaces) == len(self.received) == len(self.sent):

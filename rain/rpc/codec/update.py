@@ -195,6 +195,9 @@ def _write_sample(sample: Monitoring) -> Fields:
         "received": sample.received,
         "sent": sample.sent,
         "taskMemory": sample.task_memory,
+        "closedWays": [
+            {"address": clean(address), "why": shown(why)} for address, why in sample.closed_ways
+        ],
     }
 
 
@@ -206,4 +209,5 @@ def _read_sample(row: Fields) -> Monitoring:
         tuple(row["received"]),
         tuple(row["sent"]),
         max(row["taskMemory"], 0),
+        tuple((way["address"], way["why"]) for way in row["closedWays"]),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any
 
+from rain.base.copies import CopyRow
 from rain.base.ids import SessionId, TaskId, pack, spell, unpack
 from rain.base.states import TaskRow
 from rain.graph import DataObject, Governor, Run, Task
@@ -104,17 +105,49 @@ def _in_hand(state: State, task: Task, where: str) -> str:
         case TaskRow.AHEAD:
             return f"It was sent ahead to {where}, which makes what it reads, and starts it then."
         case TaskRow.ASSIGNED:
-            return f"{where} was told to run it and has not said yet that it has started."
+            said = f"{where} was told to run it and has not said yet that it has started."
+            return said + _on_the_way(task, task.assigned)
         case TaskRow.ASKED:
-            return (
+            said = (
                 f"{where} was told to run it, and is asked to give it back unless it has begun it."
             )
+            return said + _on_the_way(task, task.assigned)
         case TaskRow.CANCELLING:
             return f"It was cancelled, and {where} ends it."
         case TaskRow.BLOCKED:
             return f"It waits on {where} for other tasks, which may have its cpus."
         case _:
             return f"It runs on {where} for {max(state.now - task.started, 0.0):.1f} seconds."
+
+
+def _on_the_way(task: Task, governor: Governor | None) -> str:
+    """Which inputs its governor fetches, and which of them cannot come on the direct way."""
+    if governor is None:
+        return ""
+    inputs = task.unique_inputs()
+    coming = [
+        given
+        for given in inputs
+        if (copy := governor.objects.get(given)) is not None and copy.row is CopyRow.COMING
+    ]
+    if not coming:
+        return ""
+    closed = dict(governor.closed_ways)
+    relayed = [
+        (given, holders[0])
+        for given in coming
+        if (holders := [one.address for one in given.located])
+        and all(holder in closed for holder in holders)
+    ]
+    through = "".join(
+        [
+            f" {spell(given.id)} comes through the server, since {governor.address} cannot connect"
+            f" to {holder}: {closed[holder]}."
+            for given, holder in relayed[:MOST_NAMED]
+        ]
+    )
+    are = "is" if len(coming) == 1 else "are"
+    return f" {len(coming)} of its {len(inputs)} inputs {are} on the way there.{through}"
 
 
 def _ending(task: Task) -> str:

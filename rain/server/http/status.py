@@ -26,6 +26,7 @@ class GovernorStatus(TypedDict):
     rests: float  # seconds for which it gets no tasks
     rests_why: str
     holds_back: str  # why tasks that it was told wait there
+    closed_ways: dict[str, str]  # governors that it cannot connect to, and why
     away: float  # seconds for which it has had no connection, though it may come back
     away_why: str
     time_left: float | None  # seconds until it must be gone, if it must
@@ -111,6 +112,7 @@ def _governor(state: State, governor: Governor, now: float) -> GovernorStatus:
         rests=0.0 if rest is None else round(max(rest.until - now, 0.0), 3),
         rests_why="" if rest is None else rest.why,
         holds_back=governor.holds_back,
+        closed_ways=dict(governor.closed_ways),
         away=0.0 if away is None else round(max(now - away.since, 0.0), 3),
         away_why="" if away is None else away.why,
         time_left=None if governor.ends_at == inf else round(max(governor.ends_at - now, 0.0), 3),

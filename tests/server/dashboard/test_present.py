@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from rain.base.failures import OnFailure
-from rain.base.ids import unpack
+from rain.base.ids import spell, unpack
+from rain.base.wire.update import Monitoring, Update
 from rain.server.dashboard import present
 from rain.server.dashboard.present import objects_now, task_now
 from tests.support.scenes import scene
@@ -49,6 +50,34 @@ def test_it_says_of_what_went_ahead_and_of_what_will_never_run_why() -> None:
     s.governors[0].fail(first)
     assert now(s.world, first)["why"].startswith("It has failed on 127.0.0.1:")
     assert now(s.world, second)["why"].startswith("It will never run")
+
+
+def test_it_says_which_inputs_are_on_the_way_and_which_of_them_through_the_server() -> None:
+    s = scene(1, 1)
+    here, there = s.governors
+    makes_near, (near,) = s.draft.task()
+    makes_far, (far,) = s.draft.task()
+    reader, _ = s.draft.task(near, far)
+    s.submit()
+    s.run(makes_near, on=0)
+    s.run(makes_far, on=1)
+    s.assign(reader, to=0)
+    why = f"{here.address} was told to run it and has not said yet that it has started."
+    way = f"{why} 1 of its 2 inputs is on the way there."
+    assert now(s.world, reader)["why"] == way
+
+    def told(*closed: tuple[str, str]) -> None:
+        here.send(Update(monitoring=[Monitoring((), 0, (), (), (), closed_ways=closed)]))
+
+    told((there.address, "Connection refused"))
+    assert now(s.world, reader)["why"] == (
+        f"{way} {spell(far)} comes through the server, since {here.address} cannot connect to"
+        f" {there.address}: Connection refused."
+    )
+    told()
+    assert now(s.world, reader)["why"] == way
+    here.locate(far)
+    assert now(s.world, reader)["why"] == why
 
 
 def test_it_says_that_no_governor_has_what_a_task_needs() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from attrs import evolve
 
 from rain.base.errors import ProtocolError
 from rain.base.wire.update import Monitoring, Update
+from rain.server.http.status import gather_status
 from tests.support.events import listen, logged
 from tests.support.world import new_world
 
@@ -36,6 +38,18 @@ def test_the_present_shows_how_much_memory_the_tasks_of_a_governor_have() -> Non
     governor = world.governor()
     governor.send(Update(monitoring=[SAMPLE]))
     assert governor.node.task_memory == 5 << 30
+
+
+def test_the_present_shows_which_ways_a_governor_has_found_closed() -> None:
+    world = new_world()
+    governor = world.governor()
+    closed = (("10.0.0.7:40123", "no answer within 3 seconds"),)
+    governor.send(Update(monitoring=[evolve(SAMPLE, closed_ways=closed)]))
+    (shown,) = gather_status(world.state, 0.0)["governors"]
+    assert shown["closed_ways"] == dict(closed)
+    governor.send(Update(monitoring=[SAMPLE]))
+    (shown,) = gather_status(world.state, 0.0)["governors"]
+    assert shown["closed_ways"] == {}
 
 
 def test_without_an_event_log_a_sample_changes_nothing() -> None:

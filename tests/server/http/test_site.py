@@ -210,6 +210,7 @@ def test_the_status_counts_what_is_there(tmp_path: Path) -> None:
                 "rests": 0.0,
                 "rests_why": "",
                 "holds_back": "",
+                "closed_ways": {},
                 "away": 0.0,
                 "away_why": "",
                 "time_left": None,

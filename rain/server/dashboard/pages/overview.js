@@ -54,10 +54,17 @@ function summary(status) {
     table("Governors", ["Governor", "Cpus", "Other resources", "Memory of tasks", "Tasks told", "Tasks queued", "Objects", "Heard", ""],
       status.governors.map((governor) => [governor.governor, governor.resources.cpus, others(governor.resources),
         bytes(governor.task_memory), number(governor.assigned), number(governor.queued), number(governor.objects), `${duration(governor.heard)} ago`,
-        { class: "trouble", value: trouble(governor) }]),
+        { class: "trouble", value: troubles(governor) }]),
       "There is no governor. Start one with: rain governor SERVER"),
     h("p", { class: "quiet" }, `Rain ${status.version}`),
   ];
+}
+
+/** What a governor lacks, and the governors whose data cannot come to it on the direct way. */
+function troubles(governor) {
+  const ways = Object.entries(governor.closed_ways)
+    .map(([other, why]) => h("div", {}, `cannot connect to ${other}: ${why}; its data comes through the server`));
+  return [trouble(governor), ...ways];
 }
 
 function trouble(governor) {
