@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import io
 import sys
+from collections import ChainMap
 from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
 import cloudpickle
+
+from rain.common.pickles import REDUCERS
 
 _REDUCERS: Any = cloudpickle.Pickler.dispatch_table
 _FILE = 10
@@ -28,10 +31,13 @@ def _reduced(code: CodeType) -> tuple[Any, ...]:
     return make, (*arguments[:_FILE], sys.intern(code.co_filename), *arguments[_FILE + 1 :])
 
 
+_TABLE: Any = ChainMap({CodeType: _reduced}, REDUCERS, *_REDUCERS.maps)
+
+
 class Pickler(cloudpickle.Pickler):
     """A pickler of cloudpickle whose code has the names of its files."""
 
-    dispatch_table = _REDUCERS.new_child({CodeType: _reduced})
+    dispatch_table = _TABLE
 
 
 _make_pickler: Any = Pickler  # cloudpickle is not annotated

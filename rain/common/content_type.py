@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rain.common.errors import RainException
-from rain.common.pickles import WITHOUT_BUFFERS, Part, dump_parts, joined, load
+from rain.common.pickles import WITHOUT_BUFFERS, Dump, Part, dump_parts, joined, load
 
 NAMES = frozenset(
     {"", "pickle", "cloudpickle", "json", "cbor", "arrow", "protobuf", "dir", "text", "parts"}
@@ -82,12 +82,21 @@ def _encode_pickle(value: Any) -> list[Part]:
     if _sent_by_value():
         return _encode_cloudpickle(value)
     try:
-        parts = dump_parts(pickle.dumps, value, PICKLE_PROTOCOL)
+        parts = dump_parts(_plain_dump(), value, PICKLE_PROTOCOL)
     except (pickle.PicklingError, AttributeError, TypeError):  # all that pickle may raise
         return _encode_cloudpickle(value)
     if any(_MAIN in part for part in parts if isinstance(part, bytes)):
         return _encode_cloudpickle(value)
     return parts
+
+
+def _plain_dump() -> Dump:
+    """`pickle.dumps`, or what takes its place in a program that uses polars."""
+    if "polars" not in sys.modules:
+        return pickle.dumps
+    from rain.common.polars_frames import dumps  # noqa: PLC0415 # it needs the library
+
+    return dumps
 
 
 def _sent_by_value() -> bool:

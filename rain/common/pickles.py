@@ -16,7 +16,9 @@ arrays, or the columns of a table.
 from __future__ import annotations
 
 import pickle
+import sys
 from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from struct import Struct
 from typing import Any, TypeAlias
 
@@ -35,6 +37,10 @@ Dump = Callable[..., bytes]
 
 WITHOUT_BUFFERS = frozenset({int, float, bool, str, bytes, type(None)})
 """Types whose pickles have no buffers; only large bytes have several parts."""
+
+REDUCERS: dict[type, Any] = {}
+"""How picklers take types whose libraries have not given their buffers to them; filled by
+`polars_frames` in a program that uses polars."""
 
 _PLACE = Struct("<QQ")
 _FOOTER = Struct("<QQQ8s")  # position and length of the second pickle, number of buffers
@@ -62,6 +68,8 @@ def dump_parts(dump: Dump, value: Any, protocol: int) -> list[Part]:
         if isinstance(value, bytes) and len(value) >= LARGE:
             return [_BYTES_BEHIND + _LENGTH.pack(len(value)), value, _STOP]
         return [dump(value, protocol)]
+    if not REDUCERS and "polars" in sys.modules:
+        import_module("rain.common.polars_frames")
     buffers: list[memoryview] = []
     inside = 0  # bytes of the smaller buffers that stay where they are
 
