@@ -4,22 +4,26 @@ Each governor has a folder of its own there, whose name says which process it be
 with the governor; that of a governor that was killed goes when the next one starts on the same
 machine. A file is read only after all of it was written. Who reads all of it gets it only if it has
 the bytes that were written: their length and their checksum are remembered here.
+
+A directory is one archive there, in the bytes that it also has on its way to others. Where its
+files begin in that is remembered, so that a range of one can be read alone.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import secrets
-from collections.abc import Callable, Generator, Iterator
+import shutil
+import tarfile
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO
 from zlib import crc32
 
 import outcome
-from attrs import frozen
 from structlog.typing import FilteringBoundLogger
 
 from rain.base.errors import StartError
@@ -28,12 +32,14 @@ from rain.files.places import checked, local_path, shown
 from rain.files.systems import fresh_info, naming, system_of
 from rain.governor.effects import DeleteFar, Fetch, SendFar
 from rain.governor.events import Event, FetchFailed, ObjectFetched, SentFar
+from rain.governor.far_bytes import Coming, Target, Written
+from rain.governor.far_folders import is_abandoned, own_name
 from rain.governor.objects import FAR
 from rain.governor.results import Stored
 from rain.governor.store import NoRoomError, Store, StoreError, writing_into
 from rain.rpc.background import Background
+from rain.stream.archive import Archive, ChangedError, Writable
 from rain.stream.holder import InFar, InFile
-from rain.stream.machine import BOOT_ID
 from rain.stream.sockets import BrokenError
 
 PIECE = 8 * 1024 * 1024
@@ -42,19 +48,13 @@ PIECE = 8 * 1024 * 1024
 ATTEMPTS = 3
 """How often a file is asked for until it counts as lost. fsspec tries again by itself, too."""
 
-_PREFIX = "rain-spilled"
-
 
 class DamagedError(FilesError):
     """What the store has is not what was written."""
 
 
-@frozen
-class _Written:
-    """What was written under a number."""
-
-    size: int
-    checksum: int
+class GoneError(FilesError):
+    """The directory was removed while it was copied: nobody needs it any more."""
 
 
 class FarStore:
@@ -72,12 +72,12 @@ class FarStore:
         self._background = background
         self._tell = tell
         self._log = log
-        self._written: dict[int, _Written] = {}
+        self._written: dict[int, Written] = {}
         self._closed = False
         try:
             self.url = checked(url).rstrip("/")
             self._system, top = system_of(self.url, {})
-            self._folder = f"{top.rstrip('/')}/{_PREFIX}-{_here()}-{secrets.token_hex(4)}"
+            self._folder = f"{top.rstrip('/')}/{own_name()}-{secrets.token_hex(4)}"
             self._remove_abandoned(top)
             with naming(self.url):  # so that a wrong name or key is told at the start
                 self._system.makedirs(self._folder, exist_ok=True)
@@ -89,13 +89,18 @@ class FarStore:
     # What the reactor orders.
 
     def send(self, effect: SendFar) -> None:
-        """Copies a file there; it stays readable for that, whatever becomes of it."""
-        try:
-            descriptor = os.open(self._store.path(effect.file), os.O_RDONLY | os.O_CLOEXEC)
-        except OSError as error:
-            self._tell(SentFar(effect.number, effect.file, f"{error.strerror}"))
-            return
-        work = partial(self._write, effect.number, descriptor, effect.size)
+        """Copies a file there, which stays readable for that whatever becomes of it; or a
+        directory, which does not."""
+        path = self._store.path(effect.file)
+        if path.is_dir():
+            work = partial(self._write_folder, effect.number, path, effect.size)
+        else:
+            try:
+                descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            except OSError as error:
+                self._tell(SentFar(effect.number, effect.file, f"{error.strerror}"))
+                return
+            work = partial(self._write_file, effect.number, descriptor, effect.size)
         self._background.in_thread(work, partial(self._sent, effect))
 
     def fetch(self, effect: Fetch) -> None:
@@ -116,7 +121,7 @@ class FarStore:
         """How others read a file where it is."""
         known = self._written[number]
         pieces, whole = partial(self._given, number, known), partial(self._whole, number, known)
-        return InFar(known.size, pieces, partial(self._range, number), whole)
+        return InFar(known.size, pieces, partial(self._range, number), whole, known.files)
 
     def close(self) -> None:
         """The governor ends: all of its files go. Blocks."""
@@ -129,23 +134,43 @@ class FarStore:
 
     # In threads.
 
-    def _write(self, number: int, descriptor: int, size: int) -> _Written:
-        checksum = written = 0
-        path = self._path(number)
-        with naming(self.url), os.fdopen(descriptor, "rb", buffering=0) as source:
-            with self._system.open(path, "wb") as target:
-                while piece := source.read(PIECE):
-                    if self._closed:
-                        raise FilesError("the governor ends")
-                    target.write(piece)
-                    checksum = crc32(piece, checksum)
-                    written += len(piece)
-            there = int(fresh_info(self._system, path)["size"])
-        if not there == written == size:
-            raise DamagedError(f"{shown(self.url)}: of {size} bytes {there} were written")
-        return _Written(size, checksum)
+    def _write_file(self, number: int, descriptor: int, size: int) -> Written:
+        with os.fdopen(descriptor, "rb", buffering=0) as source:
+            return self._write(number, size, partial(shutil.copyfileobj, source, length=PIECE))
 
-    def _bring(self, number: int, known: _Written) -> Stored:
+    def _write_folder(self, number: int, folder: Path, size: int) -> Written:
+        try:
+            archive = Archive.of(folder)
+            return self._write(number, size, archive.write, archive.places)
+        except (OSError, ChangedError, FilesError) as error:
+            if not folder.exists():  # it is renamed before it is removed
+                raise GoneError("the directory was removed") from None
+            if isinstance(error, FilesError):
+                raise
+            raise FilesError(f"a stored directory cannot be read: {error}") from None
+
+    def _write(
+        self,
+        number: int,
+        size: int,
+        fill: Callable[[Writable], object],
+        files: Mapping[str, tuple[int, int]] | None = None,
+    ) -> Written:
+        path = self._path(number)
+        with naming(self.url):
+            with self._system.open(path, "wb") as file:
+                target = Target(file, self._check_open)
+                fill(target)
+            there = int(fresh_info(self._system, path)["size"])
+        if not there == target.written == size:
+            raise DamagedError(f"{shown(self.url)}: of {size} bytes {there} were written")
+        return Written(size, target.checksum, files)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise FilesError("the governor ends")
+
+    def _bring(self, number: int, known: Written) -> Stored:
         error: FilesError | None = None
         for _ in range(ATTEMPTS):
             try:
@@ -155,7 +180,9 @@ class FarStore:
         assert error is not None
         raise error
 
-    def _brought(self, number: int, known: _Written) -> Stored:
+    def _brought(self, number: int, known: Written) -> Stored:
+        if known.files is not None:
+            return self._brought_folder(number, known)
         with writing_into(self._store):
             stored, target = self._store.new_file(known.size)
         try:
@@ -167,13 +194,21 @@ class FarStore:
         target.close()
         return self._store.settle(stored)
 
-    def _copy_to(self, number: int, known: _Written, target: IO[bytes]) -> None:
+    def _brought_folder(self, number: int, known: Written) -> Stored:
+        """The directory, unpacked while it comes."""
+        try:
+            with io.BufferedReader(Coming(self._verified(number, known)), PIECE) as archive:
+                return self._store.unpack_far(archive)
+        except tarfile.TarError:
+            raise DamagedError(f"{shown(self.url)}: a file is no archive any more") from None
+
+    def _copy_to(self, number: int, known: Written, target: Writable) -> None:
         """All of a file, if it is what was written."""
         for piece in self._verified(number, known):
             with writing_into(self._store):
                 target.write(piece)
 
-    def _verified(self, number: int, known: _Written) -> Iterator[bytes]:
+    def _verified(self, number: int, known: Written) -> Iterator[bytes]:
         """The pieces of a file. The last one comes only if all of them are what was written."""
         checksum = received = 0
         last = b""
@@ -188,7 +223,7 @@ class FarStore:
 
     # For those who read it from here, in the threads of their streams.
 
-    def _given(self, number: int, known: _Written) -> Iterator[bytes]:
+    def _given(self, number: int, known: Written) -> Iterator[bytes]:
         with _breaking():
             yield from self._verified(number, known)
 
@@ -199,7 +234,7 @@ class FarStore:
                 raise DamagedError(f"{shown(self.url)}: a file is shorter than it was")
         return data
 
-    def _whole(self, number: int, known: _Written) -> InFile:
+    def _whole(self, number: int, known: Written) -> InFile:
         """All of it in a file without a name, for those who read many parts."""
         with _breaking(), TemporaryFile(dir=self._store.folder) as file:
             self._copy_to(number, known, file)
@@ -240,11 +275,12 @@ class FarStore:
 
     # Back on the loop.
 
-    def _sent(self, effect: SendFar, result: outcome.Outcome[_Written]) -> None:
+    def _sent(self, effect: SendFar, result: outcome.Outcome[Written]) -> None:
         try:
             self._written[effect.number] = result.unwrap()
         except FilesError as error:
-            self._log.warning("data not spilled", reason=str(error))
+            if not isinstance(error, GoneError):
+                self._log.warning("data not spilled", reason=str(error))
             self._tell(SentFar(effect.number, effect.file, str(error)))
             self._background.in_thread(partial(self._remove, [self._path(effect.number)]), _removed)
         else:
@@ -273,33 +309,6 @@ def _breaking() -> Generator[None, None, None]:
 def number_of(source: str) -> int:
     """Its number there."""
     return int(source.removeprefix(FAR))
-
-
-def _here() -> str:
-    """This process: its kernel, its space of process ids, its id and when it was started."""
-    return f"{_space()}-{os.getpid()}-{_started(os.getpid())}"
-
-
-def _space() -> str:
-    kernel = BOOT_ID.read_text(encoding="ascii").strip().replace("-", "")
-    return f"{kernel[:12]}{os.stat('/proc/self/ns/pid').st_ino}"  # noqa: PTH116 # no file
-
-
-def _started(pid: int) -> str:
-    """When a process was started; "" if it has ended."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
-    except OSError:
-        return ""
-
-
-def is_abandoned(name: str) -> bool:
-    """Whether a folder of this name belongs to a governor of this machine that has gone."""
-    prefix, dash, rest = name.partition(f"{_PREFIX}-")
-    space, *words = rest.split("-")
-    if prefix or not dash or space != _space() or len(words) != 3 or not words[0].isdigit():
-        return False
-    return _started(int(words[0])) != words[1]
 
 
 def _removed(result: outcome.Outcome[None]) -> None:

@@ -2,9 +2,9 @@
 
 The far store is an object store or a slow disk (`--spill-to`), and the last place for data. When
 the disk is filled up to its mark, or something waits for room, objects that no task here reads are
-copied there, least recently used first. When a copy is complete, its object is *far*, and its file
-on the disk goes. An object that was far before keeps its copy, since contents never change, and
-leaves at once the next time.
+copied there, least recently used first; a directory as one archive. When a copy is complete, its
+object is *far*, and its file on the disk goes. An object that was far before keeps its copy, since
+contents never change, and leaves at once the next time.
 
 A task that reads a far object makes it remote: it is fetched like one that another governor has,
 when there is room. Other governors and clients read it where it is. If it cannot be read, it is
@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from math import inf
 
-from rain.base.kinds import DataType
 from rain.governor.effects import SendFar
 from rain.governor.events import SentFar
 from rain.governor.nodes import DataObject
@@ -76,12 +75,13 @@ class Offloading:
     def sent(self, event: SentFar, now: float, pinned: Pinned) -> None:
         """A copy is complete, or could not be made."""
         target = self.sending.pop(event.number)
+        if target.content != event.file:  # it has gone meanwhile, and a directory from under us
+            if not event.reason:
+                self._outbox.far_files.append(event.number)
+            return
         self.trouble = event.reason
         if event.reason:
             self._retry_at = now + RETRY_AFTER
-            return
-        if target.content != event.file:  # it has gone meanwhile
-            self._outbox.far_files.append(event.number)
             return
         assert not target.far
         target.far = event.number
@@ -118,5 +118,4 @@ def is_idle(target: DataObject) -> bool:
         and not target.lent
         and target.producer is None
         and isinstance(target.content, int)
-        and target.kind.data_type is not DataType.DIRECTORY
     )

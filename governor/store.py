@@ -23,7 +23,7 @@ from rain.base.errors import RainError
 from rain.base.executor_protocol import SHARED
 from rain.base.shortage import is_shortage
 from rain.governor.results import Stored
-from rain.stream.archive import Archive, ChangedError, receive_folder
+from rain.stream.archive import Archive, ChangedError, Readable, receive_folder, unpack
 from rain.stream.copying import copy_bytes
 from rain.stream.protocol import SharedPlace
 from rain.stream.removing import make_folders_writable, remove
@@ -208,6 +208,17 @@ class Store:
             self.delete([number])
             raise StoreError(f"cannot unpack an archive: {error}") from None
         except RainError:
+            self.delete([number])
+            raise
+        return self.settle(number)
+
+    def unpack_far(self, archive: Readable) -> Stored:
+        """Unpacks an archive into a new folder while it is read; tarfile.TarError as `unpack`."""
+        number = self.new_number()
+        try:
+            with writing_into(self):
+                unpack(archive, self.path(number))
+        except (tarfile.TarError, RainError):
             self.delete([number])
             raise
         return self.settle(number)

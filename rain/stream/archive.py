@@ -12,7 +12,7 @@ import shutil
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, Protocol
 
 from attrs import define, frozen
 
@@ -28,6 +28,18 @@ _ANY_EXECUTE = 0o111
 
 class ChangedError(RainError):
     """A stored directory has changed since it was stored."""
+
+
+class Writable(Protocol):
+    """What an archive can be written to."""
+
+    def write(self, data: bytes, /) -> object: ...
+
+
+class Readable(Protocol):
+    """What an archive can be read from."""
+
+    def read(self, size: int, /) -> bytes: ...
 
 
 @frozen
@@ -46,24 +58,37 @@ class Archive:
 
     length: int
     _parts: list[_Part]
+    places: dict[str, tuple[int, int]]
+    """Where the bytes of each file begin in the archive, and how many they are, by its path.
+
+    So are links to files inside of the directory.
+    """
 
     @staticmethod
     def of(folder: Path) -> Archive:
         """Lists the folder and makes the headers; reads no file."""
         parts: list[_Part] = []
+        places: dict[str, tuple[int, int]] = {}
+        links: list[tuple[str, Path]] = []
         end = 0
         for name, path in _walk(folder):
             info = _entry(name, path)
             header = info.tobuf(tarfile.PAX_FORMAT)
             parts.append(_Part(header, None, len(header), len(header)))
             end += len(header)
+            if info.isreg():
+                places[name.removeprefix("./")] = end, info.size
+            elif info.issym():
+                links.append((name.removeprefix("./"), path))
             if info.isreg() and info.size:
                 length = -(-info.size // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE
                 parts.append(_Part(b"", path, info.size, length))
                 end += length
         end += 2 * tarfile.BLOCKSIZE
         length = -(-end // tarfile.RECORDSIZE) * tarfile.RECORDSIZE
-        return Archive(length, parts)
+        if links:
+            places |= _linked(folder.resolve(), links, places)
+        return Archive(length, parts, places)
 
     def send(self, connected: Connected) -> None:
         """Sends the archive; raises `ChangedError` if the folder has changed."""
@@ -77,7 +102,7 @@ class Archive:
             sent += part.length
         send(connected, bytes(self.length - sent))
 
-    def write(self, file: BinaryIO) -> None:
+    def write(self, file: Writable) -> None:
         """Writes the archive to a file; raises as `send` does."""
         written = 0
         for part in self._parts:
@@ -87,6 +112,19 @@ class Archive:
                 file.write(bytes(part.length - part.size))
             written += part.length
         file.write(bytes(self.length - written))
+
+
+def _linked(
+    folder: Path, links: list[tuple[str, Path]], places: dict[str, tuple[int, int]]
+) -> dict[str, tuple[int, int]]:
+    """The places of the files that these links lead to, if they are in the folder."""
+    found: dict[str, tuple[int, int]] = {}
+    for name, link in links:
+        target = os.path.realpath(link)  # resolve() raises for a loop of links
+        place = places.get(os.path.relpath(target, folder))
+        if place is not None:
+            found[name] = place
+    return found
 
 
 def _walk(folder: Path) -> Iterator[tuple[str, Path]]:
@@ -127,7 +165,7 @@ def _send_part(connected: Connected, path: Path, size: int) -> None:
         send_file(connected, file.fileno(), 0, size)
 
 
-def _write_part(file: BinaryIO, path: Path, size: int) -> None:
+def _write_part(file: Writable, path: Path, size: int) -> None:
     with path.open("rb") as source:
         if os.fstat(source.fileno()).st_size < size:
             raise ChangedError(f"{path} has become shorter")
@@ -159,7 +197,13 @@ def receive_folder(connected: Connected, target: Path, length: int) -> None:
     """Unpacks an archive of this length while it arrives; tarfile.TarError if it is not valid."""
     arriving = _Arriving(connected, length)
     with io.BufferedReader(arriving, BUFFER) as buffered:
-        with tarfile.open(fileobj=buffered, mode="r|", bufsize=tarfile.RECORDSIZE) as archive:
-            extract(archive, target)
-        while buffered.read(BUFFER):
-            pass  # read the zeros at its end
+        unpack(buffered, target)
+
+
+def unpack(source: Readable, target: Path) -> None:
+    """Unpacks an archive while it is read, to its end; tarfile.TarError if it is not valid."""
+    file: Any = source  # tarfile wants no more than that in this mode
+    with tarfile.open(fileobj=file, mode="r|", bufsize=tarfile.RECORDSIZE) as archive:
+        extract(archive, target)
+    while source.read(BUFFER):
+        pass  # the zeros at its end

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -46,12 +46,17 @@ class InFile:
 
 @frozen
 class InFar:
-    """A file that is not on this machine. What it gives is asked for in the threads of streams."""
+    """A file that is not on this machine. What it gives is asked for in the threads of streams.
+
+    A directory is an archive there, and `files` says where each of its files begins in that, and
+    how many bytes it has.
+    """
 
     size: int
     pieces: Callable[[], Iterable[bytes]]
     part: Callable[[int, int], bytes]
     whole: Callable[[], InFile]
+    files: Mapping[str, tuple[int, int]] | None = None
 
 
 @frozen

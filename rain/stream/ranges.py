@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import os
 import tarfile
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from struct import Struct
@@ -107,10 +107,25 @@ def give_range(connected: Connected, held: InMemory | InFile | InFolder, wanted:
 
 def give_far_range(connected: Connected, held: InFar, wanted: Range) -> None:
     """As `give_range`; only these bytes are asked for."""
-    start, stop = min(wanted.start, held.size), min(wanted.stop, held.size)
-    data = held.part(start, stop) if stop > start else b""
-    sockets.send(connected, Answer(Say.BYTES, len(data), str(held.size)).encode())
+    try:
+        begin, size = (0, held.size) if held.files is None else _far_file(held.files, wanted.path)
+    except NoSuchFileError as error:
+        sockets.send(connected, Answer(Say.REFUSED, text=str(error)).encode())
+        return
+    start, stop = min(wanted.start, size), min(wanted.stop, size)
+    data = held.part(begin + start, begin + stop) if stop > start else b""
+    sockets.send(connected, Answer(Say.BYTES, len(data), str(size)).encode())
     sockets.send(connected, data)
+
+
+def _far_file(files: Mapping[str, tuple[int, int]], path: str) -> tuple[int, int]:
+    if not path:
+        raise NoSuchFileError("it is a directory: name one of its files")
+    _expect_inside(path)
+    found = files.get(str(PurePosixPath(path)))
+    if found is None:
+        raise NoSuchFileError(f"it has no file {path!r}")
+    return found
 
 
 def receive_piece(connected: Connected, answer: Answer) -> Piece:

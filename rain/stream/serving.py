@@ -238,7 +238,7 @@ class StreamServer:
                 sockets.send(connected, Answer(Say.NOT_HERE).encode())
             case Elsewhere(sources):
                 self._pass_on(connected, request, sources, wanted.encode())
-            case InFar() if not wanted.path:
+            case InFar() if held.files is not None or not wanted.path:
                 give_far_range(connected, held, wanted)
             case InFar():
                 whole = held.whole()

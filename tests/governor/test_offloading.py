@@ -138,6 +138,18 @@ def test_an_object_that_goes_while_it_is_copied_leaves_nothing() -> None:
     assert world.far == set()
 
 
+def test_a_directory_that_went_while_it_was_copied_is_no_trouble_for_others() -> None:
+    world = a_world()
+    make(world, *range(1, 10))
+    world.drop(1)
+    world.sent(1, "the directory was removed")  # its files cannot stay readable
+    assert not world.reactor.state.objects.offloading.trouble
+    send_all(world)
+    make(world, 20, 21, 22)
+    assert world.sends  # nobody waits until the trouble has passed
+    assert 1 not in world.far
+
+
 def test_an_object_that_is_read_while_it_is_copied_stays() -> None:
     world = a_world()
     make(world, *range(1, 10))

@@ -16,7 +16,7 @@ from rain.base.ids import ObjectId
 from rain.base.leading import Servers
 from rain.stream.admission import dial_tls, introduce
 from rain.stream.calling_back import CallsBack
-from rain.stream.holder import Elsewhere, Held, UnfinishedAdoption, UnfinishedUpload
+from rain.stream.holder import Elsewhere, Held, InFar, UnfinishedAdoption, UnfinishedUpload
 from rain.stream.protocol import NOBODY
 from rain.stream.reading import StreamReader
 from rain.stream.relaying import Relay
@@ -51,17 +51,18 @@ def certificate(member: Member) -> Identity | None:
 
 @define(eq=False)
 class Having:
-    """A holder that has what a test says; `elsewhere` names others."""
+    """A holder that has what a test says, or what lies far away; `elsewhere` names others."""
 
     contents: dict[int, bytes | Path] = Factory(dict)
     elsewhere: dict[int, tuple[str, ...]] = Factory(dict)
+    far: dict[int, InFar] = Factory(dict)
 
     def find(self, object_id: ObjectId, incarnation: int) -> Held | None:
         if incarnation not in {0, ME}:
             return None
         if object_id in self.elsewhere:
             return Elsewhere(self.elsewhere[object_id])
-        return Holding(self.contents).find(object_id)
+        return self.far.get(object_id) or Holding(self.contents).find(object_id)
 
     def find_each(self, objects: Sequence[ObjectId], incarnation: int) -> list[Held | None]:
         return [self.find(one, incarnation) for one in objects]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator
+from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,7 +15,9 @@ from hypothesis import strategies as st
 from rain.base.errors import RefusedError
 from rain.base.wire.orders import SERVER
 from rain.common.fs import pack_tree
+from rain.stream.archive import Archive
 from rain.stream.errors import NotHereError, UnreachableError
+from rain.stream.holder import InFar
 from rain.stream.ranges import LARGEST, NoSuchFileError, Piece, Range, piece_of
 from tests.stream.serving import A, B, Having, listening, reading, way
 
@@ -83,6 +87,33 @@ def test_links_are_followed_inside_of_a_directory_only(tmp_path: Path) -> None:
             reader.read_range(SERVER, A, Range(0, 2, "out"))
         with pytest.raises(RefusedError, match="is a directory"):
             reader.read_range(SERVER, A, Range(0, 2))
+
+
+def test_only_the_range_of_a_file_of_a_far_directory_is_asked_for(tmp_path: Path) -> None:
+    archive, written = Archive.of(a_folder(tmp_path / "stored")), BytesIO()
+    archive.write(written)
+    data = written.getvalue()
+    asked: list[int] = []
+
+    def part(start: int, stop: int) -> bytes:
+        asked.append(stop - start)
+        return data[start:stop]
+
+    def all_of_it() -> Any:
+        raise AssertionError("all of the directory is asked for")
+
+    far = InFar(len(data), all_of_it, part, all_of_it, archive.places)
+    with listening(Having(far={A: far})) as there, reading(there.address) as reader:
+        assert reader.read_range(SERVER, A, Range(3, 5, "sub/two")) == Piece(b"34", 10)
+        assert reader.read_range(SERVER, A, Range(4990, LARGEST, "./one")).data == b"1" * 10
+        assert reader.read_range(SERVER, A, Range(0, 2, "link")).data == b"01"
+        assert reader.read_range(SERVER, A, Range(20, 30, "sub/two")) == Piece(b"", 10)
+        for name in ("sub", "none", "../x", "/etc/passwd", "out"):
+            with pytest.raises(RefusedError, match=r"has no file|is not a path inside"):
+                reader.read_range(SERVER, A, Range(0, 1, name))
+        with pytest.raises(RefusedError, match="is a directory"):
+            reader.read_range(SERVER, A, Range(0, 2))
+    assert asked == [2, 10, 2]
 
 
 def test_the_server_passes_on_a_range_that_another_holder_has() -> None:

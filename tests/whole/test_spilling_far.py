@@ -6,11 +6,12 @@ import subprocess
 import sys
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import fsspec.asyn
 import pytest
 
-from rain.client import Client
+from rain.client import Client, OutputDir, remote, tasks
 from rain.files.systems import system_of
 from tests.support.s3 import S3, s3_server
 from tests.support.waiting import until_now
@@ -87,6 +88,42 @@ def test_results_are_kept_in_an_object_store(
     for name, value in s3.environment().items():
         monkeypatch.setenv(name, value)
     results_come_back(tmp_path, f"s3://{s3.bucket}/spilled", s3.options())
+
+
+@remote(outputs=[OutputDir("made")])
+def make_directory(ctx: Any, number: int) -> Any:
+    folder = Path("made", "deep")
+    folder.mkdir(parents=True)
+    (folder / "data").write_bytes(produce(number))
+    Path("made", "name").write_text(f"directory {number}", encoding="utf-8")
+    return ctx.stage_directory("made")
+
+
+def test_directories_are_kept_there_too_and_come_back_when_they_are_read(tmp_path: Path) -> None:
+    slow = tmp_path / "slow"
+    with (
+        server(tmp_path) as serving,
+        governor(tmp_path, "one", serving.address, 2, *options(f"{slow}")),
+        Client("127.0.0.1", serving.port) as client,
+        client.new_session("directories", default=True) as session,
+    ):
+        made = [make_directory(number) for number in range(COUNT // 2)]
+        session.keep_all()
+        session.submit()
+        session.wait_all()
+        assert len(files_in(f"{slow}", {})) >= COUNT // 2 - BUDGET // SIZE
+
+        # A range of a file is read where it is, all of it by a client, and by a task here.
+        oldest, *_, newest = made
+        assert oldest.output.fetch_range(0, 9, "name") == b"directory"
+        assert oldest.output.fetch_range(4, 8, "deep/data") == produce(0)[4:8]
+        for task in (oldest, newest):
+            part = tasks.SliceDirectory(task, "deep/data")
+            part.output.keep()
+            session.submit()
+            number = made.index(task)
+            assert part.output.fetch().get_bytes() == produce(number)
+    assert not [*slow.iterdir()]
 
 
 def test_what_a_killed_governor_has_left_goes_at_the_next_start(tmp_path: Path) -> None:
