@@ -13,11 +13,14 @@ import numpy as np
 
 from rain.client.arguments import LARGEST_PICKLE, PROTOCOL
 from rain.client.future import Future
+from rain.common.bundles import value_at
 from rain.common.by_value import Pickler
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 Put: TypeAlias = Callable[[Array], Future[Any]]
+Reduced: TypeAlias = str | tuple[Any, ...]  # what pickle writes for an object
 
+_REDUCERS: Any = Pickler.dispatch_table
 _KINDS = frozenset({np.ndarray, np.memmap})  # others have attributes of their own
 
 
@@ -67,26 +70,27 @@ def _owner(array: Array) -> Array:
 
 class _Bundler(Pickler):
     def __init__(self, target: io.BytesIO, uploads: Uploads, put: Put) -> None:
+        # pickle asks these for objects of their types only, and a `persistent_id` for each number.
+        self.dispatch_table = _REDUCERS.new_child(
+            {Future: self._place, **dict.fromkeys(_KINDS, self._array)}
+        )
         super().__init__(target, PROTOCOL)  # type: ignore[no-untyped-call] # pyright: ignore[reportUnknownMemberType] # cloudpickle is not annotated
         self.futures: list[Future[Any]] = []
         self._places: dict[int, int] = {}
         self._uploads = uploads
         self._put = put
 
-    def persistent_id(self, obj: Any) -> int | None:
-        kind = type(obj)
-        if kind is Future:
-            return self._place(obj)
-        if kind in _KINDS and obj.nbytes > LARGEST_PICKLE and not obj.dtype.hasobject:
-            return self._place(self._uploads.future(obj, self._put))
-        return None
+    def _array(self, array: Array) -> Reduced:
+        if array.nbytes > LARGEST_PICKLE and not array.dtype.hasobject:
+            return self._place(self._uploads.future(array, self._put))
+        return array.__reduce_ex__(PROTOCOL)
 
-    def _place(self, future: Future[Any]) -> int:
+    def _place(self, future: Future[Any]) -> Reduced:
         place = self._places.get(id(future))
         if place is None:
             place = self._places[id(future)] = len(self.futures)
             self.futures.append(future)
-        return place
+        return value_at, (place,)
 
 
 def bundled(fn: Callable[[], Any], uploads: Uploads, put: Put) -> tuple[bytes, list[Future[Any]]]:
