@@ -20,6 +20,7 @@ from attrs import Factory, define
 from rain.base.states import TaskRow
 from rain.base.wire import INLINE_LIMIT
 from rain.graph import DataObject, Governor, Graph, Session, Task
+from rain.graph.exchanges import is_exchange
 from rain.graph.needs import needed
 from rain.scheduler.api import News, Plan
 from rain.scheduler.toolbox.accounts import Accounts
@@ -380,5 +381,7 @@ def _bring_to_followers(output: DataObject, plan: Plan) -> None:
     """Copies a finished object to the governors of its planned consumers."""
     for consumer in output.consumers:
         governor = consumer.scheduled
-        if governor is not None and consumer.missing and output not in governor.objects:
+        if governor is None or not consumer.missing or is_exchange(consumer):
+            continue
+        if output not in governor.objects:
             plan.copy(output, governor)

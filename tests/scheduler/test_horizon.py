@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rain.base.exchange import EXCHANGE
 from rain.base.failures import OnFailure
 from rain.base.states import ObjectState, TaskRow
 from rain.base.wire.requests import CloseSession
@@ -224,3 +225,21 @@ def test_inputs_are_brought_to_where_a_task_will_run_before_its_last_one_is_made
     # then
     assert s.world.object(near[1]).state is ObjectState.UNFINISHED
     assert homes[near[0]].fetching() == [far[1]]
+
+
+def test_nothing_is_brought_to_where_an_exchange_will_run() -> None:
+    # given: two large inputs, made on two governors; an exchange will only list them
+    s = scene_with(HorizonScheduler(), 1, 1)
+    first, a = timed(s.draft, 0.1)
+    second, b = timed(s.draft, 0.5)
+    exchange, (listed,) = s.draft.task(a, b, cpus=0, task_type=EXCHANGE)
+    s.draft.submission.kept.append(listed)
+    s.submit()
+    assert s.world.task(exchange).scheduled is not None
+    homes = {task: g for g in s.governors for task in (first, second) if task in g.tasks}
+    # when: one after the other is made
+    for task in (first, second):
+        homes[task].finish(task, size=LARGE)
+        # then
+        assert [governor.fetching() for governor in s.governors] == [[], []]
+    assert s.world.task(exchange).assigned is not None

@@ -12,6 +12,7 @@ from attrs import define
 
 from rain.base.wire import INLINE_LIMIT
 from rain.graph import DataObject, Governor, Task
+from rain.graph.exchanges import is_exchange
 from rain.scheduler.api import Plan
 from rain.scheduler.toolbox.levels import Mark
 from rain.scheduler.toolbox.places import LOOKED_AT
@@ -68,7 +69,9 @@ class Place(NamedTuple):
 
 
 def wanted_inputs(task: Task, plan: Plan) -> list[Wanted]:
-    """The inputs of a task that need transfers."""
+    """The inputs of a task that need transfers: none of an exchange, which only lists them."""
+    if is_exchange(task):
+        return []
     estimates, now = plan.estimates, plan.now
     found: list[Wanted] = []
     for data_object in task.inputs[:LOOKED_AT]:
