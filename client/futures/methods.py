@@ -102,6 +102,7 @@ class Submitting:
         merge: Callable[[Any], T],
         *,
         parts: int,
+        rounds: int = 1,
     ) -> list[Future[T]]:
         """Splits each input into pieces, and makes each part of one piece of each input.
 
@@ -125,8 +126,10 @@ class Submitting:
             split: makes the pieces of one input.
             merge: makes one part of its pieces.
             parts: how many parts there are.
+            rounds: in how many groups the inputs are split; the pieces of a group are collected
+                where they will be merged while the next ones are split.
         """
-        exchange = self.exchange(inputs, split, parts=parts)
+        exchange = self.exchange(inputs, split, parts=parts, rounds=rounds)
         return self.map(merge, exchange)
 
     @hides_frames
@@ -136,6 +139,7 @@ class Submitting:
         split: Callable[[Any, int], Any],
         *,
         parts: int,
+        rounds: int = 1,
     ) -> Exchange:
         """The first half of a shuffle: splits each input, for calls that read the parts.
 
@@ -155,8 +159,9 @@ class Submitting:
             inputs: values, or futures of them.
             split: makes the pieces of one input, as for `shuffle`.
             parts: how many parts there are.
+            rounds: as for `shuffle`.
         """
-        return shuffling.exchange(self.open_futures(), inputs, split, parts, self._options)
+        return shuffling.exchange(self.open_futures(), inputs, split, parts, rounds, self._options)
 
     def options(self, **options: Unpack[OptionWords]) -> Submitting:
         """Options for calls: `client.options(cpus=4).submit(f, x)`.

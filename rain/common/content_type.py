@@ -15,7 +15,8 @@ from rain.common.errors import RainException
 from rain.common.pickles import WITHOUT_BUFFERS, Dump, Part, dump_parts, joined, load
 
 NAMES = frozenset(
-    {"", "pickle", "cloudpickle", "json", "cbor", "arrow", "protobuf", "dir", "text", "parts"}
+    {"", "pickle", "cloudpickle", "json", "cbor", "arrow", "protobuf", "dir", "text"}
+    | {"parts", "pieces"}
 )
 PREFIXES = ("text-", "user/", "mime/", "protobuf/")
 PICKLE_PROTOCOL = 5
@@ -153,6 +154,18 @@ def _decode_parts(data: Part) -> Any:
     return decode_partitioned(data)
 
 
+def _encode_collected(value: Any) -> list[Part]:
+    from rain.common.partitioned import encode_collected  # noqa: PLC0415 # as above
+
+    return encode_collected(value)
+
+
+def _decode_collected(data: Part) -> Any:
+    from rain.common.partitioned import decode_collected  # noqa: PLC0415 # as above
+
+    return decode_collected(data)
+
+
 def _decode_list(data: Part) -> Any:
     from rain.base.exchange import decode_list  # noqa: PLC0415 # as above
 
@@ -167,6 +180,7 @@ _ENCODERS: dict[str, Callable[[Any], list[Part]]] = {
     "cbor": _encode_cbor,
     "arrow": _encode_arrow,
     "parts": _encode_parts,
+    "pieces": _encode_collected,
 }
 _DECODERS: dict[str, Callable[[Part], Any]] = {
     "pickle": load,
@@ -175,6 +189,7 @@ _DECODERS: dict[str, Callable[[Part], Any]] = {
     "cbor": _decode_cbor,
     "arrow": _decode_arrow,
     "parts": _decode_parts,
+    "pieces": _decode_collected,
     "exchange": _decode_list,
 }
 

@@ -2,11 +2,14 @@
 
 As data they are one object with an index (rain/stream/parts.py). Who reads one part reads the bytes
 of one piece.
+
+What was collected of one part has the same form: its pieces are those of some inputs, one behind
+the other, in the bytes that these were written as.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import index
 from typing import Any
 
@@ -17,6 +20,9 @@ from rain.stream.parts import count_of, in_memory, laid_out, place_of
 
 PARTITIONED = "parts"
 """The content type."""
+
+COLLECTED = "pieces"
+"""The content type of what was collected of one part."""
 
 
 class Partitioned:
@@ -71,3 +77,32 @@ def decode_partitioned(data: Part) -> dict[int, Any]:
         for part, (offset, length) in places.items()
         if length
     }
+
+
+class Collected:
+    """The pieces of one part that come from some inputs; loaded one by one."""
+
+    def __init__(self, pieces: Sequence[Part | None]) -> None:
+        self.pieces = pieces  # as they were written; None where an input has none
+
+    def __iter__(self) -> Iterator[Any]:
+        return (load(piece) for piece in self.pieces if piece is not None)
+
+
+def encode_collected(value: Any) -> list[Part]:
+    """Their bytes behind an index."""
+    if not isinstance(value, Collected):
+        raise RainException(f"only collected pieces can be encoded so, not {type(value)!r}")
+    return laid_out([[] if piece is None else [piece] for piece in value.pieces])
+
+
+def decode_collected(data: Part) -> Collected:
+    """The pieces where they are; none is loaded."""
+    read = in_memory(data)
+    try:
+        places = [place_of(read, number) for number in range(count_of(read))]
+    except RefusedError as error:
+        raise RainException(f"The data cannot be decoded: {error}") from None
+    return Collected(
+        [data[offset : offset + length] if length else None for offset, length in places]
+    )

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any, Protocol
 
 from rain.base.address import Source
@@ -49,17 +50,35 @@ class Pieces:
         self.part = part
 
     def __iter__(self) -> Iterator[Any]:
+        for piece in self.as_written():
+            if piece is not None:
+                yield load(piece)
+
+    def as_written(self) -> Iterator[Part | None]:
+        """The bytes of each piece; None for an input that has none."""
         reader = current_reader()
         for some in windows(self._members):
             pieces = reader.read(self.part, some)
             pieces.reverse()
             while pieces:  # each is let go before the next one is loaded
-                piece = pieces.pop()
-                if piece is not None:
-                    yield load(piece)
+                yield pieces.pop()
 
     def __repr__(self) -> str:
         return f"<Pieces of part {self.part}, of {len(self._members)} inputs>"
+
+
+class PiecesInRounds:
+    """One part of a shuffle, of which the pieces of the first inputs were collected before."""
+
+    def __init__(self, collected: Sequence[Iterable[Any]], rest: Pieces) -> None:
+        self._collected = collected
+        self._rest = rest
+
+    def __iter__(self) -> Iterator[Any]:
+        return chain(*self._collected, self._rest)
+
+    def __repr__(self) -> str:
+        return f"<Pieces of part {self._rest.part}, in {len(self._collected) + 1} rounds>"
 
 
 def windows(members: Sequence[Listed]) -> Iterator[Sequence[Listed]]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rain.base.exchange import Listed
-from rain.common.partitioned import Partitioned
-from rain.common.pieces import Pieces
+from rain.common.partitioned import Collected, Partitioned
+from rain.common.pieces import Pieces, PiecesInRounds
 
 
 class Split:
@@ -24,6 +24,21 @@ class Split:
 def pieces_of(listed: list[Listed], part: int) -> Pieces:
     """In a pickled argument: what the function gets for one part of an exchange."""
     return Pieces(listed, part)
+
+
+def pieces_in_rounds(
+    collected: Sequence[Collected], listed: list[Listed], part: int
+) -> PiecesInRounds:
+    """As `pieces_of`, where the pieces of the first inputs were collected."""
+    return PiecesInRounds(collected, Pieces(listed, part))
+
+
+def collect(pieces: Pieces, before: Collected | None) -> Collected:
+    """Brings the pieces of one part and some inputs to one place, as they were written.
+
+    `before` is what was collected of the part before this: it is a reason to run where that is.
+    """
+    return Collected([*pieces.as_written()])
 
 
 class TakeApart:

@@ -1,6 +1,7 @@
 """Partitioned values as data, and the pieces of a part as their reader sees them."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ from rain.common.errors import RainException
 from rain.common.partitioned import Partitioned
 from rain.common.pickles import Part
 from rain.common.pieces import BYTES_AT_ONCE, OBJECTS_AT_ONCE, Pieces, windows
+from rain.common.splitting import collect
+from rain.stream.mapping import map_file
 from rain.stream.parts import in_memory, place_of
 
 
@@ -90,3 +93,38 @@ def test_a_list_names_each_source_once() -> None:
     data = encode_list(listed)
     assert decode_list(data) == listed
     assert data.count(b"h1:1") == 1
+
+
+def test_collected_pieces_are_where_their_data_is_and_are_loaded_as_they_were_written(
+    tmp_path: Path,
+) -> None:
+    objects = [
+        encode_value(Partitioned({1: np.arange(100_000) + number}, 2), "parts") for number in (0, 1)
+    ]
+    objects.insert(1, encode_value(Partitioned({0: "other"}, 2), "parts"))
+    before = pieces.install(Reading(objects))
+    try:
+        made = collect(Pieces(members(3), 1), None)
+    finally:
+        pieces.install(before)
+    (tmp_path / "stored").write_bytes(encode_value(made, "pieces"))
+
+    collected = decode_value(map_file(tmp_path / "stored"), "pieces")
+
+    assert [piece is None for piece in collected.pieces] == [False, True, False]
+    for _ in range(2):
+        one, other = collected
+        assert np.array_equal(one, np.arange(100_000))
+        assert np.array_equal(other, np.arange(100_000) + 1)
+        assert not one.flags.owndata
+
+
+@pytest.mark.parametrize("data", [b"", b"x" * 100, b"rainpart" + bytes(7) + b"\x09"])
+def test_data_that_are_no_collected_pieces_are_refused(data: bytes) -> None:
+    with pytest.raises(RainException, match="cannot be decoded"):
+        decode_value(data, "pieces")
+
+
+def test_only_collected_pieces_can_be_encoded_so() -> None:
+    with pytest.raises(RainException, match="only collected pieces"):
+        encode_value([b"x"], "pieces")

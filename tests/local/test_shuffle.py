@@ -1,6 +1,7 @@
 """Shuffles as users write them, in local mode."""
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -114,3 +115,47 @@ def inner(count: int) -> list[list[int]]:
 
 def test_a_task_shuffles(client: Client) -> None:
     assert client.submit(inner, 3).result() == [[0, 2, 0, 2], [1, 1]]
+
+
+@pytest.mark.parametrize("rounds", [2, 3, 7, 100])
+def test_in_several_rounds_each_part_is_merged_of_the_same_pieces(
+    client: Client, rounds: int
+) -> None:
+    inputs = [range(5), [7, 3, 6], [], [9], range(2), [4], [8, 8]]
+    parts = client.shuffle(inputs, by_remainder, joined, parts=3, rounds=rounds)
+    assert client.gather(parts) == client.gather(
+        client.shuffle(inputs, by_remainder, joined, parts=3)
+    )
+
+
+def twice(pieces: Iterable[list[int]]) -> list[int]:
+    return [*joined(pieces), *joined(pieces)]
+
+
+def test_parts_in_rounds_may_lack_pieces_and_are_iterated_as_often_as_one_likes(
+    client: Client,
+) -> None:
+    arrays = [np.arange(number, 1_000_000) for number in range(5)]
+    parts = client.shuffle(arrays, only_even_parts, sums, parts=3, rounds=3)
+    expected = [sum(int(one[part::3].sum()) for one in arrays) for part in (0, 2)]
+    assert client.gather(parts) == [(5, expected[0]), (0, 0), (5, expected[1])]
+
+    exchange = client.exchange([[1, 2], [3], [4]], by_remainder, parts=2, rounds=2)
+    calls = [client.submit(twice, exchange.part(1)), client.submit(joined, exchange.part(1))]
+    assert client.gather(calls) == [[1, 3, 1, 3], [1, 3]]
+
+
+@pytest.mark.parametrize("rounds", [0, -1, 101, 1.5, True])
+def test_wrong_numbers_of_rounds_are_refused_at_once(client: Client, rounds: Any) -> None:
+    with pytest.raises(RainException, match="rounds is a number from 1 to 100"):
+        client.shuffle([1], by_remainder, joined, parts=1, rounds=rounds)
+
+
+def test_nothing_of_a_shuffle_in_rounds_stays(client: Client) -> None:
+    parts = client.shuffle([range(100)] * 6, by_remainder, joined, parts=7, rounds=3)
+    client.gather(parts)
+    del parts
+    client.submit(abs, 1).result()
+    (info,) = client.get_server_info()["governors"]
+    stays = set(info["objects"]) - set(info["objects_to_delete"])
+    assert len(stays) <= 4, info  # functions

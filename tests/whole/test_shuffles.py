@@ -125,3 +125,45 @@ def test_a_governor_that_is_killed_in_the_middle_costs_what_it_had_and_no_more(
             assert runs(marks / f"split-{number}") == [ran, *again]
         for part in done:
             assert len(runs(marks / f"merge-{part.result()[2]}")) == 1
+
+
+class LastWaits(Marking):
+    """The last input waits at a gate before it is split."""
+
+    def split(self, number: int, parts: int) -> list[Array]:
+        if number == 5:
+            self._wait()
+        return super().split(number, parts)
+
+
+def test_in_rounds_pieces_are_collected_before_the_last_input_is_split_and_a_loss_changes_nothing(
+    tmp_path: Path, gate: Gate
+) -> None:
+    # given: two governors that share no files; the last of six inputs is not split yet
+    (tmp_path / "marks").mkdir()
+    functions = LastWaits(tmp_path / "marks", gate.folder)
+    merging = Marking(tmp_path / "marks")
+    with (
+        server(tmp_path) as serving,
+        governor(tmp_path, "one", serving.address, 1, "--no-share-store") as one,
+        governor(tmp_path, "two", serving.address, 1, "--no-share-store") as two,
+        Client("127.0.0.1", serving.port) as client,
+    ):
+        exchange = client.exchange(range(6), functions.split, parts=4, rounds=3)
+        parts = [client.submit(merging.merge, part) for part in exchange]
+        at_work = gate.next_start()
+
+        # then: what the first rounds have made comes to where it will be merged
+        collected = [one for each in vars(exchange)["_collected"].values() for one in each]
+        assert len(collected) == 8
+        client.wait(collected)
+        assert not any(part.done() for part in parts)
+
+        # when: the other governor is lost, with what it had collected
+        (other,) = (each for each in (one, two) if each.process.pid != at_work)
+        other.kill()
+        gate.let_go(20)
+
+        # then
+        assert client.gather(parts) == expected(6)
+        assert runs(tmp_path / "marks" / "split-5") == [at_work]
