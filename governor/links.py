@@ -22,6 +22,7 @@ from rain.base.environment import Environment
 from rain.base.ids import SessionId
 from rain.base.shortage import is_shortage
 from rain.common.printed import logs_of
+from rain.governor.bounds import Bounds
 from rain.governor.effects import (
     CallExecutor,
     DropCached,
@@ -41,7 +42,7 @@ from rain.governor.executor_process import (
     start_executor,
     start_program,
 )
-from rain.governor.memory_files import OF_EXECUTORS, KernelKills, prefer_to_kill
+from rain.governor.memory_files import KernelKills
 from rain.governor.store import Store
 from rain.governor.warden import Warden
 from rain.rpc.background import Background, in_a_thread
@@ -97,9 +98,11 @@ class Executors:
         log: FilteringBoundLogger,
         commands: Commands,
         kills: KernelKills,
+        bounds: Bounds,
         environment_limit: int | None = None,
     ) -> None:
         self._kills = kills
+        self._bounds = bounds
         self._places = places
         self._store = store
         self._around = Surroundings(places, store, background, tell, self._blame)
@@ -172,7 +175,7 @@ class Executors:
             self._tell(ExecutorDied(number, cause, short=is_shortage(error)))
             return
         self._warden.watch(link.process.pid)
-        prefer_to_kill(link.process.pid, OF_EXECUTORS)
+        self._bounds.bind(link.process.pid)
         self._links[number] = link
         self._log.debug("executor started", executor=number, pid=link.process.pid)
         self._background.start(self._watch, link)

@@ -26,6 +26,7 @@ from rain.daemon.folders import default_log_folder, make_folder
 from rain.daemon.readiness import Readiness
 from rain.daemon.work_folder import SHARED_MEMORY, WorkFolder, remove_abandoned
 from rain.governor.arrivals import PYTHON
+from rain.governor.bounds import Bounds
 from rain.governor.budget import Budget
 from rain.governor.builtin import Builtins
 from rain.governor.cutting import Printed, keep_cutting
@@ -82,6 +83,8 @@ def run_governor(settings: GovernorSettings) -> int:
 
     garbage.seldom()
     prefer_to_kill(os.getpid(), OF_THE_GOVERNOR)
+    if settings.descriptors is not None:
+        settings.descriptors.raise_own()
     sampling.start_if_asked("governor")
     try:
         return program.run(govern)
@@ -143,6 +146,7 @@ async def _govern(
         ):
             of_processes = Background(processes)
             kills = KernelKills()
+            bounds = Bounds(settings.descriptors)
             executors = Executors(
                 places,
                 store,
@@ -152,6 +156,7 @@ async def _govern(
                 log,
                 commands,
                 kills,
+                bounds,
                 settings.environment_limit,
             )
             builtins = Builtins(
@@ -163,6 +168,7 @@ async def _govern(
                     service.tell,
                     settings.cancel_grace,
                     kills,
+                    bounds,
                 )
             )
             reader = StreamReader(

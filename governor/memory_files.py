@@ -1,6 +1,7 @@
 """What the kernel says about the memory of processes, and which of them it has killed.
 
 The memory of a process is its private memory (`RssAnon`): the heap, not the files that it maps.
+What the kernel has swapped out of it (`VmSwap`) counts as well: the process will want it back.
 Mapped objects of the store exist once for all processes, and count for the store. The code of the
 program does not count either: the kernel can drop it and read it again.
 """
@@ -8,11 +9,11 @@ program does not count either: the kernel can drop it and read it again.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from rain.stream.room import known_memory_left
+from rain.stream.room import known_memory_left, lines
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _PROC = "/proc"
@@ -32,6 +33,17 @@ def own(pid: int) -> int:
     except OSError:
         return 0
     return (int(resident) - int(shared)) * _PAGE
+
+
+def swapped(pid: int) -> int:
+    """Bytes of a process that are in swap; 0 if it has ended."""
+    return sum(_sizes(pid, {b"VmSwap"}).values())
+
+
+def swaps(root: Path = Path("/")) -> bool:
+    """Whether anything is in swap on this machine; only then processes need to be asked."""
+    areas = [line.split() for line in lines(root / "proc/swaps")[1:]]
+    return any(used != "0" for _, _, _, used, _ in areas)
 
 
 def below(pid: int) -> list[int]:
@@ -57,17 +69,22 @@ def take_peak(pid: int) -> int:
     The kernel keeps only the peak of all that it had, so files count that it has mapped meanwhile
     and does not map any more.
     """
+    sizes = _sizes(pid, {b"VmHWM", b"RssFile", b"RssShmem", b"VmSwap"})
+    with suppress(OSError):
+        Path(f"{_PROC}/{pid}/clear_refs").write_bytes(_FORGET_PEAK)
+    mapped = sizes.get(b"RssFile", 0) + sizes.get(b"RssShmem", 0)
+    return max(sizes.get(b"VmHWM", 0) - mapped, 0) + sizes.get(b"VmSwap", 0)
+
+
+def _sizes(pid: int, names: Container[bytes]) -> dict[bytes, int]:
+    """These sizes of a process, in bytes; none if it has ended."""
     sizes: dict[bytes, int] = {}
-    try:
+    with suppress(OSError):
         for line in _read(f"{_PROC}/{pid}/status").splitlines():
             name, _, amount = line.partition(b":")
-            if name in {b"VmHWM", b"RssFile", b"RssShmem"}:
+            if name in names:
                 sizes[name] = int(amount.split()[0]) * 1024
-        Path(f"{_PROC}/{pid}/clear_refs").write_bytes(_FORGET_PEAK)
-    except OSError:
-        pass
-    mapped = sizes.get(b"RssFile", 0) + sizes.get(b"RssShmem", 0)
-    return max(sizes.get(b"VmHWM", 0) - mapped, 0)
+    return sizes
 
 
 def left_here(root: Path = Path("/")) -> int:

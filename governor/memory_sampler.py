@@ -13,7 +13,7 @@ import trio
 
 from rain.base.memory import LIMIT_PERCENT, RESERVE_PERCENT
 from rain.governor.events import Event, MemorySampled
-from rain.governor.memory_files import KernelKills, below, left_here, own
+from rain.governor.memory_files import KernelKills, below, left_here, own, swapped, swaps
 
 SELDOM = 1.0
 OFTEN = 0.05
@@ -70,8 +70,13 @@ async def keep_watching(
 def look(executors: Mapping[int, int], runs: Mapping[int, int], most: int) -> MemorySampled:
     """The memory of these processes and of all their descendants."""
     ours, theirs = _trees(executors), _trees(runs)
+    size = _with_swap if swaps() else own
     return MemorySampled(
-        _sizes(ours), _sizes(theirs), left_here(), _crowds(ours, most), _crowds(theirs, most)
+        _sizes(ours, size),
+        _sizes(theirs, size),
+        left_here(),
+        _crowds(ours, most),
+        _crowds(theirs, most),
     )
 
 
@@ -79,8 +84,12 @@ def _trees(pids: Mapping[int, int]) -> dict[int, list[int]]:
     return {number: [pid, *below(pid)] for number, pid in pids.items()}
 
 
-def _sizes(trees: Mapping[int, list[int]]) -> dict[int, int]:
-    return {number: sum(map(own, tree)) for number, tree in trees.items()}
+def _sizes(trees: Mapping[int, list[int]], size: Callable[[int], int]) -> dict[int, int]:
+    return {number: sum(map(size, tree)) for number, tree in trees.items()}
+
+
+def _with_swap(pid: int) -> int:
+    return own(pid) + swapped(pid)
 
 
 def _crowds(trees: Mapping[int, list[int]], most: int) -> dict[int, int]:

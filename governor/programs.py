@@ -28,7 +28,6 @@ from rain.governor.builtin_files import Job
 from rain.governor.effects import RunBuiltin
 from rain.governor.endings import KILLED_BY_KERNEL
 from rain.governor.events import BuiltinDone
-from rain.governor.memory_files import OF_EXECUTORS, prefer_to_kill
 from rain.governor.printed import Said, logs_of, look_at_descriptors
 from rain.governor.program import Program
 from rain.governor.program_folder import (
@@ -131,7 +130,7 @@ class Programs:
         environment = marked(self._environment, *self._words(run))
         process = run.process = _spawned(run, said, environment)
         self._place.warden.watch(process.pid)
-        prefer_to_kill(process.pid, OF_EXECUTORS)
+        self._place.bounds.bind(process.pid)
         try:
             run.descriptor = os.pidfd_open(process.pid)
         except OSError:

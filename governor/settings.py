@@ -13,6 +13,7 @@ from rain.base.silence import AWAY_LIMIT, SILENCE_LIMIT
 from rain.daemon.readiness import Readiness
 from rain.governor.budget import Budget
 from rain.governor.cancelling import GRACE
+from rain.governor.descriptors import Descriptors
 from rain.governor.memory_sampler import TASK_PROCESSES
 from rain.governor.pool_settings import IDLE_SECONDS
 
@@ -47,6 +48,7 @@ class GovernorSettings:
     idle_seconds: float = IDLE_SECONDS  # surplus executors that were idle for so long are ended
     cancel_grace: float = GRACE  # seconds that a stopped task has to end by itself
     task_processes: int = TASK_PROCESSES  # a task with more processes is ended
+    descriptors: Descriptors | None = None  # of each process; None: as this one may have
     most_blocked: int | None = None  # calls that may wait for other tasks; None: see `resources`
     cache_limit: int | None = None  # bytes of a cache; None for a part of its disk
     environment_limit: int | None = None  # bytes of all environments; None: see there

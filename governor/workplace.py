@@ -7,6 +7,7 @@ from pathlib import Path
 
 from attrs import frozen
 
+from rain.governor.bounds import Bounds
 from rain.governor.events import Event
 from rain.governor.memory_files import KernelKills
 from rain.governor.store import Store
@@ -27,3 +28,4 @@ class Workplace:
     grace: float
     """Seconds from the interrupt of a program to its end by force."""
     kills: KernelKills
+    bounds: Bounds

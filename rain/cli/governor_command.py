@@ -118,6 +118,13 @@ def _cpus(text: str) -> int:
     help="How many processes a task may have at once; one with more is ended.",
 )
 @click.option(
+    "--task-descriptors",
+    type=click.IntRange(min=64),
+    metavar="COUNT",
+    help="How many files, sockets and pipes each process of a task may have open; by default"
+    " 65536, or what the system allows if that is less.",
+)
+@click.option(
     "--cache-limit",
     envvar="RAIN_CACHE_LIMIT",
     metavar="SIZE",
@@ -176,6 +183,7 @@ def governor(
     time_limit: str | None,
     most_blocked: int | None,
     task_processes: int,
+    task_descriptors: int | None,
     cache_limit: str | None,
     environment_limit: str | None,
     server_timeout: float | None,
@@ -197,6 +205,7 @@ def governor(
     from rain.daemon.addresses import parse_address, parse_addresses
     from rain.daemon.exposure import check_exposure, or_user_key
     from rain.governor.budget import Room, read_budget
+    from rain.governor.descriptors import Descriptors
     from rain.governor.machine import Machine
     from rain.governor.main import run_governor
     from rain.governor.offer import Share, read_offer
@@ -232,6 +241,7 @@ def governor(
         leaves_at=leaving_time(time_limit, os.environ, time.time()),
         most_blocked=most_blocked,
         task_processes=task_processes,
+        descriptors=Descriptors.read(task_descriptors),
         cache_limit=None if cache_limit is None else size("--cache-limit", cache_limit),
         environment_limit=None
         if environment_limit is None

@@ -4,6 +4,8 @@ With the pickle the client can raise the same exception.
 """
 
 import copyreg
+import errno
+import os
 import pickle
 import sys
 from typing import TYPE_CHECKING, Any
@@ -32,6 +34,12 @@ FUTURES_INSIDE = (
 )
 
 
+TOO_MANY_OPEN = (
+    "A process of a task may have {:,} files, sockets and pipes open at once here. Close those that"
+    " are not needed any more, or start the governor with a larger --task-descriptors"
+)
+
+
 def with_hint(error: BaseException) -> None:
     """Notes what to do on an error that newcomers often meet."""
     if isinstance(error, TypeError | AttributeError) and "'Future'" in str(error):
@@ -40,6 +48,8 @@ def with_hint(error: BaseException) -> None:
         error.add_note(BY_VALUE)
     elif isinstance(error, TypeError) and "pickle 'generator'" in str(error):
         error.add_note("A generator stays where it was made: return a list of what it gives")
+    elif isinstance(error, OSError) and error.errno == errno.EMFILE:
+        error.add_note(TOO_MANY_OPEN.format(os.sysconf("SC_OPEN_MAX")))
 
 
 def tell_of_files(names: list[str]) -> None:

@@ -15,6 +15,7 @@ import trio
 from attrs import evolve
 
 from rain.base.ids import SessionId
+from rain.governor.bounds import Bounds
 from rain.governor.builtin import in_a_folder, method_of, rest_of, same
 from rain.governor.builtin_files import IN_A_THREAD, Job
 from rain.governor.cancelling import GRACE
@@ -136,6 +137,7 @@ class _Loop:
                     self._tell,
                     GRACE,
                     KernelKills(),
+                    Bounds(),
                 )
             )
             self._is_ready.set()

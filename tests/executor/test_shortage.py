@@ -34,7 +34,28 @@ def test_what_user_code_lacks_is_an_error_of_its_task(executor: Child) -> None:
             for descriptor in taken:
                 os.close(descriptor)
 
-    assert "OSError: [Errno 24] Too many open files: 'mine'" in executor.failure(careless)
+    told = executor.failure(careless)
+    assert "OSError: [Errno 24] Too many open files: 'mine'" in told
+    assert "A process of a task may have 64 files, sockets and pipes open at once here" in told
+    assert "--task-descriptors" in told
+    assert executor.value(lambda _: 7) == 7
+
+
+def test_a_task_that_leaves_no_descriptor_open_is_told_so_all_the_same(executor: Child) -> None:
+    # given: an executor that has never failed, so that it has not read what it needs for that
+    def leaks(ctx: Any) -> None:
+        import resource  # noqa: PLC0415 # it runs in another process
+
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+        opened = []
+        while True:
+            opened.append(open("/dev/null"))  # noqa: PTH123, SIM115 # it leaks
+
+    # when: the traceback of its error still holds all that it has opened
+    told = executor.failure(leaks)
+    # then
+    assert "OSError: [Errno 24] Too many open files: '/dev/null'" in told
+    assert "--task-descriptors" in told
     assert executor.value(lambda _: 7) == 7
 
 

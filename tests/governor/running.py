@@ -25,6 +25,7 @@ from rain.base.wire.printed import PrintedLines
 from rain.base.wire.update import TaskFailure, Update
 from rain.daemon import program
 from rain.daemon.work_folder import WorkFolder
+from rain.governor.bounds import Bounds
 from rain.governor.builtin import Builtins
 from rain.governor.cancelling import GRACE
 from rain.governor.executor_process import Places
@@ -296,9 +297,19 @@ def governed(
                     log,
                     dict(commands or {}),
                     kills,
+                    Bounds(),
                 )
                 builtins = Builtins(
-                    Workplace(store, folder.runs, warden, of_processes, service.tell, grace, kills)
+                    Workplace(
+                        store,
+                        folder.runs,
+                        warden,
+                        of_processes,
+                        service.tell,
+                        grace,
+                        kills,
+                        Bounds(),
+                    )
                 )
                 reader = StreamReader(Servers.of("127.0.0.1:1"), machine=machine)
                 fetcher = Fetcher(reader, store, background, service.tell, log)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from rain.governor.events import MemorySampled
-from rain.governor.memory_files import KernelKills, below, left_here, own, take_peak
+from rain.governor.memory_files import KernelKills, below, left_here, own, swapped, swaps, take_peak
 from rain.governor.memory_sampler import CHANGE, OFTEN, SELDOM, has_changed, look, next_look
 
 MIB = 1024**2
@@ -104,6 +105,47 @@ def test_what_is_left_is_news_only_where_the_tasks_cannot_have_their_limit() -> 
     much, more = MemorySampled({}, {}, 900 * MIB), MemorySampled({}, {}, 700 * MIB)
     assert not has_changed(much, more, 600 * MIB)
     assert has_changed(much, more, 800 * MIB)
+
+
+AREAS = "Filename Type Size Used Priority\n"
+
+
+@pytest.mark.parametrize(
+    ("areas", "in_use"),
+    [
+        ("", False),
+        ("/dev/sda2 partition 1048572 0 -2\n", False),
+        ("/dev/sda2 partition 1048572 0 -2\n/swap\\040file file 4096 8 -3\n", True),
+    ],
+)
+def test_processes_are_asked_for_swap_only_where_some_is_in_use(
+    tmp_path: Path, areas: str, in_use: bool
+) -> None:
+    assert not swaps(tmp_path)
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/swaps").write_text(AREAS + areas)
+    assert swaps(tmp_path) is in_use
+
+
+def test_what_is_in_swap_counts_for_its_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # given: a process of which 3 of 5 pages are in swap
+    (tmp_path / "9/task/9").mkdir(parents=True)
+    (tmp_path / "9/task/9/children").write_text("")
+    (tmp_path / "9/statm").write_text("90 5 3 0 0 0 0\n")
+    (tmp_path / "9/status").write_text(
+        "Name:\tx\nVmHWM:\t40 kB\nRssFile:\t12 kB\nVmSwap:\t 12 kB\n"
+    )
+    monkeypatch.setattr("rain.governor.memory_files._PROC", str(tmp_path))
+    # then
+    assert swapped(9) == 12 * 1024
+    assert take_peak(9) == 40 * 1024
+    for in_use, more in ((False, 0), (True, 12 * 1024)):
+        monkeypatch.setattr("rain.governor.memory_sampler.swaps", partial(bool, in_use))
+        assert look({1: 9}, {}, most=5).executors == {1: own(9) + more}
+    # and a process that has ended has none
+    assert swapped(10) == 0
 
 
 def vmstat(folder: Path, kills: int) -> None:

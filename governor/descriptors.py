@@ -1,0 +1,56 @@
+"""How many files, sockets and pipes each process that a task starts may have open at once.
+
+The kernel keeps this limit for each process (`RLIMIT_NOFILE`), and processes inherit it. A governor
+raises its own limit to that of its tasks when it starts. So what it starts has the limit from its
+first moment, and this costs nothing. Only a limit below the governor's own is set for each process.
+"""
+
+from __future__ import annotations
+
+import resource
+from contextlib import suppress
+
+from attrs import frozen
+
+from rain.base.errors import StartError
+
+TASK_DESCRIPTORS = 65_536
+"""How many a process of a task may have if nobody says how many, and if the system allows it."""
+
+_FILES = resource.RLIMIT_NOFILE
+
+
+@frozen
+class Descriptors:
+    """The limit of each process, and whether it was told: then a process cannot raise it."""
+
+    most: int
+    is_told: bool = False
+
+    @staticmethod
+    def read(told: int | None) -> Descriptors:
+        """The limit from the option; raises a one-line StartError if the system allows less."""
+        own, hard = resource.getrlimit(_FILES)
+        allowed = TASK_DESCRIPTORS if hard == resource.RLIM_INFINITY else hard
+        if told is None:
+            return Descriptors(max(own, min(TASK_DESCRIPTORS, allowed)))
+        if hard != resource.RLIM_INFINITY and told > hard:
+            raise StartError(
+                f"--task-descriptors {told}: the system allows {hard} (ulimit -Hn) for each process"
+                " of this user"
+            )
+        return Descriptors(told, is_told=True)
+
+    def raise_own(self) -> None:
+        """What this process starts has at least this limit from now on."""
+        own, hard = resource.getrlimit(_FILES)
+        if own != resource.RLIM_INFINITY and own < self.most:
+            resource.setrlimit(_FILES, (self.most, hard))
+
+    def bound(self, pid: int) -> None:
+        """Sets the limit of a process that has just started, if it is lower than our own."""
+        if not self.is_told:
+            return
+        # It may have ended already, or have become another user's.
+        with suppress(ProcessLookupError, PermissionError):
+            resource.prlimit(pid, _FILES, (self.most, self.most))
