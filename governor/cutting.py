@@ -24,6 +24,7 @@ import trio
 from structlog.typing import FilteringBoundLogger
 
 from rain.common.printed import CUT_FROM, HEAD, TAIL
+from rain.rpc.background import in_a_thread
 
 LOOK = 1.0
 """Seconds between two looks at the files."""
@@ -51,7 +52,7 @@ async def keep_cutting(
         pause = SOON if large else LOOK
         try:
             if large:
-                await trio.to_thread.run_sync(partial(cut_all, large))
+                await in_a_thread(partial(cut_all, large), abandon=False)
         except OSError as error:
             if error.errno not in _UNABLE:
                 raise

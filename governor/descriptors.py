@@ -30,7 +30,11 @@ class Descriptors:
     @staticmethod
     def read(told: int | None) -> Descriptors:
         """The limit from the option; raises a one-line StartError if the system allows less."""
-        own, hard = resource.getrlimit(_FILES)
+        return Descriptors.within(told, *resource.getrlimit(_FILES))
+
+    @staticmethod
+    def within(told: int | None, own: int, hard: int) -> Descriptors:
+        """The same for a process that has these limits."""
         allowed = TASK_DESCRIPTORS if hard == resource.RLIM_INFINITY else hard
         if told is None:
             return Descriptors(max(own, min(TASK_DESCRIPTORS, allowed)))

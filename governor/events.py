@@ -178,9 +178,10 @@ class MemorySampled:
     executors: dict[int, int]
     runs: dict[int, int]
     left: int = -1  # that the machine can give to anybody; -1 if it does not say so
-    # How many processes those have that have too many.
+    # How many processes those have that have too many, and how many they may have.
     crowds: dict[int, int] = Factory(dict)
     crowds_of_runs: dict[int, int] = Factory(dict)
+    most: int = 0
 
 
 @frozen

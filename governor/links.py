@@ -175,7 +175,7 @@ class Executors:
             self._tell(ExecutorDied(number, cause, short=is_shortage(error)))
             return
         self._warden.watch(link.process.pid)
-        self._bounds.bind(link.process.pid)
+        self._bounds.bind(link.process.pid, self._places.origin.executor(number))
         self._links[number] = link
         self._log.debug("executor started", executor=number, pid=link.process.pid)
         self._background.start(self._watch, link)

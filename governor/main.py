@@ -37,8 +37,9 @@ from rain.governor.fetch import Fetcher
 from rain.governor.links import Executors
 from rain.governor.machine import Machine
 from rain.governor.memory_files import OF_THE_GOVERNOR, KernelKills, prefer_to_kill
-from rain.governor.memory_sampler import keep_watching
+from rain.governor.memory_sampler import Watched, keep_watching
 from rain.governor.pool_settings import PoolSettings
+from rain.governor.process_groups import ProcessGroups
 from rain.governor.reactor import Reactor
 from rain.governor.sampler import keep_sampling
 from rain.governor.service import Service
@@ -117,7 +118,8 @@ async def _govern(
     work = WorkFolder.make(settings.work_folder, "governor")
     shared = _shared_folder(settings.budget, work, log)
     shared_path = None if shared is None else shared.path
-    warden = Warden(work.path, background, shared_path)
+    groups = ProcessGroups.make(settings.task_processes)
+    warden = Warden(work.path, background, shared_path, groups)
     far: FarStore | None = None
     try:
         folder = Parts.make(work)
@@ -146,7 +148,7 @@ async def _govern(
         ):
             of_processes = Background(processes)
             kills = KernelKills()
-            bounds = Bounds(settings.descriptors)
+            bounds = Bounds(settings.descriptors, groups)
             executors = Executors(
                 places,
                 store,
@@ -185,15 +187,10 @@ async def _govern(
                     keep_sampling, seconds, fetcher.out_of_reach, service.tell, log
                 )
                 memory = settings.resources.amount(MEMORY)
-                processes.start_soon(
-                    keep_watching,
-                    memory,
-                    executors.pids,
-                    builtins.pids,
-                    kills,
-                    service.tell,
-                    settings.task_processes,
+                watched = Watched(
+                    executors.pids, builtins.pids, warden.origin, groups, settings.task_processes
                 )
+                processes.start_soon(keep_watching, memory, watched, kills, service.tell)
                 processes.start_soon(keep_cutting, _printing(executors, builtins), log)
                 processes.start_soon(uplink.keep_up, service, settings.server_away)
                 if settings.identity is not None and tasks is not None:

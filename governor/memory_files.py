@@ -93,6 +93,26 @@ def left_here(root: Path = Path("/")) -> int:
     return -1 if left is None else left
 
 
+def sessions_here() -> dict[int, list[int]]:
+    """All processes of this machine by their sessions, each of which has its leader's number.
+
+    What a process starts is in its session, even if its parent has ended. Nothing is read that a
+    process locks while it forks: these looks find bombs of forks.
+    """
+    found: dict[int, list[int]] = {}
+    for name in os.listdir(_PROC):  # noqa: PTH208 # as above
+        if name.isdigit():
+            with suppress(OSError):  # it has ended
+                words = _read(f"{_PROC}/{name}/stat").rpartition(b")")[2].split()
+                found.setdefault(int(words[3]), []).append(int(name))
+    return found
+
+
+def processes_here() -> int:
+    """How many processes and threads this machine has."""
+    return int(_read(f"{_PROC}/loadavg").split()[3].rpartition(b"/")[2])
+
+
 class KernelKills:
     """Counts the processes that the kernel has killed because memory had run out."""
 

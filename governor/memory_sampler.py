@@ -7,13 +7,25 @@ a quarter of the remaining time. With much room it is one sample each second.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 import trio
+from attrs import frozen
 
 from rain.base.memory import LIMIT_PERCENT, RESERVE_PERCENT
 from rain.governor.events import Event, MemorySampled
-from rain.governor.memory_files import KernelKills, below, left_here, own, swapped, swaps
+from rain.governor.memory_files import (
+    KernelKills,
+    below,
+    left_here,
+    own,
+    processes_here,
+    sessions_here,
+    swapped,
+    swaps,
+)
+from rain.governor.process_groups import ProcessGroups
+from rain.governor.strays import Origin
 
 SELDOM = 1.0
 OFTEN = 0.05
@@ -31,29 +43,76 @@ CHANGE = 1024 * 1024
 TASK_PROCESSES = 1000
 """How many processes a task may have at the same time, if nobody says how many."""
 
+AT_ONCE = 0.1
+"""Seconds between two looks at the number of all processes, while anything runs."""
+
 Pids = Callable[[], Mapping[int, int]]
 
 
-async def keep_watching(
-    memory: int,
-    executors: Pids,
-    runs: Pids,
-    kills: KernelKills,
-    tell: Callable[[Event], object],
-    most: int,
-) -> None:
-    """Looks for ever; `memory` is what all may have together, 0 if nobody knows.
+@frozen
+class Watched:
+    """Whose memory and processes are looked at."""
 
-    Each task may have as many processes as `most` says.
-    """
+    executors: Pids
+    runs: Pids
+    origin: Origin
+    groups: ProcessGroups | None
+    most: int
+    """As many processes each task may have."""
+
+    def look(self, *, everywhere: bool = False) -> MemorySampled:
+        """The memory of executors and runs, and of all that they have started.
+
+        A process whose parent has ended is found in a group, and by a look everywhere: the first
+        processes of a program may have been started before it was put into its group.
+        """
+        sessions = sessions_here() if everywhere else {}
+        ours = self._trees(self.executors(), self.origin.executor, sessions)
+        theirs = self._trees(self.runs(), self.origin.run, sessions)
+        size = _with_swap if swaps() else own
+        return MemorySampled(
+            _sizes(ours, size),
+            _sizes(theirs, size),
+            left_here(),
+            self._crowds(ours),
+            self._crowds(theirs),
+            self.most,
+        )
+
+    def _trees(
+        self,
+        pids: Mapping[int, int],
+        word: Callable[[int], str],
+        sessions: Mapping[int, list[int]],
+    ) -> dict[int, Collection[int]]:
+        return {
+            number: self._tree(pid, word(number), sessions.get(pid, ()))
+            for number, pid in pids.items()
+        }
+
+    def _tree(self, pid: int, word: str, session: Iterable[int]) -> Collection[int]:
+        members = () if self.groups is None else self.groups.members(word)
+        return {pid, *(members or below(pid)), *session}
+
+    def _crowds(self, trees: Mapping[int, Collection[int]]) -> dict[int, int]:
+        """Counts the processes of a task; its executor is not one of them."""
+        return {
+            number: len(tree) - 1 for number, tree in trees.items() if len(tree) > self.most + 1
+        }
+
+
+async def keep_watching(
+    memory: int, watched: Watched, kills: KernelKills, tell: Callable[[Event], object]
+) -> None:
+    """Looks for ever; `memory` is what all may have together, 0 if nobody knows."""
     limit = memory * LIMIT_PERCENT // 100
     reserve = memory * RESERVE_PERCENT // 100
     told = MemorySampled({}, {})
     used_before, pause = 0, SELDOM
     while True:
-        await trio.sleep(pause)
+        grows = await pause_before_look(pause, watched.most)
         began = time.perf_counter()
-        now = look(executors(), runs(), most)
+        now = watched.look(everywhere=grows)
         used = sum(now.executors.values()) + sum(now.runs.values())
         room = limit - used if now.left < 0 else min(limit - used, now.left - reserve)
         is_late = (limit and room < 0) or now.crowds or now.crowds_of_runs
@@ -67,34 +126,23 @@ async def keep_watching(
         pause = max(next_look(room, growth) if limit else SELDOM, took / WORTH)
 
 
-def look(executors: Mapping[int, int], runs: Mapping[int, int], most: int) -> MemorySampled:
-    """The memory of these processes and of all their descendants."""
-    ours, theirs = _trees(executors), _trees(runs)
-    size = _with_swap if swaps() else own
-    return MemorySampled(
-        _sizes(ours, size),
-        _sizes(theirs, size),
-        left_here(),
-        _crowds(ours, most),
-        _crowds(theirs, most),
-    )
+async def pause_before_look(seconds: float, most: int) -> bool:
+    """Waits, but no longer than until the machine has many more processes; says whether it has."""
+    enough = processes_here() + most // 2
+    while seconds > 0:
+        await trio.sleep(min(seconds, AT_ONCE))
+        seconds -= AT_ONCE
+        if processes_here() > enough:
+            return True
+    return False
 
 
-def _trees(pids: Mapping[int, int]) -> dict[int, list[int]]:
-    return {number: [pid, *below(pid)] for number, pid in pids.items()}
-
-
-def _sizes(trees: Mapping[int, list[int]], size: Callable[[int], int]) -> dict[int, int]:
+def _sizes(trees: Mapping[int, Collection[int]], size: Callable[[int], int]) -> dict[int, int]:
     return {number: sum(map(size, tree)) for number, tree in trees.items()}
 
 
 def _with_swap(pid: int) -> int:
     return own(pid) + swapped(pid)
-
-
-def _crowds(trees: Mapping[int, list[int]], most: int) -> dict[int, int]:
-    """Counts the processes of a task; its executor is not one of them."""
-    return {number: len(tree) - 1 for number, tree in trees.items() if len(tree) > most + 1}
 
 
 def next_look(room: int, growth: float) -> float:

@@ -40,8 +40,8 @@ from rain.governor.results import Failed
 from rain.governor.tables import TaskMove, TaskRow
 
 CROWD = (
-    "the task had {:,} processes at the same time, more than it may (--task-processes), and was"
-    " ended with all of them"
+    "the task had {:,} processes at the same time and may have {:,}, so it was ended with all of"
+    " them: let it start fewer, or start its governor with a larger --task-processes"
 )
 
 SPARED = 64
@@ -110,7 +110,7 @@ class Pressure:
                 event.crowds.get(executor.id, 0) if executor else event.crowds_of_runs.get(run, 0)
             )
             if count:
-                self._evict(holder, Failed(CROWD.format(count)))
+                self._evict(holder, Failed(CROWD.format(count, event.most)))
         self._relieve(event.left)
         if self._memory and event.left >= 0:
             self._withhold(event.left)

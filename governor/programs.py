@@ -130,7 +130,7 @@ class Programs:
         environment = marked(self._environment, *self._words(run))
         process = run.process = _spawned(run, said, environment)
         self._place.warden.watch(process.pid)
-        self._place.bounds.bind(process.pid)
+        self._place.bounds.bind(process.pid, self._words(run)[0])
         try:
             run.descriptor = os.pidfd_open(process.pid)
         except OSError:
@@ -210,9 +210,12 @@ class Programs:
             run.watch = None
             os.close(run.descriptor)
         self._place.warden.release(process.pid)
+        status = process.wait()
         if run.stopped:  # else what it has started ends with its session
             self._place.warden.strays.end(self._words(run)[0])
-        return process.wait()
+        elif self._place.bounds.groups is not None:
+            self._place.bounds.groups.leave(*self._words(run))
+        return status
 
     def _words(self, run: Run) -> tuple[str, str]:
         """The marks by which the processes that it has started are found anywhere."""

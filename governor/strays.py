@@ -25,6 +25,7 @@ import outcome
 from rain.base.executor_protocol import ORIGIN
 from rain.base.ids import SessionId
 from rain.governor.memory_files import below
+from rain.governor.process_groups import ProcessGroups
 from rain.rpc.background import Background
 
 ROUNDS = 100
@@ -83,8 +84,9 @@ def has_left(pid: int, word: str) -> bool:
 class Strays:
     """Kills the processes of words that have ended, in a thread, for many words at once."""
 
-    def __init__(self, background: Background) -> None:
+    def __init__(self, background: Background, groups: ProcessGroups | None = None) -> None:
         self._background = background
+        self._groups = groups
         self._over: list[str] = []
         self._busy = False
 
@@ -101,16 +103,19 @@ class Strays:
     def _begin(self) -> None:
         over, self._over = self._over, []
 
-        def sweep() -> float:
+        def sweep() -> tuple[float, list[str]]:
             started = time.monotonic()
+            ending = [] if self._groups is None else self._groups.end(over)
             kill_marked(over)
-            return time.monotonic() - started
+            return time.monotonic() - started, ending
 
         self._background.in_thread(sweep, self._done)
 
-    def _done(self, took: outcome.Outcome[float]) -> None:
+    def _done(self, swept: outcome.Outcome[tuple[float, list[str]]]) -> None:
         self._busy = False
-        self._plan(max(PAUSE, took.unwrap() / SHARE))
+        took, ending = swept.unwrap()
+        self._over += ending
+        self._plan(max(PAUSE, took / SHARE))
 
 
 def _find(words: Collection[str]) -> list[int]:

@@ -2,8 +2,8 @@
 
 It holds one end of a pipe and a list of the process groups that the governor has started. When the
 pipe is closed for any reason, it kills these groups and the processes that have left them (see
-strays.py), and removes the governor's folders. It is a few lines of shell, so it costs almost
-nothing.
+strays.py), and removes the governor's folders and control groups. It is a few lines of shell, so it
+costs almost nothing.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from rain.base.executor_protocol import ORIGIN
+from rain.governor.process_groups import ProcessGroups
 from rain.governor.strays import Origin, Strays
 from rain.rpc.background import Background
 
@@ -26,6 +27,15 @@ while read -r sign group; do
     esac
 done
 for group in $groups; do kill -s KILL -- "-$group"; done
+# In a control group without room nothing starts any more.
+[ -z "$5" ] || for most in "$5"/*/pids.max; do echo 0 >"$most"; done
+for round in 1 2 3 4 5 6 7 8 9 10; do
+    [ -n "$5" ] || break
+    for process in $(cat "$5"/*/cgroup.procs); do kill -s KILL "$process"; done
+    rmdir "$5"/*/
+    rmdir "$5" && break
+    sleep 0.1
+done
 for round in 1 2 3 4 5 6 7 8 9 10; do
     found=$(grep -lsEz -- "^$3=(.* )?$2/" /proc/[0-9]*/environ)
     [ -n "$found" ] || break
@@ -46,15 +56,20 @@ class Warden:
     """The governor's side of the warden."""
 
     def __init__(
-        self, work_folder: Path, background: Background, shared: Path | None = None
+        self,
+        work_folder: Path,
+        background: Background,
+        shared: Path | None = None,
+        groups: ProcessGroups | None = None,
     ) -> None:
         self.origin = Origin()
-        self.strays = Strays(background)
+        self.strays = Strays(background, groups)
         self._process = subprocess.Popen(
             [
                 *("/bin/sh", "-c", _SCRIPT, "rain-warden"),
                 *(str(work_folder), self.origin.token, ORIGIN),
                 "" if shared is None else str(shared),
+                "" if groups is None else str(groups.folder),
             ],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,

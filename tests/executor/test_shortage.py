@@ -47,7 +47,7 @@ def test_a_task_that_leaves_no_descriptor_open_is_told_so_all_the_same(executor:
         import resource  # noqa: PLC0415 # it runs in another process
 
         resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
-        opened = []
+        opened: list[object] = []
         while True:
             opened.append(open("/dev/null"))  # noqa: PTH123, SIM115 # it leaks
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import resource
 import subprocess
+import sys
 
 import pytest
 
@@ -25,32 +26,29 @@ INFINITE = resource.RLIM_INFINITY
     ],
 )
 def test_it_is_what_was_told_or_much_if_the_system_allows_that(
-    monkeypatch: pytest.MonkeyPatch, own: int, hard: int, told: int | None, expected: Descriptors
+    own: int, hard: int, told: int | None, expected: Descriptors
 ) -> None:
-    monkeypatch.setattr(resource, "getrlimit", lambda _: (own, hard))
-    assert Descriptors.read(told) == expected
+    assert Descriptors.within(told, own, hard) == expected
 
 
-def test_more_than_the_system_allows_is_refused_with_the_number(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 4096))
+def test_more_than_the_system_allows_is_refused_with_the_number() -> None:
     with pytest.raises(StartError, match=r"--task-descriptors 5000: the system allows 4096 "):
-        Descriptors.read(5000)
+        Descriptors.within(5000, 1024, 4096)
 
 
-@pytest.mark.parametrize(
-    ("own", "most", "raised"),
-    [(1024, 4096, [(4096, 9000)]), (4096, 1024, []), (INFINITE, 4096, [])],
-)
-def test_the_own_limit_of_the_governor_is_only_raised(
-    monkeypatch: pytest.MonkeyPatch, own: int, most: int, raised: list[tuple[int, int]]
-) -> None:
-    set_to: list[tuple[int, int]] = []
-    monkeypatch.setattr(resource, "getrlimit", lambda _: (own, 9000))
-    monkeypatch.setattr(resource, "setrlimit", lambda _, limits: set_to.append(limits))
-    Descriptors(most).raise_own()
-    assert set_to == raised
+RAISES = """
+import resource, sys
+from rain.governor.descriptors import Descriptors
+resource.setrlimit(resource.RLIMIT_NOFILE, (200, 300))
+Descriptors(int(sys.argv[1])).raise_own()
+print(*resource.getrlimit(resource.RLIMIT_NOFILE))
+"""
+
+
+@pytest.mark.parametrize(("most", "limits"), [(250, "250 300"), (100, "200 300")])
+def test_the_own_limit_of_the_governor_is_only_raised(most: int, limits: str) -> None:
+    told = subprocess.check_output([sys.executable, "-c", RAISES, str(most)], text=True)
+    assert told.strip() == limits
 
 
 def test_a_process_gets_a_limit_that_it_cannot_raise_only_if_that_was_told() -> None:

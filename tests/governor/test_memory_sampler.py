@@ -3,19 +3,39 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from functools import partial
+from itertools import chain, repeat
 from pathlib import Path
 
 import pytest
+import trio
+from trio.testing import MockClock
 
 from rain.governor.events import MemorySampled
 from rain.governor.memory_files import KernelKills, below, left_here, own, swapped, swaps, take_peak
-from rain.governor.memory_sampler import CHANGE, OFTEN, SELDOM, has_changed, look, next_look
+from rain.governor.memory_sampler import (
+    AT_ONCE,
+    CHANGE,
+    OFTEN,
+    SELDOM,
+    Watched,
+    has_changed,
+    next_look,
+    pause_before_look,
+)
+from rain.governor.strays import Origin
+from tests.support.waiting import until_now
 
 MIB = 1024**2
 GIB = 1024**3
+
+
+def look(executors: dict[int, int], runs: dict[int, int]) -> MemorySampled:
+    """Looks at these once; no task may have a process of its own."""
+    return Watched(lambda: executors, lambda: runs, Origin(), None, 0).look()
 
 
 @pytest.mark.parametrize(
@@ -82,7 +102,7 @@ def test_the_memory_of_a_process_is_its_own_and_that_of_what_it_has_started(
         # then
         (child,) = below(process.pid)
         assert 30 * MIB < own(process.pid) < 55 * MIB
-        seen = look({1: process.pid}, {7: child}, most=0)
+        seen = look({1: process.pid}, {7: child})
         assert own(process.pid) + own(child) == seen.executors[1] > 60 * MIB
         assert seen.runs == {7: own(child)}
         # and it has more processes than this allows
@@ -105,6 +125,43 @@ def test_what_is_left_is_news_only_where_the_tasks_cannot_have_their_limit() -> 
     much, more = MemorySampled({}, {}, 900 * MIB), MemorySampled({}, {}, 700 * MIB)
     assert not has_changed(much, more, 600 * MIB)
     assert has_changed(much, more, 800 * MIB)
+
+
+def test_a_process_is_found_by_its_session_when_its_parent_has_ended() -> None:
+    script = "(sleep 100 >/dev/null & echo $!)"
+    with subprocess.Popen(
+        ["sh", "-c", script + "; read end"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        until_now(lambda: not below(process.pid))
+        watched = Watched(lambda: {1: process.pid}, dict, Origin(), None, 0)
+        assert watched.look().crowds == {}
+        assert watched.look(everywhere=True).crowds == {1: 1}
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize(("more", "looks"), [(5, 10), (6, 3)])
+def test_the_next_look_comes_at_once_when_there_are_many_more_processes(
+    monkeypatch: pytest.MonkeyPatch, more: int, looks: int
+) -> None:
+    # given: 300 processes, and a number more from the third look on
+    counts = chain([300, 300, 300], repeat(300 + more))
+    monkeypatch.setattr("rain.governor.memory_sampler.processes_here", partial(next, counts))
+
+    # when: a task may have 10
+    async def scenario() -> tuple[bool, float]:
+        began = trio.current_time()
+        return await pause_before_look(SELDOM, 10), trio.current_time() - began
+
+    seen, took = trio.run(scenario, clock=MockClock(autojump_threshold=0))
+    # then
+    assert seen is (looks < 10)
+    assert took == pytest.approx(looks * AT_ONCE)
 
 
 AREAS = "Filename Type Size Used Priority\n"
@@ -143,7 +200,7 @@ def test_what_is_in_swap_counts_for_its_process(
     assert take_peak(9) == 40 * 1024
     for in_use, more in ((False, 0), (True, 12 * 1024)):
         monkeypatch.setattr("rain.governor.memory_sampler.swaps", partial(bool, in_use))
-        assert look({1: 9}, {}, most=5).executors == {1: own(9) + more}
+        assert look({1: 9}, {}).executors == {1: own(9) + more}
     # and a process that has ended has none
     assert swapped(10) == 0
 

@@ -127,7 +127,7 @@ def test_a_task_with_too_many_processes_is_ended_by_its_own_fault() -> None:
     world = a_world(kind(2), kind(3))
 
     # when
-    effects = world.turn(MemorySampled({1: SMALL, 2: SMALL}, {}, crowds={1: 2345}))
+    effects = world.turn(MemorySampled({1: SMALL, 2: SMALL}, {}, crowds={1: 2345}, most=1000))
 
     # then
     assert killed(effects) == [1]
@@ -135,8 +135,8 @@ def test_a_task_with_too_many_processes_is_ended_by_its_own_fault() -> None:
     (failed,) = failures(world)
     assert (failed.task, failed.cause) == (task_id(1), RunCause.TASK)
     assert failed.message == (
-        "the task had 2,345 processes at the same time, more than it may (--task-processes),"
-        " and was ended with all of them"
+        "the task had 2,345 processes at the same time and may have 1,000, so it was ended with all"
+        " of them: let it start fewer, or start its governor with a larger --task-processes"
     )
 
 

@@ -1,0 +1,143 @@
+"""Control groups that bound how many processes an executor or a program and all below it can be.
+
+A bomb of forks makes thousands of processes in a second, so the kernel has to stop it: looks from
+time to time come too late where many cpus fork. The bound of a group counts threads, too, and is
+far above what a task may have. A task that has more is ended by the governor as soon as it sees it
+(`memory_sampler`, `pressure`), long before it is at the wall; the wall gives the time for that.
+
+A group also knows all processes in it: those whose parents have ended, too. So they count, and none
+can hide from its end.
+
+A governor may make groups below its own with version 1 of control groups as root, and beside its
+own with version 2 where they were handed down to its user. Elsewhere it does without them. A
+governor that runs inside of a task makes none: the group of the task is around it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import signal
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from attrs import Factory, define
+
+from rain.stream.room import lines
+
+_OURS = re.compile(r"rain-[0-9]+-[0-9a-f]{8}")
+
+WALL_TIMES = 4
+WALL_MORE = 1000
+"""The kernel lets a task have this many times its processes, with their threads, and as many more
+as this. It is no limit that a task should ever meet."""
+
+_MOST = "pids.max"
+_MEMBERS = "cgroup.procs"
+
+
+@define
+class ProcessGroups:
+    """The groups of one governor: one for each word of an executor or a run (see strays.py)."""
+
+    folder: Path
+    wall: int
+    _left: dict[str, list[str]] = Factory(dict)
+    """Groups of programs that have ended and left processes behind, by the words of sessions."""
+
+    @staticmethod
+    def make(most: int, root: Path = Path("/")) -> ProcessGroups | None:
+        """Makes a group with all others in it; None where that is not possible."""
+        name = f"rain-{os.getpid()}-{secrets.token_hex(4)}"
+        for parent in _places(root):
+            if any(map(_OURS.fullmatch, parent.parts)):
+                return None
+            folder = parent / name
+            with suppress(OSError):
+                folder.mkdir()
+                if _has_limits(folder):
+                    return ProcessGroups(folder, most * WALL_TIMES + WALL_MORE)
+                folder.rmdir()
+        return None
+
+    def hold(self, word: str, pid: int) -> None:
+        """Puts a process that has just started into a group of its own.
+
+        If that is refused, the process is only looked at, as where there are no groups.
+        """
+        group = self._group(word)
+        try:
+            group.mkdir()
+            _write(group / _MOST, self.wall)
+            _write(group / _MEMBERS, pid)
+        except OSError:  # or it has ended
+            with suppress(OSError):
+                group.rmdir()
+
+    def members(self, word: str) -> list[int]:
+        """All processes of a group; none if there is no such group."""
+        return [int(pid) for pid in lines(self._group(word) / _MEMBERS)]
+
+    def leave(self, word: str, session: str) -> None:
+        """A program has ended; what it has left behind may stay until its session ends."""
+        try:
+            self._group(word).rmdir()
+        except FileNotFoundError:  # its group was refused
+            pass
+        except OSError:  # it has left something
+            self._left.setdefault(session, []).append(word)
+
+    def end(self, words: Iterable[str]) -> list[str]:
+        """Kills what is in these groups, and what programs of these sessions have left.
+
+        Nothing can start there any more. Returns the words of groups that are not gone yet.
+        """
+        over = {word for one in words for word in (one, *self._left.pop(one, ()))}
+        return [word for word in over if not self._ended(self._group(word))]
+
+    def _ended(self, group: Path) -> bool:
+        """Kills what is in a group and removes it, unless something in it has yet to end."""
+        try:
+            _write(group / _MOST, 0)
+            for pid in lines(group / _MEMBERS):
+                with suppress(ProcessLookupError):
+                    os.kill(int(pid), signal.SIGKILL)
+            group.rmdir()
+        except FileNotFoundError:
+            return True
+        except OSError:  # somebody is still ending
+            return False
+        return True
+
+    def _group(self, word: str) -> Path:
+        return self.folder / word.rpartition("/")[2]
+
+
+def _places(root: Path) -> Iterator[Path]:
+    """Groups in which this process might make one."""
+    for line in lines(root / "proc/self/cgroup"):
+        _, controllers, path = line.split(":", 2)
+        if "pids" in controllers.split(","):
+            yield root / "sys/fs/cgroup/pids" / path.lstrip("/")
+        elif not controllers and path != "/":
+            # A group of version 2 cannot have both processes and groups with limits.
+            yield (root / "sys/fs/cgroup" / path.lstrip("/")).parent
+
+
+def _has_limits(folder: Path) -> bool:
+    """Whether groups in this one may have a limit, and processes may be moved there."""
+    if (folder / "cgroup.subtree_control").exists():  # version 2
+        _write(folder / "cgroup.subtree_control", "+pids")
+        return os.access(folder.parent / _MEMBERS, os.W_OK)
+    return (folder / _MOST).exists()
+
+
+def _write(file: Path, value: int | str) -> None:
+    """Writes without making a file: in a folder that is no group there is none."""
+    descriptor = os.open(file, os.O_WRONLY)
+    try:
+        os.write(descriptor, str(value).encode())
+    finally:
+        os.close(descriptor)
