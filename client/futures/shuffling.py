@@ -57,8 +57,11 @@ class Exchange:
     16
     """
 
-    def __init__(self, futures: Futures, lists: list[Future[Any]], parts: int) -> None:
+    def __init__(
+        self, futures: Futures, lists: list[Future[Any]], parts: int, priority: int
+    ) -> None:
         self._futures = futures
+        self._priority = priority
         self._lists = lists  # one for each round
         self._parts = parts
         self._collected: dict[int, list[Future[Any]]] = {}  # by the numbers of parts
@@ -83,6 +86,7 @@ class Exchange:
             name="collect",
             resources=((CPUS, 0),),  # it waits for the network
             constraints=Constraints(spread=f"exchange {lists[0].handle.id}"),
+            priority=self._priority,
             surrounding=Collecting(),
         )
         made: list[Future[Any]] = []
@@ -167,7 +171,7 @@ def exchange(
     tasks = [
         exchange_task(futures.session, some, options.priority) for some in groups(pieces, rounds)
     ]
-    return Exchange(futures, [futures.added(task) for task in tasks], parts)
+    return Exchange(futures, [futures.added(task) for task in tasks], parts, options.priority)
 
 
 def groups(pieces: Sequence[T], rounds: int) -> list[Sequence[T]]:
