@@ -1,16 +1,20 @@
 """The pieces of one part of a shuffle, for the task that merges them.
 
-They are read while the task asks for them: some at a time, from the governors that have them. Those
-of this machine are mapped, as far as they are large.
+They are read while the task asks for them: some at a time, from the governors that have them, and
+the next ones while the task works on these. Those of this machine are mapped, as far as they are
+large.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any, Protocol
+
+from outcome import Outcome, capture
 
 from rain.base.address import Source
 from rain.base.admission import TLS_FILE, Member
@@ -23,8 +27,8 @@ from rain.common.errors import PiecesLostError, RainException
 from rain.common.pickles import Part, load
 from rain.common.secret_file import secret_from_environment
 
-BYTES_AT_ONCE = 32 * 1024 * 1024
-"""About so much of a part is read at once."""
+BYTES_AT_ONCE = 16 * 1024 * 1024
+"""About so much of a part is read at once, and twice as much is in memory."""
 
 OBJECTS_AT_ONCE = 256
 
@@ -56,15 +60,47 @@ class Pieces:
 
     def as_written(self) -> Iterator[Part | None]:
         """The bytes of each piece; None for an input that has none."""
-        reader = current_reader()
-        for some in windows(self._members):
-            pieces = reader.read(self.part, some)
+        for pieces in _one_ahead(current_reader(), self.part, windows(self._members)):
             pieces.reverse()
             while pieces:  # each is let go before the next one is loaded
                 yield pieces.pop()
 
     def __repr__(self) -> str:
         return f"<Pieces of part {self.part}, of {len(self._members)} inputs>"
+
+
+def _one_ahead(
+    reader: Reader, part: int, some: Iterator[Sequence[Listed]]
+) -> Iterator[list[Part | None]]:
+    """What is read of each of these, in their order: always one before it is asked for."""
+    first = next(some, None)
+    if first is None:
+        return
+    pieces = reader.read(part, first)
+    for following in some:
+        ahead = _Ahead(partial(reader.read, part, following))
+        yield pieces
+        pieces = ahead.result()
+    yield pieces
+
+
+class _Ahead:
+    """Reads in a thread. Nobody waits for it when the task wants no more pieces."""
+
+    def __init__(self, read: Callable[[], list[Part | None]]) -> None:
+        self._read = read
+        self._outcome: Outcome[list[Part | None]] | None = None
+        self._thread = threading.Thread(target=self._run, name="rain-pieces", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        self._outcome = capture(self._read)
+
+    def result(self) -> list[Part | None]:
+        """What was read, or the error, once that is known."""
+        self._thread.join()
+        assert self._outcome is not None
+        return self._outcome.unwrap()
 
 
 class PiecesInRounds:

@@ -1,17 +1,18 @@
 """Partitioned values as data, and the pieces of a part as their reader sees them."""
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Generator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
-from attrs import define
+from attrs import Factory, define
 
 from rain.base.exchange import Listed, decode_list, encode_list
 from rain.base.ids import ObjectId
 from rain.common import pieces
 from rain.common.content_type import decode_value, encode_value
-from rain.common.errors import RainException
+from rain.common.errors import PiecesLostError, RainException
 from rain.common.partitioned import Partitioned
 from rain.common.pickles import Part
 from rain.common.pieces import BYTES_AT_ONCE, OBJECTS_AT_ONCE, Pieces, windows
@@ -128,3 +129,69 @@ def test_data_that_are_no_collected_pieces_are_refused(data: bytes) -> None:
 def test_only_collected_pieces_can_be_encoded_so() -> None:
     with pytest.raises(RainException, match="only collected pieces"):
         encode_value([b"x"], "pieces")
+
+
+@define
+class Told(Reading):
+    """Says when it is asked, and may break off the second time."""
+
+    second: threading.Event = Factory(threading.Event)
+    threads: list[threading.Thread] = Factory(list)
+    breaks: bool = False
+
+    def read(self, part: int, members: Sequence[Listed]) -> list[Part | None]:
+        self.threads.append(threading.current_thread())
+        if len(self.threads) == 2:
+            self.second.set()
+            if self.breaks:
+                raise PiecesLostError("a governor has gone")
+        return super().read(part, members)
+
+
+@pytest.fixture
+def told() -> Generator[Told, None, None]:
+    """Of three inputs two are read at once."""
+    objects = [encode_value(Partitioned([number], 1), "parts") for number in range(5)]
+    reader = Told(objects)
+    before = pieces.install(reader)
+    yield reader
+    pieces.install(before)
+    for thread in reader.threads:
+        if thread is not threading.current_thread():
+            thread.join()
+
+
+def two_at_once(count: int) -> Pieces:
+    return Pieces(members(count, BYTES_AT_ONCE // 2), 0)
+
+
+def test_what_comes_next_is_read_while_the_task_works_on_what_is_there(told: Told) -> None:
+    coming = iter(two_at_once(5))
+    assert next(coming) == 0
+    told.second.wait()  # nobody has asked for it
+    assert next(coming) == 1
+    assert len(told.threads) == 2  # and what comes after it is not read yet
+    assert list(coming) == [2, 3, 4]
+    assert told.asked == 3
+
+
+def test_what_is_read_together_needs_no_thread(told: Told) -> None:
+    assert list(two_at_once(2)) == [0, 1]
+    assert told.threads == [threading.current_thread()]
+
+
+def test_what_was_read_before_a_loss_is_given_before_it_is_told(told: Told) -> None:
+    told.breaks = True
+    coming = iter(two_at_once(4))
+    assert next(coming) == 0
+    told.second.wait()
+    assert next(coming) == 1
+    with pytest.raises(PiecesLostError, match="a governor has gone"):
+        next(coming)
+
+
+def test_a_task_that_wants_no_more_pieces_waits_for_none(told: Told) -> None:
+    for piece in two_at_once(4):
+        assert piece == 0
+        break
+    assert len(told.threads) <= 2
