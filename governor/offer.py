@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from rain.base.errors import StartError
-from rain.base.resources import CPUS, GPUS, MEMORY, Resources, checked_amount
+from rain.base.resources import CPUS, GPUS, MEMORY, Resources, read_named
 from rain.governor.budget import DETECT
 from rain.governor.machine import Machine
-
-_OWN_OPTIONS = {CPUS: "--cpus", GPUS: "--gpus", MEMORY: "--memory"}
 
 
 @frozen
@@ -49,7 +47,10 @@ def read_offer(
     names = _gpus(gpus, machine, share)
     amounts[GPUS] = len(names)
     for entry in named:
-        name, amount = _named(entry)
+        try:
+            name, amount = read_named(entry)
+        except ValueError as error:
+            raise StartError(f"--resource {error}") from None
         if name in amounts:
             raise StartError(f"--resource {entry!r}: {name!r} is named twice")
         amounts[name] = amount
@@ -66,18 +67,3 @@ def _gpus(text: str, machine: Machine, share: Share) -> tuple[str, ...]:
     if there and count > len(there):
         raise StartError(f"--gpus {count} is more than the {len(there)} gpus that are here")
     return there[:count] if there else tuple(str(number) for number in range(count))
-
-
-def _named(entry: str) -> tuple[str, int]:
-    name, equals, amount = entry.partition("=")
-    if not equals or not amount.isdecimal():
-        raise StartError(
-            f"--resource {entry!r} is not NAME=AMOUNT with a whole number: write for instance"
-            " licence=2"
-        )
-    if name in _OWN_OPTIONS:
-        raise StartError(f"--resource {entry!r}: use {_OWN_OPTIONS[name]}")
-    try:
-        return name, checked_amount(name, int(amount))
-    except ValueError as error:
-        raise StartError(f"--resource {entry!r}: {error}") from None

@@ -7,7 +7,7 @@ with Cluster.slurm(10, cpus=16, time="1:00:00") as cluster, cluster.client() as 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypedDict, Unpack, cast
@@ -60,6 +60,7 @@ class ServerOptions(TypedDict, total=False):
     timeout: float
     before: str  # shell commands that come before each governor, as "module load python"
     after: str  # shell commands that come when a governor has ended
+    resources: Mapping[str, int]  # more of them, which each governor offers, as {"licence": 2}
     env: Environment  # variables of each governor and its tasks
     container: str  # an image of Apptainer with Rain in it
     container_options: Iterable[str]  # more options of `apptainer exec`, as ["--nv"]
@@ -73,6 +74,7 @@ class ScaleOptions(ServerOptions, total=False):
     minimum: int  # of governors that are there without any work; 0 unless it is said
     largest: int  # how many times as large one job may be, if few large jobs are better
     idle: float | str  # how long a governor may have no task: seconds, or as "60s"
+    kind: str  # what these governors are called, if there are several kinds of them
 
 
 class SshOptions(ServerOptions, total=False):
@@ -315,6 +317,7 @@ _WORDS = {
     "--min": "minimum=",
     "--idle": "idle=",
     "--largest": "largest=",
+    "--kind": "kind=",
 }
 """What programs call these options."""
 
@@ -329,6 +332,7 @@ def _scale(governors: int | None, options: ScaleOptions) -> Scale | None:
             options.pop("minimum", None),
             parse_duration(idle) if isinstance(idle, str) else idle,
             options.pop("largest", None),
+            options.pop("kind", None),
         )
     except ValueError as error:
         told = str(error)

@@ -15,6 +15,8 @@ CPUS = "cpus"
 GPUS = "gpus"
 MEMORY = "memory"
 
+_OWN_OPTIONS = {CPUS: "--cpus", GPUS: "--gpus", MEMORY: "--memory"}
+
 LARGEST = 2**63 - 1
 """The largest amount that fits on the wire."""
 
@@ -37,6 +39,21 @@ def checked_amount(name: str, amount: object) -> int:
         size = ' or a size such as "2GiB"' if name == MEMORY else ""
         raise ValueError(f"the resource {name!r} must be a whole number{size}, not {amount!r}")
     return amount
+
+
+def read_named(entry: str) -> tuple[str, int]:
+    """NAME=AMOUNT of a command line; ValueError if it is not, or has an option of its own."""
+    name, equals, amount = entry.partition("=")
+    if not equals or not amount.isdecimal():
+        raise ValueError(
+            f"{entry!r} is not NAME=AMOUNT with a whole number: write for instance licence=2"
+        )
+    if name in _OWN_OPTIONS:
+        raise ValueError(f"{entry!r}: use {_OWN_OPTIONS[name]}")
+    try:
+        return name, checked_amount(name, int(amount))
+    except ValueError as error:
+        raise ValueError(f"{entry!r}: {error}") from None
 
 
 def _named(amounts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:

@@ -51,6 +51,10 @@ def adding(command: click.Command) -> click.Command:
 
 
 def _tell(cluster: Cluster, added: Added) -> None:
+    for kind in added.kinds:
+        click.echo(f"{cluster.address} gets {kind} governors when tasks wait for them.")
+    if not added.members and not added.jobs:
+        return
     count = len(added.members) + len(added.jobs)
     what = f"{count} governor{'s' if count > 1 else ''}"
     if added.jobs:

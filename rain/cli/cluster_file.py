@@ -10,13 +10,13 @@ from __future__ import annotations
 import datetime as dt
 import os
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import click
-from attrs import frozen
+from attrs import evolve, frozen
 
 from rain.base.errors import StartError
 from rain.cli.options import PATH
@@ -26,7 +26,11 @@ from rain.cli.start_options import of_governors
 if TYPE_CHECKING:
     from rain.start.options import Order
 
-LAUNCHER = "launcher"
+LAUNCHER, KINDS = "launcher", "kinds"
+_OF_EACH_KIND = ("governors", "max", "min", "kind")
+"""What stands in each kind, if there are several."""
+_OF_SCALED, _OF_FIXED = {"idle", "largest"}, {"wait"}
+"""What is shared only by kinds whose number follows the work, and by those with a fixed one."""
 _NO_PATH = "none"
 _CALLED = {"further": "options"}
 """Arguments of commands that have a better name where no `--` stands before them."""
@@ -43,6 +47,17 @@ class ClusterFile:
     def order(self, more: Mapping[str, object]) -> Order:
         """The cluster that is asked for; `more` wins over the file, and has the same names."""
         return _order(self.command, {**self.values, **read_values(self.command, more)})
+
+
+def _with_kinds(command: click.Command, kinds: Sequence[ClusterFile]) -> click.Command:
+    """A command that asks for governors of further kinds, too."""
+
+    def asks(**values: object) -> Order:
+        assert command.callback is not None
+        first: Order = command.callback(**values)
+        return evolve(first, kinds=tuple([kind.order({}) for kind in kinds]))
+
+    return click.Command(command.name, params=command.params, callback=asks, help=command.help)
 
 
 def read_order(launcher: str, said: Mapping[str, object]) -> Order:
@@ -72,9 +87,45 @@ def read_cluster_file(path: Path) -> ClusterFile:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise StartError(f"{path} is not TOML: {error}") from None
-    name = content.pop(LAUNCHER, "")
-    command = _command(name, f"{path}, line {line_of(text, LAUNCHER)}: ")
-    return ClusterFile(path, command, read_values(command, content, path, text))
+    place = _Place(path, text)
+    name, kinds = content.pop(LAUNCHER, ""), content.pop(KINDS, None)
+    command = _command(name, place.at(LAUNCHER))
+    if kinds is None:
+        return ClusterFile(path, command, read_values(command, content, place))
+    first, *others = _read_kinds(kinds, name, content, place)
+    common = read_values(command, content, place)
+    return ClusterFile(path, _with_kinds(first.command, others), {**common, **first.values})
+
+
+def _read_kinds(
+    kinds: object, launcher: str, common: Mapping[str, object], place: _Place
+) -> list[ClusterFile]:
+    """The kinds of governors of a file, each with what is said for all of them."""
+    if not isinstance(kinds, list) or not kinds:
+        raise StartError(
+            f"{place.at(KINDS)}{KINDS} are tables: write [[{KINDS}]] above each of them"
+        )
+    for key in _OF_EACH_KIND:
+        if key in common:
+            raise StartError(f"{place.at(key)}{key!r} belongs into each of the [[{KINDS}]]")
+    found: list[ClusterFile] = []
+    for number, table in enumerate(cast("list[object]", kinds)):
+        there = evolve(place, kind=number)
+        if not isinstance(table, dict):
+            raise StartError(f"{place.at(KINDS)}{KINDS} are tables: write [[{KINDS}]] above each")
+        said = dict(cast("dict[str, object]", table))
+        name = said.pop(LAUNCHER, launcher)
+        command = _command(name, there.at(LAUNCHER))
+        if number:
+            command = of_governors(command)
+        known = {_key(parameter) for parameter in command.params}
+        known -= _OF_FIXED if "max" in said else _OF_SCALED
+        shared = {key: value for key, value in common.items() if key.replace("_", "-") in known}
+        own = read_values(command, said, there)
+        found.append(
+            ClusterFile(place.file, command, {**read_values(command, shared, place), **own})
+        )
+    return found
 
 
 def _command(name: object, at: str) -> click.Command:
@@ -84,10 +135,24 @@ def _command(name: object, at: str) -> click.Command:
     return command
 
 
-def line_of(text: str, key: str) -> int:
+@frozen
+class _Place:
+    """Where something is said: in a file with this text, perhaps in one of its kinds."""
+
+    file: Path
+    text: str
+    kind: int | None = None
+
+    def at(self, key: str) -> str:
+        """The beginning of a sentence about this key."""
+        return f"{self.file}, line {line_of(self.text, key, self.kind)}: "
+
+
+def line_of(text: str, key: str, kind: int | None = None) -> int:
     """The line on which a key of a TOML file begins. It is the first after whose value it is there.
 
-    TOML itself knows best where a value ends, so it is asked for each line.
+    TOML itself knows best where a value ends, so it is asked for each line. `kind` is the number of
+    the table in `kinds` that has the key.
     """
     lines = text.splitlines(keepends=True)
     begins = 1
@@ -96,6 +161,9 @@ def line_of(text: str, key: str) -> int:
             found = tomllib.loads("".join(lines[:count]))
         except tomllib.TOMLDecodeError:
             continue  # in the middle of a value
+        if kind is not None:
+            tables: list[dict[str, object]] = found.get(KINDS, [])
+            found = tables[kind] if kind < len(tables) else {}
         if key in found:
             return begins
         begins = count + 1
@@ -103,16 +171,16 @@ def line_of(text: str, key: str) -> int:
 
 
 def read_values(
-    command: click.Command, given: Mapping[str, object], file: Path | None = None, text: str = ""
+    command: click.Command, given: Mapping[str, object], place: _Place | None = None
 ) -> dict[str, object]:
     """What is said for the parameters of a command, under their names in it.
 
-    It is said in a file with this text, or by a program.
+    It is said in a place of a file, or by a program.
     """
     known = {_key(parameter): parameter for parameter in command.params}
     found: dict[str, object] = {}
     for key, value in given.items():
-        at = "" if file is None else f"{file}, line {line_of(text, key)}: "
+        at = "" if place is None else place.at(key)
         parameter = known.get(key.replace("_", "-"))
         if parameter is None:
             name = "" if command.name == "start" else f" {command.name}"
@@ -122,8 +190,8 @@ def read_values(
             raise StartError(f"{at}{key!r} is said twice")
         try:
             said = _read(parameter, value)
-            if file is not None:
-                said = _from_folder(parameter, said, file.parent)
+            if place is not None:
+                said = _from_folder(parameter, said, place.file.parent)
             _check(command, parameter, said)
         except ValueError as error:
             raise StartError(f"{at}{key}: {error}") from None

@@ -42,6 +42,12 @@ _OPTIONS = (
         help="With --max: a job may ask for up to TIMES times the cpus, memory and gpus, where"
         " few large jobs start sooner than many small ones.  [default: 1]",
     ),
+    click.option(
+        "--kind",
+        metavar="NAME",
+        help="With --max: what these governors are called, if there are several kinds of them."
+        "  [default: the name of the launcher]",
+    ),
 )
 
 
@@ -58,12 +64,13 @@ def scale_options(run: Callable[..., Order]) -> Callable[..., Order]:
         least: int | None,
         idle: int | None,
         largest: int | None,
+        kind: str | None,
         **own: Any,
     ) -> Order:
         from rain.start.governors import read_scale
 
         try:
-            scale = read_scale(governors, most, least, idle, largest)
+            scale = read_scale(governors, most, least, idle, largest, kind)
         except ValueError as error:
             raise click.UsageError(str(error)) from None
         return run(governors=governors or 0, scale=scale, **own)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rain.base.resources import read_named
 from rain.cli.options import PATH, parsed, words
 from rain.launchers.surroundings import read_scratch, read_variable
 
@@ -157,6 +158,14 @@ _OF_GOVERNORS = (
         default="",
         metavar="COMMANDS",
         help="Shell commands to run on its machine when a governor has ended.",
+    ),
+    click.option(
+        "--resource",
+        "resources",
+        multiple=True,
+        metavar="NAME=AMOUNT",
+        callback=parsed(read_named),
+        help="Another resource that each governor offers, as licence=2; may be repeated.",
     ),
     click.option(
         "--env",

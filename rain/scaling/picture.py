@@ -31,6 +31,7 @@ class GovernorKind:
     most: int = 1
     largest: int = 1  # how many times these resources one job may ask for, if few jobs are better
     seconds: float = inf  # how long each may live
+    idle: float | None = None  # seconds without a task after which one is let go; None as all
 
     def slots(self, need: Need) -> int:
         """How many tasks with this need run at once on one of them; 0 for none."""

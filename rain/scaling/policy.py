@@ -24,7 +24,7 @@ from rain.scaling.picture import GovernorKind, Hired, Picture, Stage, kind_for
 
 @frozen
 class Rules:
-    """What users may choose for all kinds."""
+    """What holds for all kinds, unless one of them says otherwise."""
 
     idle: float = 60.0  # seconds without a task after which a governor is let go
     finish: float = 5.0  # seconds in which the work is to be finished, if it may have the governors
@@ -59,16 +59,17 @@ def decide(picture: Picture, rules: Rules, memories: Mapping[str, Memory], now: 
     found = Decisions()
     needs, too_long = _by_kind(picture, rules)
     for kind in picture.kinds:
+        idle = rules.idle if kind.idle is None else kind.idle
         if too_long[kind.name]:
             found.too_long[kind.name] = _too_long(kind, too_long[kind.name])
         memory = memories.get(kind.name, Memory())
-        one = _Kind.of(kind, needs[kind.name], picture.hired, rules, memory.start_seconds)
-        memory = memory.want(now, one.target, rules.idle)
+        one = _Kind.of(kind, needs[kind.name], picture.hired, rules, idle, memory.start_seconds)
+        memory = memory.want(now, one.target, idle)
         found.memories[kind.name] = memory
         rests = now < memory.pause
         started = [] if rests else one.to_start()
         found.start += [Start(kind.name, size) for size in started]
-        one.give_back(memory.most_wanted, rules.idle, _others_stay(picture, kind), found)
+        one.give_back(memory.most_wanted, idle, _others_stay(picture, kind), found)
         says = one.why(len(started), memory, memory.pause - now)
         if kind.name in found.too_long:
             says += f"; {found.too_long[kind.name]}"
@@ -98,6 +99,7 @@ class _Kind:
         needs: Sequence[Need],
         hired: Sequence[Hired],
         rules: Rules,
+        idle: float,
         start_seconds: float,
     ) -> _Kind:
         ours = [one for one in hired if one.kind == kind.name]
@@ -118,7 +120,7 @@ class _Kind:
             rules.lost + max((need.shortest for need in needs if need.waiting), default=0.0),
             start_seconds,
             # A governor costs its way here and its idle end, so it is to have some work for that.
-            max(rules.finish, start_seconds / 2, rules.idle / 4),
+            max(rules.finish, start_seconds / 2, idle / 4),
         )
 
     def __attrs_post_init__(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
+from contextlib import ExitStack
 from pathlib import Path
 
 from attrs import evolve, frozen
@@ -13,13 +14,24 @@ from rain.base.errors import StartError
 from rain.common.secret_file import keep_secret, read_secret
 from rain.daemon.exposure import is_loopback
 from rain.daemon.folders import make_folder
+from rain.launchers.registry import find_launcher
 from rain.start.clusters import Cluster, JobEntry, Member, changing, write_cluster
 from rain.start.governors import BatchGovernors, LocalGovernors, RemoteGovernors
 from rain.start.interrupts import interrupts
 from rain.start.jobs import Submission
 from rain.start.launch import Launch
 from rain.start.plan import NONE, Settings, check_reach, seen_from_governors
+from rain.start.processes import is_running
 from rain.start.remote import RemoteAccess
+from rain.start.scaling_files import STATE_FILE, ScalerOrder, read_order, read_state, write_order
+from rain.start.scaling_plan import (
+    LOCAL,
+    again_scaler,
+    check_kind_name,
+    launcher_name,
+    plan_kind,
+    with_kind,
+)
 from rain.start.start import handing, launch_governors, member_of, order_template, own_address
 
 _NAMED = re.compile(r"governor-(\d+)")
@@ -29,8 +41,9 @@ _NAMED = re.compile(r"governor-(\d+)")
 class Added:
     """What has come to a cluster."""
 
-    members: tuple[Member, ...]
-    jobs: tuple[JobEntry, ...]
+    members: tuple[Member, ...] = ()
+    jobs: tuple[JobEntry, ...] = ()
+    kinds: tuple[str, ...] = ()  # of governors that are started when work waits for them
 
 
 def add_governors(
@@ -41,16 +54,10 @@ def add_governors(
     The settings say which, and what they have that the governors of the cluster have not.
     """
     with changing(wanted.log_folder) as cluster:
-        if not cluster.has_server:
-            raise StartError(f"the server of the cluster at {cluster.address} does not run")
         _check_way(cluster, settings)
         settings = _alike(cluster, settings)
         secret = read_secret(settings.secret_file).key.decode() if settings.secret_file else ""
-        address = cluster.addresses
-        if not isinstance(settings.governors, LocalGovernors):
-            address = cluster.or_standby(
-                seen_from_governors(cluster.server.address, own_address(settings))
-            )
+        address = _address_for(cluster, settings)
         with (
             interrupts() as signals,
             Submission() as submission,
@@ -77,8 +84,76 @@ def add_governors(
     return added
 
 
+def add_kind(wanted: Cluster, settings: Settings, access: RemoteAccess, timeout: float) -> Added:
+    """Lets the scaler of a cluster start another kind of governors, too; it may be the first one.
+
+    `settings.scale` says how many there may be.
+    """
+    scale = settings.scale
+    assert scale is not None
+    with (
+        changing(wanted.log_folder) as cluster,
+        interrupts() as signals,
+        Launch(signals, timeout) as launch,
+        ExitStack() as undone,
+    ):
+        _check_way(cluster, settings)
+        order = known_order(cluster)
+        settings = _alike(cluster, settings)
+        launcher = launcher_name(settings)
+        name = scale.kind or launcher
+        check_kind_name(name)
+        settings = evolve(
+            settings,
+            prefix=name,
+            neighbours=settings.neighbours + _here(order),
+        )
+        kind = plan_kind(
+            settings, scale, _address_for(cluster, settings), access.folder, find_launcher(launcher)
+        )
+        write_order(cluster.log_folder, with_kind(order, kind))
+        undone.callback(write_order, cluster.log_folder, order)
+        if cluster.scaler is None:
+            (cluster.log_folder / STATE_FILE).unlink(missing_ok=True)  # of an earlier cluster
+        if cluster.scaler is None or not is_running(cluster.scaler.mark):
+            child = launch.local(again_scaler(cluster), again=cluster.scaler is not None)
+            launch.wait_until_ready([child])
+            write_cluster(evolve(cluster, scaler=member_of(child)))
+        launch.settle()
+        undone.pop_all()
+    return Added(kinds=(name,))
+
+
+def known_order(cluster: Cluster) -> ScalerOrder:
+    """What the scaler of a cluster may start; nothing if it has none."""
+    return ScalerOrder() if cluster.scaler is None else read_order(cluster.log_folder)
+
+
+def has_jobs(cluster: Cluster) -> bool:
+    """Whether jobs of a batch system find the log folder of a cluster, since it has some."""
+    return bool(cluster.jobs) or any(
+        one.launcher != LOCAL and one.log_folder == cluster.log_folder
+        for one in known_order(cluster).kinds
+    )
+
+
+def _here(order: ScalerOrder) -> int:
+    """How many governors of this machine there may be."""
+    return sum(one.kind.most for one in order.kinds if one.launcher == LOCAL)
+
+
+def _address_for(cluster: Cluster, settings: Settings) -> str:
+    """Where these governors find the servers of a cluster."""
+    if isinstance(settings.governors, LocalGovernors):
+        return cluster.addresses
+    own = own_address(settings)
+    return cluster.or_standby(seen_from_governors(cluster.server.address, own))
+
+
 def _check_way(cluster: Cluster, settings: Settings) -> None:
-    """Refuses governors elsewhere for a server that only this machine reaches."""
+    """Refuses governors elsewhere for a server that only this machine reaches, or that is gone."""
+    if not cluster.has_server:
+        raise StartError(f"the server of the cluster at {cluster.address} does not run")
     host, _ = split_address(cluster.server.address)
     governors = settings.governors
     if isinstance(governors, RemoteGovernors):
@@ -95,6 +170,9 @@ def _alike(cluster: Cluster, settings: Settings) -> Settings:
     """The settings for governors that are like those of the cluster, unless they say otherwise."""
     names = [member.name for member in cluster.members] + [job.name for job in cluster.jobs]
     numbers = [int(found[1]) for name in names if (found := _NAMED.fullmatch(name))]
+    scaled = read_state(cluster.log_folder) if cluster.scaler is not None else None
+    if scaled is not None:
+        numbers.append(scaled.first - 1)
     return evolve(
         settings,
         first=max(numbers, default=-1) + 1,

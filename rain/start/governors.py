@@ -53,6 +53,7 @@ class Scale:
     least: int = 0
     idle: float = 60.0  # seconds without a task after which one is let go
     largest: int = 1  # how many times as large one job may be
+    kind: str = ""  # what these governors are called; "" for the name of their launcher
 
 
 def read_scale(
@@ -61,17 +62,18 @@ def read_scale(
     least: int | None,
     idle: float | None,
     largest: int | None,
+    kind: str | None = None,
 ) -> Scale | None:
     """The scale that is asked for, None for a fixed number; ValueError if it is neither or both."""
     if most is None:
-        given = {"--min": least, "--idle": idle, "--largest": largest}
+        given = {"--min": least, "--idle": idle, "--largest": largest, "--kind": kind}
         for option, said in given.items():
             if said is not None:
                 raise ValueError(f"{option} is for a cluster that scales: say --max, too")
         return None
     if governors is not None:
         raise ValueError("--governors is a fixed number, and --max is not: say one of them")
-    found = Scale(most, least or 0, 60.0 if idle is None else idle, largest or 1)
+    found = Scale(most, least or 0, 60.0 if idle is None else idle, largest or 1, kind or "")
     if found.least > found.most:
         raise ValueError(f"--min {found.least} is more than --max {found.most}")
     return found

@@ -6,28 +6,32 @@ import os
 import socket
 import sys
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from os import PathLike
 from pathlib import Path
 from typing import TypeAlias, cast
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 import rain
 from rain.base.errors import StartError
+from rain.base.resources import read_named
 from rain.base.sizes import parse_size
 from rain.daemon.addresses import parse_address
 from rain.daemon.folders import default_log_folder
 from rain.launchers.surroundings import Surroundings, read_scratch
-from rain.start.add import Added, add_governors
-from rain.start.clusters import Cluster, has_ended, user_index
+from rain.start.add import Added, add_governors, add_kind, has_jobs
+from rain.start.clusters import Cluster, has_ended, read_cluster, user_index
 from rain.start.governors import SSH, BatchGovernors, Governors, LocalGovernors, Scale
-from rain.start.plan import DEFAULT_PORT, NONE, Settings, run_rain
+from rain.start.plan import DEFAULT_PORT, GOVERNOR, NONE, Settings, run_rain
 from rain.start.remote import RemoteAccess
 from rain.start.start import StartedCluster, start_cluster
+from rain.start.stop import stop_cluster
 
 AnyPath: TypeAlias = str | PathLike[str]
 Environment: TypeAlias = Mapping[str, str] | Iterable[tuple[str, str]]
 USUAL_SSH = tuple(SSH.split())
+_GRACE = 10.0  # seconds that the daemons of a failed start have to end
 
 
 def _path(given: AnyPath | None) -> Path | None:
@@ -38,6 +42,16 @@ def _pairs(given: Environment) -> tuple[tuple[str, str], ...]:
     if isinstance(given, Mapping):
         return tuple(cast("Mapping[str, str]", given).items())
     return tuple(given)
+
+
+def _amounts(
+    given: Mapping[str, int] | Iterable[tuple[str, int]],
+) -> tuple[tuple[str, int], ...]:
+    pairs = cast("Mapping[str, int]", given).items() if isinstance(given, Mapping) else given
+    try:
+        return tuple([read_named(f"{name}={amount}") for name, amount in pairs])
+    except ValueError as error:
+        raise StartError(f"resource {error}") from None
 
 
 def _tuple(given: Iterable[str]) -> tuple[str, ...]:
@@ -67,6 +81,7 @@ class StartOptions:
     runprefix: tuple[str, ...] = ()
     before: str = ""
     after: str = ""
+    resources: tuple[tuple[str, int], ...] = field(default=(), converter=_amounts)
     env: tuple[tuple[str, str], ...] = field(default=(), converter=_pairs)
     container: str = ""
     container_options: tuple[str, ...] = field(default=(), converter=_tuple)
@@ -130,32 +145,48 @@ class Order:
     ssh: tuple[str, ...] = USUAL_SSH
     scale: Scale | None = None
 
+    kinds: tuple[Order, ...] = ()  # more governors of other kinds
+
     def start(self) -> StartedCluster:
         """Starts it; StartError if it cannot be, and then nothing is left running."""
+        for order in (self, *self.kinds):
+            order.check()
+        folder = self.options.log_folder(self.governors).absolute()
+        index = user_index()
+        started = start_cluster(self._settings(folder), self._access, self.options.timeout, index)
+        if not self.kinds:
+            return started
+        with ExitStack() as undone:
+            undone.callback(stop_cluster, started.cluster, index, _GRACE)
+            for order in self.kinds:
+                order.add_to(started.cluster)
+            undone.pop_all()
+        return evolve(started, cluster=read_cluster(folder) or started.cluster)
+
+    def check(self) -> None:
+        """StartError for what cannot be right, before anything is started."""
         wait = self.governors.wait if isinstance(self.governors, BatchGovernors) else 0
         if wait and self.scale is not None:
             raise StartError("--wait and --max cannot be combined: tasks bring the governors")
-        return start_cluster(
-            self._settings(self.options.log_folder(self.governors).absolute()),
-            self._access,
-            self.options.timeout,
-            user_index(),
-        )
+        self.options.check()
 
     def add_to(self, cluster: Cluster) -> Added:
         """Adds the governors to a cluster that runs."""
-        if self.scale is not None:
-            raise StartError("--max is for the start of a cluster: say how many with --governors")
-        if self.scale is not None:
-            raise StartError("--max is for 'rain start': say with --governors how many to add")
+        self.check()
+        if self.kinds:
+            raise StartError(
+                "a file with several kinds is for 'rain start': add each kind by itself"
+            )
         # Jobs of batch systems see the logs of a cluster only if it has other jobs already.
-        away = isinstance(self.governors, BatchGovernors) and not cluster.jobs
+        away = isinstance(self.governors, BatchGovernors) and not has_jobs(cluster)
         folder = shared_log_folder().absolute() if away else cluster.log_folder
-        return add_governors(cluster, self._settings(folder), self._access, self.options.timeout)
+        settings, timeout = self._settings(folder), self.options.timeout
+        if self.scale is not None:
+            return add_kind(cluster, settings, self._access, timeout)
+        return add_governors(cluster, settings, self._access, timeout)
 
     def _settings(self, log_folder: Path) -> Settings:
         options = self.options
-        options.check()
         if options.standby_host and isinstance(self.governors, LocalGovernors):
             raise StartError(
                 "--standby-host is for clusters that other machines reach: with governors on this"
@@ -183,9 +214,11 @@ class Order:
             else options.tls.absolute(),
             insecure=options.insecure,
             advertise=options.advertise,
+            resources=options.resources,
             around=options.around,
             folder=Path.cwd(),
             scale=self.scale,
+            prefix=(self.scale.kind if self.scale is not None else "") or GOVERNOR,
             standby=options.standby_host or ("" if options.standby else None),
         )
 

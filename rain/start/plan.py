@@ -18,7 +18,7 @@ DEFAULT_HTTP_PORT = 7222
 LOOPBACK = "127.0.0.1"
 NONE = Path("none")
 ALL_BUT_ONE = "--cpus=-1"
-TEMPLATE, SERVER = "governors", "server"
+TEMPLATE, SERVER, GOVERNOR = "governors", "server", "governor"
 
 
 @frozen
@@ -44,8 +44,10 @@ class Settings:
     insecure: bool = False
     scale: Scale | None = None  # for a number of governors that follows the work
     advertise: str = ""  # the name or address of this machine for governors; "" finds it out
+    resources: tuple[tuple[str, int], ...] = ()  # more of them, which each governor offers
     around: Surroundings = NOTHING
     folder: Path = Path()  # where governors run
+    prefix: str = GOVERNOR  # what their names begin with
     first: int = 0  # the number of the first governor, if the cluster has some already
     neighbours: int = 0  # how many governors of the cluster this machine has already
     standby: str | None = None  # the host of a second server, "" for this machine
@@ -218,7 +220,9 @@ def _governor(
     host: str = "",
     beside_server: tuple[str, ...] = (),
 ) -> Daemon:
-    name = f"governor-{number}"
+    name = f"{settings.prefix}-{number}"
+    for resource, amount in settings.resources:
+        arguments += ["--resource", f"{resource}={amount}"]
     if settings.governor_config is not None:
         arguments += ["--config", str(settings.governor_config)]
     if settings.cache_limit is not None:

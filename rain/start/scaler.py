@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from math import inf
 from pathlib import Path
 
-from attrs import Factory, define, evolve, field
+from attrs import Factory, define, evolve
 
 from rain.base.errors import StartError
 from rain.base.governors import GovernorRow
@@ -24,6 +24,7 @@ from rain.launchers.interface import JobState, Launcher, Standing, let_drain
 from rain.scaling.memory import Memory
 from rain.scaling.picture import GovernorKind, Hired, Picture, Stage
 from rain.scaling.policy import Decisions, Rules, Start, decide
+from rain.start.clusters import read_cluster
 from rain.start.jobs import last_line, ready_file
 from rain.start.scaling_files import ScaledJob, ScalerOrder, ScalingState
 
@@ -54,20 +55,24 @@ class Scaler:
     state: ScalingState
     launchers: Mapping[str, Launcher]  # by kind
     promise: Promise = Factory(Promise)
-    _rules: Rules = field(init=False)
+    _rules: Rules = Factory(Rules)
     _memories: dict[str, Memory] = Factory(dict)
     _idle: dict[str, float] = Factory(dict)  # since when governors have had no task
     _standings: dict[str, Standing] = Factory(dict)  # of the jobs that have not joined
     _ask_again: float = 0.0
     _incarnations: dict[str, GovernorId] = Factory(dict)
 
-    def __attrs_post_init__(self) -> None:
-        self._rules = Rules(idle=self.order.idle)
+    def take(self, order: ScalerOrder, launchers: Mapping[str, Launcher]) -> None:
+        """Goes on with an order to which a kind was added."""
+        self.order, self.launchers = order, launchers
 
     @property
     def sight(self) -> float:
         """Seconds ahead that matter of running tasks."""
-        return max(self._rules.finish, self.order.idle / 4)
+        idle = [
+            self._rules.idle if one.kind.idle is None else one.kind.idle for one in self.order.kinds
+        ]
+        return max(self._rules.finish, *(seconds / 4 for seconds in idle))
 
     def look(self, demand: Demand, now: float) -> None:
         """Decides once, and acts."""
@@ -120,7 +125,7 @@ class Scaler:
     def _load_of(self, job: ScaledJob, loads: Mapping[GovernorId, Load]) -> Load | None:
         known = self._incarnations.get(job.name)
         if known is None:
-            known = read_incarnation(ready_file(self.log_folder, job.name))
+            known = read_incarnation(ready_file(self.order.kind(job.kind).log_folder, job.name))
             if known is None:
                 return None
             self._incarnations[job.name] = known
@@ -171,7 +176,7 @@ class Scaler:
         standing = self._standings.pop(job.number, Standing(JobState.ENDED))
         self._idle.pop(job.name, None)
         self._incarnations.pop(job.name, None)
-        said = last_line(self.log_folder / f"{job.name}.out")
+        said = last_line(self.order.kind(job.kind).log_folder / f"{job.name}.out")
         why = ": ".join(part for part in (standing.why, said) if part)
         if job.leaving:
             why = f"was let go{f' ({why})' if why else ''}"
@@ -183,7 +188,7 @@ class Scaler:
             del self.state.ended[name]
 
     def _hired(self, job: ScaledJob, stage: Stage, load: Load | None, now: float) -> Hired:
-        kind = next(one.kind for one in self.order.kinds if one.kind.name == job.kind)
+        kind = self.order.kind(job.kind).kind
         idle = self._idle.get(job.name)
         return Hired(
             job.name,
@@ -231,18 +236,26 @@ class Scaler:
         memory = self._memories[start.kind]
         if now < memory.pause:
             return  # the one before was refused
-        order = next(one for one in self.order.kinds if one.kind.name == start.kind)
-        number, self.state.first = self.state.first, self.state.first + 1
-        job = order.job(number, start.size)
-        ready_file(self.log_folder, f"governor-{number}").unlink(missing_ok=True)
+        order = self.order.kind(start.kind)
+        number, taken = self.state.first, self._taken()
+        while order.name_of(number) in taken:
+            number += 1
+        self.state.first = number + 1
+        name, job = order.name_of(number), order.job(number, start.size)
+        ready_file(order.log_folder, name).unlink(missing_ok=True)
         try:
             said = self.launchers[start.kind].submit(job)
         except StartError as error:
             self._memories[start.kind] = memory.failed(now, str(error))
             return
-        self.state.jobs.append(
-            ScaledJob(f"governor-{number}", said, start.kind, start.size, asked=now)
-        )
+        self.state.jobs.append(ScaledJob(name, said, start.kind, start.size, asked=now))
+
+    def _taken(self) -> set[str]:
+        """The names of the governors that the cluster has besides those of the scaler."""
+        cluster = read_cluster(self.log_folder)
+        if cluster is None:
+            return set()
+        return {one.name for one in cluster.members} | {one.name for one in cluster.jobs}
 
     def _note_trouble(self, kind: str, why: str) -> None:
         self.state.ended[f"the batch system of {kind}"] = why

@@ -1,6 +1,7 @@
 """The files of a cluster that scales, in its log folder beside cluster.json.
 
-`scaler.json` says what its scaler may start, and is written once, by the start of the cluster.
+`scaler.json` says what its scaler may start. The start of the cluster writes it, and `rain add`
+when it adds a kind of governors; the scaler reads it again then.
 `scaling.json` says what the scaler has started, what it wants and why. Only the scaler writes it,
 so that the next one goes on from there, and other commands find the jobs.
 """
@@ -32,11 +33,21 @@ class KindOrder:
     kind: GovernorKind
     launcher: str
     drafts: tuple[Job, ...]
+    prefix: str = "governor"  # what the names of its governors begin with
+
+    @property
+    def log_folder(self) -> Path:
+        """Where the jobs of this kind write, and say that they are ready."""
+        return self.drafts[0].output.parent
+
+    def name_of(self, number: int) -> str:
+        """The name of the governor with this number."""
+        return f"{self.prefix}-{number}"
 
     def job(self, number: int, size: int) -> Job:
         """The job of the governor with this number."""
         draft = self.drafts[size - 1]
-        before, after = f"governor-{ANY_NUMBER}", f"governor-{number}"
+        before, after = f"-{ANY_NUMBER}", f"-{number}"
         return Job(
             draft.name.replace(before, after),
             draft.script.replace(before, after),
@@ -54,8 +65,11 @@ class KindOrder:
 class ScalerOrder:
     """All that a scaler may do."""
 
-    idle: float
-    kinds: tuple[KindOrder, ...]
+    kinds: tuple[KindOrder, ...] = ()
+
+    def kind(self, name: str) -> KindOrder:
+        """The kind with this name."""
+        return next(one for one in self.kinds if one.kind.name == name)
 
 
 @define
@@ -98,7 +112,13 @@ def read_order(log_folder: Path) -> ScalerOrder:
     content = _read(log_folder / ORDER_FILE)
     if content is None:
         raise StartError(f"the cluster of {log_folder} does not scale: it has no {ORDER_FILE}")
-    return ScalerOrder(content["idle"], tuple(map(_kind_order, content["kinds"])))
+    return ScalerOrder(tuple(map(_kind_order, content["kinds"])))
+
+
+def order_stamp(log_folder: Path) -> tuple[int, int]:
+    """Changes whenever another order is written."""
+    found = (log_folder / ORDER_FILE).stat()
+    return found.st_ino, found.st_mtime_ns
 
 
 def read_state(log_folder: Path) -> ScalingState | None:
@@ -115,8 +135,11 @@ def scaled_jobs(log_folder: Path) -> list[JobEntry]:
     state = read_state(log_folder)
     if state is None or not state.jobs:
         return []
-    launchers = {one.kind.name: one.launcher for one in read_order(log_folder).kinds}
-    return [JobEntry(job.name, job.number, launchers[job.kind], log_folder) for job in state.jobs]
+    kinds = {one.kind.name: one for one in read_order(log_folder).kinds}
+    return [
+        JobEntry(job.name, job.number, kinds[job.kind].launcher, kinds[job.kind].log_folder)
+        for job in state.jobs
+    ]
 
 
 def _kind_order(told: dict[str, Any]) -> KindOrder:
@@ -126,6 +149,7 @@ def _kind_order(told: dict[str, Any]) -> KindOrder:
         GovernorKind(resources=None if resources is None else _resources(resources), **kind),
         told["launcher"],
         tuple(map(_job, drafts)),
+        told["prefix"],
     )
 
 

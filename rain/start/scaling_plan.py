@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from attrs import evolve
@@ -14,11 +16,21 @@ from rain.scaling.picture import GovernorKind
 from rain.start.clusters import Cluster
 from rain.start.governors import BatchGovernors, LocalGovernors, Scale
 from rain.start.jobs import plan_job
-from rain.start.plan import Daemon, Settings, is_encrypted, plan_governors
+from rain.start.plan import (
+    GOVERNOR,
+    SERVER,
+    TEMPLATE,
+    Daemon,
+    Settings,
+    is_encrypted,
+    plan_governors,
+)
 from rain.start.scaling_files import ANY_NUMBER, KindOrder, ScalerOrder
 
 LOCAL = "local"
-NAME = "scaler"
+NAME, STANDBY = "scaler", "standby"
+_MANY_CPUS = 1024
+_KIND = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 
 
 def launcher_name(settings: Settings) -> str:
@@ -30,9 +42,9 @@ def launcher_name(settings: Settings) -> str:
     raise StartError("the governors of a host file cannot scale: their number is that of the hosts")
 
 
-def plan_order(
+def plan_kind(
     settings: Settings, scale: Scale, server: str, folder: Path, launcher: Launcher
-) -> ScalerOrder:
+) -> KindOrder:
     """What may be started for a server at this address."""
     asked = settings.governors
     if isinstance(asked, LocalGovernors):
@@ -50,14 +62,33 @@ def plan_order(
             for size in range(1, scale.largest + 1)
         ]
     kind = GovernorKind(
-        asked.launcher,
-        _resources(asked),
+        scale.kind or asked.launcher,
+        _resources(asked, settings.resources),
         scale.least,
         scale.most,
         len(drafts),
         seconds=float("inf") if asked.seconds is None else asked.seconds,
+        idle=scale.idle,
     )
-    return ScalerOrder(scale.idle, (KindOrder(kind, asked.launcher, tuple(drafts)),))
+    return KindOrder(kind, asked.launcher, tuple(drafts), settings.prefix)
+
+
+def check_kind_name(name: str) -> None:
+    """Refuses a name that cannot be that of jobs and files, or is that of other daemons."""
+    if not _KIND.fullmatch(name) or name in {SERVER, STANDBY, NAME, GOVERNOR, TEMPLATE}:
+        raise StartError(
+            f"--kind {name!r} is not a name for governors: use letters, digits and _ . -, as gpu"
+        )
+
+
+def with_kind(order: ScalerOrder, one: KindOrder) -> ScalerOrder:
+    """The order with another kind; StartError if a kind has its name already."""
+    names = [other.kind.name for other in order.kinds]
+    if one.kind.name in names:
+        raise StartError(
+            f"the cluster has a kind {one.kind.name!r} already: name the other one with --kind"
+        )
+    return ScalerOrder((*order.kinds, one))
 
 
 def available_cpus() -> int:
@@ -114,18 +145,22 @@ def _local_draft(
         governors=LocalGovernors((asked.cpus,)),
         scale=None,
         first=ANY_NUMBER,
-        neighbours=most - 1,
+        neighbours=settings.neighbours + most - 1,
     )
     (daemon,) = plan_governors(alone, server)
     daemon = evolve(daemon, first="")  # the script of the job has it
-    if most > 1:
+    if alone.neighbours:
         daemon = evolve(daemon, arguments=(*daemon.arguments, "--gpus", "0"))
     return plan_job(daemon, asked, folder, "")
 
 
-def _resources(asked: BatchGovernors) -> Resources | None:
-    """What each governor will have; None if the batch system decides it."""
-    if asked.cpus is None:
+def _resources(asked: BatchGovernors, named: Sequence[tuple[str, int]]) -> Resources | None:
+    """What each governor will have; None if the batch system alone decides it.
+
+    What is not said is known when the first one joins. Until then it is taken to be enough.
+    """
+    if asked.cpus is None and asked.gpus is None and not named:
         return None
-    memory = LARGEST if asked.memory is None else asked.memory  # known when the first one joins
-    return Resources.of({CPUS: asked.cpus, MEMORY: memory, GPUS: asked.gpus or 0})
+    cpus = _MANY_CPUS if asked.cpus is None else asked.cpus
+    memory = LARGEST if asked.memory is None else asked.memory
+    return Resources.of({CPUS: cpus, MEMORY: memory, GPUS: asked.gpus or 0, **dict(named)})

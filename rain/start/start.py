@@ -36,8 +36,8 @@ from rain.start.plan import (
     seen_from_governors,
 )
 from rain.start.remote import RemoteAccess
-from rain.start.scaling_files import STATE_FILE, write_order
-from rain.start.scaling_plan import launcher_name, plan_order, plan_scaler
+from rain.start.scaling_files import STATE_FILE, ScalerOrder, write_order
+from rain.start.scaling_plan import check_kind_name, launcher_name, plan_kind, plan_scaler
 from rain.start.standbys import again, start_standby, with_journal
 from rain.start.template_child import TemplateChild
 from rain.tls.identity import Identity
@@ -111,9 +111,11 @@ def start_scaler(launch: Launch, settings: Settings, address: str, folder: Path)
     """Starts what starts the governors, in a cluster whose number of governors follows the work."""
     if settings.scale is None:
         return None
+    if settings.scale.kind:
+        check_kind_name(settings.scale.kind)
     launcher = find_launcher(launcher_name(settings))
-    order = plan_order(settings, settings.scale, address, folder, launcher)
-    write_order(settings.log_folder, order)
+    kind = plan_kind(settings, settings.scale, address, folder, launcher)
+    write_order(settings.log_folder, ScalerOrder((kind,)))
     (settings.log_folder / STATE_FILE).unlink(missing_ok=True)  # of an earlier cluster
     scaler = launch.local(plan_scaler(settings, address))
     launch.wait_until_ready([scaler])

@@ -13,7 +13,7 @@ from rain.base.errors import StartError
 from rain.cli.cluster_file import line_of, read_cluster_file, read_values
 from rain.cli.start_alone import start_command, start_names
 from rain.cli.start_command import start
-from rain.start.governors import BatchGovernors, LocalGovernors, RemoteGovernors
+from rain.start.governors import BatchGovernors, LocalGovernors, RemoteGovernors, Scale
 from rain.start.options import Order
 
 SLURM = """
@@ -112,6 +112,7 @@ def test_each_option_of_each_command_has_one_name_in_the_file(name: str) -> None
     for key in given.keys() & {"memory", "time", "idle", "cache-limit"}:
         given[key] = "3h" if key in {"time", "idle"} else "3G"
     given["env"] = {"A": 1, "B": "two words"}
+    given["resource"] = {"licence": 2}
 
     assert read_values(command, given).keys() == {parameter.name for parameter in command.params}
 
@@ -121,6 +122,52 @@ def test_governors_without_a_launcher_are_those_of_rain_start(tmp_path: Path) ->
 
     assert asked.governors == LocalGovernors((4, 2))
     assert asked.options.runprefix == ("nice", "-n", "5")
+
+
+KINDS = """
+launcher = "slurm"
+idle = "2m"
+before = "module load python"
+listen = 7300
+
+[[kinds]]
+max = 50
+cpus = 16
+options = ["--partition=cpu"]
+
+[[kinds]]
+kind = "gpu"
+max = 4
+cpus = 8
+gpus = 2
+idle = "5m"
+options = ["--partition=gpu"]
+[kinds.env]
+CUDA_CACHE_DISABLE = 1
+
+[[kinds]]
+launcher = "local"
+governors = 2
+cpus = 1
+"""
+
+
+def test_several_kinds_have_what_is_said_for_all_of_them_and_what_is_said_for_each(
+    tmp_path: Path,
+) -> None:
+    first = order(tmp_path, KINDS)
+    second, third = first.kinds
+
+    assert first.governors == BatchGovernors("slurm", 0, cpus=16, options=("--partition=cpu",))
+    assert first.scale == Scale(50, idle=120.0)
+    assert second.governors == BatchGovernors(
+        "slurm", 0, cpus=8, gpus=2, options=("--partition=gpu",)
+    )
+    assert second.scale == Scale(4, idle=300.0, kind="gpu")
+    assert third.governors == LocalGovernors((1, 1))
+    assert [one.options.before for one in (first, second, third)] == ["module load python"] * 3
+    assert [one.options.env for one in (first, second)] == [(), (("CUDA_CACHE_DISABLE", "1"),)]
+    assert [one.options.listen for one in (first, second)] == ["7300", ""]
 
 
 def test_hosts_are_a_list_or_a_file_beside_the_file(tmp_path: Path) -> None:
@@ -162,6 +209,19 @@ def test_paths_are_relative_to_the_file_and_know_the_home_folder(
         ("simple = true\nhttp-listen = 1\nhttp_listen = 2", "line 3: 'http_listen' is said twice"),
         ('simple = true\nrunprefix = "\'"', 'line 2: runprefix: "\'" is not a command'),
         ('launcher = "slurm"', "say how many: --governors, or --max"),
+        (
+            'launcher = "slurm"\n[[kinds]]\nmax = 1\n\n[[kinds]]\ncpus = 2\ngpu = 2',
+            "line 7: rain start slurm has no option 'gpu': did you mean 'gpus'?",
+        ),
+        (
+            'launcher = "slurm"\nmax = 3\n[[kinds]]\ncpus = 2',
+            "line 2: 'max' belongs into each of the [[kinds]]",
+        ),
+        ('launcher = "slurm"\nkinds = 3', "line 2: kinds are tables: write [[kinds]] above each"),
+        (
+            'launcher = "slurm"\n[[kinds]]\nmax = 1\n[[kinds]]\nlauncher = "slrum"',
+            "line 5: no launcher 'slrum': did you mean 'slurm'?",
+        ),
         ("simple = ", "is not TOML: Invalid value (at end of document"),
     ],
 )

@@ -188,6 +188,44 @@ def test_a_job_that_is_cancelled_in_the_middle_is_replaced() -> None:
     assert other.number != job.number
 
 
+TWO_KINDS = """
+launcher = "slurm"
+cpus = 1
+listen = 0
+http-listen = 0
+idle = "2s"
+
+[[kinds]]
+max = 1
+options = ["--partition=main"]
+
+[[kinds]]
+kind = "long"
+max = 1
+options = ["--partition=long"]
+[kinds.resource]
+licence = 1
+[kinds.env]
+KIND = "of the long one"
+"""
+
+
+def place_of(_: int) -> tuple[str, str]:
+    return os.environ["SLURM_JOB_PARTITION"], os.environ.get("KIND", "")
+
+
+@WITHOUT_GOVERNORS
+def test_each_task_gets_a_governor_of_the_kind_that_it_needs(place: Path) -> None:
+    (place / "cluster.toml").write_text(TWO_KINDS)
+    with Cluster.from_file("cluster.toml") as cluster, cluster.client() as client:
+        assert not queue()
+        assert client.submit(place_of, 1).result() == ("main", "")
+        assert queue() == ["rain-governor-0"]
+        licensed = client.options(resources={"licence": 1})
+        assert licensed.submit(place_of, 2).result() == ("long", "of the long one")
+        until_now(lambda: not queue())
+
+
 @WITHOUT_GOVERNORS
 def test_what_slurm_says_of_a_job_that_waits_is_told_to_those_who_wait() -> None:
     with (

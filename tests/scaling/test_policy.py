@@ -101,6 +101,12 @@ def test_an_idle_governor_is_let_go_after_its_time_and_not_before() -> None:
     assert at_once([], [ready("g", idle=60.0)]).drain == ["g"]
 
 
+def test_a_kind_may_have_an_idle_time_of_its_own() -> None:
+    soon = evolve(GPU, idle=10.0)
+    idle = [ready("c", idle=30.0), ready("g", idle=30.0, kind="gpu")]
+    assert at_once([], idle, [CPU, soon]).drain == ["g"]
+
+
 def test_a_busy_governor_is_never_let_go() -> None:
     busy = [ready("g0"), ready("g1")]
     assert at_once([Need(running=1, occupied=0.1)], busy).drain == []

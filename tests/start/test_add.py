@@ -95,8 +95,18 @@ def test_nothing_is_added_to_a_cluster_whose_server_has_died(world: World) -> No
         add(world, LocalGovernors((1,)), cluster)
 
 
-def test_a_number_that_follows_the_work_is_for_the_start_of_a_cluster(world: World) -> None:
-    with pytest.raises(StartError, match="--max is for the start of a cluster"):
+def test_a_kind_whose_number_follows_the_work_is_named_so_that_jobs_and_files_can_be(
+    world: World,
+) -> None:
+    cluster = started(world)
+    for name in ("two words", "server", "governor", "-x"):
+        with pytest.raises(StartError, match=f"--kind '{name}' is not a name for governors"):
+            read_order("local", {"max": 3, "kind": name}).add_to(cluster)
+    assert read_cluster(world.logs) == cluster
+
+
+def test_jobs_of_a_kind_need_a_server_that_they_can_reach(world: World) -> None:
+    with pytest.raises(StartError, match="jobs on other machines cannot reach a server"):
         read_order("slurm", {"max": 3}).add_to(started(world))
 
 

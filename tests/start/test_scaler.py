@@ -103,7 +103,7 @@ def stage(tmp_path: Path) -> Stage:
         cpus=4,
     )
     order = ScalerOrder(
-        60.0, (KindOrder(GovernorKind("batch", Resources(4), most=5), "batch", (draft,)),)
+        (KindOrder(GovernorKind("batch", Resources(4), most=5), "batch", (draft,)),)
     )
     return Stage(tmp_path, batch, Scaler(order, tmp_path, ScalingState(), {"batch": batch}))
 
@@ -227,6 +227,44 @@ def test_the_next_scaler_goes_on_with_the_jobs_of_the_one_before(stage: Stage) -
     assert stage.names == ["governor-0", "governor-1"]
     assert [job.number for job in scaled_jobs(stage.folder)] == ["101", "102"]
     assert len(stage.batch.jobs) == 2
+
+
+def test_a_kind_that_was_added_gets_the_work_that_needs_it_under_its_own_name(
+    stage: Stage,
+) -> None:
+    away, gpus = stage.folder / "away", Resources(4, (("gpus", 2),))
+    away.mkdir()
+    draft = Job(f"rain-gpu-{ANY_NUMBER}", "exec", stage.folder, away / f"gpu-{ANY_NUMBER}.out")
+    batch, kind = Batch(), GovernorKind("gpu", gpus, most=4, idle=10.0)
+    more = KindOrder(kind, "batch", (draft,), "gpu")
+    stage.look(WORK[:1])
+    write_order(stage.folder, ScalerOrder((*stage.scaler.order.kinds, more)))
+    stage.scaler.take(read_order(stage.folder), {"batch": stage.batch, "gpu": batch})
+    need = Need(Resources(1, (("gpus", 1),)), waiting=1, seconds=100.0)
+    stage.look([*WORK, need])
+
+    assert stage.names == ["governor-0", "governor-1", "gpu-2"]
+    assert [job.name for job in batch.jobs] == ["rain-gpu-2"]
+    assert stage.scaler.promise.governors == (Resources(4), gpus)
+    write_state(stage.folder, stage.scaler.state)
+    assert [job.log_folder for job in scaled_jobs(stage.folder)] == [stage.folder] * 2 + [away]
+    # It is ready where the logs of its kind are, and ends by the idle time of its kind.
+    (away / "gpu-2.ready").write_text("node\nready 0.0.0.0:1\nnote incarnation 77\n")
+    stage.loads["gpu-2"] = Load(GovernorId(77), gpus, 0)
+    stage.look(WORK)
+    stage.look(WORK, after=11.0)
+    assert (batch.drained, stage.batch.drained) == (["101"], [])
+
+
+def test_governors_that_were_added_keep_their_names(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def taken(_: Scaler) -> set[str]:
+        return {"governor-0", "governor-2"}
+
+    monkeypatch.setattr(Scaler, "_taken", taken)
+    stage.look(WORK)
+    assert stage.names == ["governor-1", "governor-3"]
 
 
 def test_when_the_server_has_gone_the_jobs_that_wait_are_cancelled(stage: Stage) -> None:

@@ -122,6 +122,43 @@ def test_another_scaler_takes_the_place_of_one_that_was_killed() -> None:
         assert started(cluster) == 1  # the same governor
 
 
+def where(name: str) -> str:
+    return os.environ[name]
+
+
+def test_a_kind_is_started_for_the_work_that_needs_what_it_has() -> None:
+    with (
+        Cluster.local(1, maximum=1, idle=1.0, listen="0", http_listen="0") as cluster,
+        cluster.client() as client,
+    ):
+        own = {"resource": {"licence": 1}, "env": {"KIND": "lab"}}
+        cluster.add("local", max=1, cpus=1, idle="1s", kind="lab", **own)
+        with pytest.raises(StartError, match="has a kind 'lab' already"):
+            cluster.add("local", max=1, kind="lab")
+        assert client.submit(abs, -1).result() == 1
+        assert [job.name for job in cluster.jobs()] == ["governor-0"]
+        licensed = client.options(resources={"licence": 1})
+        assert licensed.submit(where, "KIND").result() == "lab"
+        assert {job.name for job in cluster.jobs()} >= {"lab-1"}
+        until_now(partial(has_none, cluster))
+        status = run_rain("status", cluster.address)
+
+    assert "Scaling local: wants 0 of 1: nothing waits." in status
+    assert "Scaling lab: wants 0 of 1: nothing waits." in status
+
+
+def test_a_cluster_with_a_fixed_number_of_governors_gets_others_with_the_work() -> None:
+    with (
+        Cluster.local(1, listen="0", http_listen="0") as cluster,
+        cluster.client() as client,
+    ):
+        cluster.add("local", max=1, cpus=1, idle="1s", resource={"licence": 1})
+        licensed = client.options(resources={"licence": 1})
+        assert licensed.submit(abs, -1).result() == 1
+        until_now(partial(has_none, cluster))
+        assert client.submit(abs, -2).result() == 2  # the first one stays
+
+
 WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: Cluster.slurm(2, maximum=3), "governors is a fixed number, and maximum= is not"),
     (lambda: Cluster.slurm(maximum=3, wait=1), "--wait and --max cannot be combined"),
