@@ -77,7 +77,7 @@ class ScaleOptions(ServerOptions, total=False):
     kind: str  # what these governors are called, if there are several kinds of them
 
 
-class SshOptions(ServerOptions, total=False):
+class SshOptions(ScaleOptions, total=False):
     """What a cluster of hosts takes that are reached through ssh."""
 
     user: str  # on hosts that name none
@@ -126,12 +126,16 @@ class Cluster:
 
     @classmethod
     def ssh(cls, hosts: Iterable[str], **options: Unpack[SshOptions]) -> Self:
-        """Starts a governor on each of these hosts, which are reached through ssh."""
+        """Starts a governor on each of these hosts, which are reached through ssh.
+
+        With `maximum=` governors are started on them when tasks wait, and ended after that.
+        """
+        scale = _scale(None, options)
         command = tuple(shlex.split(options.pop("ssh", SSH)))
         user, jump = options.pop("user", ""), options.pop("jump", "")
         governors = as_user(RemoteGovernors(tuple(hosts)), user)
         more = StartOptions(**cast("ServerOptions", options))  # what is left are those of all
-        return cls._start_order(Order(more, governors, ssh=through(command, jump)))
+        return cls._start_order(Order(more, governors, ssh=through(command, jump), scale=scale))
 
     @classmethod
     def slurm(cls, governors: int | None = None, **options: Unpack[JobOptions]) -> Self:

@@ -54,12 +54,11 @@ _OPTIONS = (
 def scale_options(run: Callable[..., Order]) -> Callable[..., Order]:
     """Adds these options to a command, which gets what they say as `scale`.
 
-    Its `governors` are 0 if there is a scale, and else as many as were asked for.
+    Its `governors`, if it has them, are 0 if there is a scale, and else as many as were asked for.
     """
 
     @wraps(run)
     def command(
-        governors: int | None,
         most: int | None,
         least: int | None,
         idle: int | None,
@@ -70,10 +69,12 @@ def scale_options(run: Callable[..., Order]) -> Callable[..., Order]:
         from rain.start.governors import read_scale
 
         try:
-            scale = read_scale(governors, most, least, idle, largest, kind)
+            scale = read_scale(own.get("governors"), most, least, idle, largest, kind)
         except ValueError as error:
             raise click.UsageError(str(error)) from None
-        return run(governors=governors or 0, scale=scale, **own)
+        if "governors" in own:
+            own["governors"] = own["governors"] or 0
+        return run(scale=scale, **own)
 
     for option in reversed(_OPTIONS):
         command = option(command)

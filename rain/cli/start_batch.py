@@ -128,10 +128,12 @@ def start_local(
     help="Reach the hosts through this one, or through several: HOST,HOST.",
 )
 @ssh_option
+@scale_options
 @reserve_cpu_option
 @start_options
 def start_ssh(
     options: StartOptions,
+    scale: Scale | None,
     hosts: tuple[str, ...],
     user: str,
     jump: str,
@@ -146,7 +148,7 @@ def start_ssh(
     from rain.start.options import Order
 
     governors = as_user(hosts_of(hosts, options.listen_host), user)
-    return Order(options, governors, reserve_cpu, ssh=through(ssh, jump))
+    return Order(options, governors, reserve_cpu, ssh=through(ssh, jump), scale=scale)
 
 
 def batch_command(name: str) -> click.Command:

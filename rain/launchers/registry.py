@@ -39,6 +39,8 @@ def launcher_names() -> list[str]:
 
 def find_launcher(name: str) -> Launcher:
     """The launcher of that name; StartError names those that there are."""
+    if name == "ssh":  # the jobs are sessions, which are processes of this machine
+        return LocalJobs(name)
     ours = {"local": LocalJobs, **OURS}.get(name)
     if ours is not None:
         return ours()

@@ -25,6 +25,7 @@ from rain.start.processes import is_running
 from rain.start.remote import RemoteAccess
 from rain.start.scaling_files import STATE_FILE, ScalerOrder, read_order, read_state, write_order
 from rain.start.scaling_plan import (
+    HERE,
     LOCAL,
     again_scaler,
     check_kind_name,
@@ -109,7 +110,7 @@ def add_kind(wanted: Cluster, settings: Settings, access: RemoteAccess, timeout:
             neighbours=settings.neighbours + _here(order),
         )
         kind = plan_kind(
-            settings, scale, _address_for(cluster, settings), access.folder, find_launcher(launcher)
+            settings, scale, _address_for(cluster, settings), access, find_launcher(launcher)
         )
         write_order(cluster.log_folder, with_kind(order, kind))
         undone.callback(write_order, cluster.log_folder, order)
@@ -132,7 +133,7 @@ def known_order(cluster: Cluster) -> ScalerOrder:
 def has_jobs(cluster: Cluster) -> bool:
     """Whether jobs of a batch system find the log folder of a cluster, since it has some."""
     return bool(cluster.jobs) or any(
-        one.launcher != LOCAL and one.log_folder == cluster.log_folder
+        one.launcher not in HERE and one.log_folder == cluster.log_folder
         for one in known_order(cluster).kinds
     )
 

@@ -4,7 +4,7 @@ One ssh session per governor runs `/bin/sh`, gets the script below on its standa
 until the governor is settled. The governor writes its readiness directly to the session, so nothing
 is polled. At first it is a child of the remote shell and ends with the session, for any reason:
 lost connections and killed launchers leave nothing behind. Only the word "keep" on the input of the
-session makes it stay.
+session makes it stay. The word "drain" lets it leave in order.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rain.start.processes import ProcessMark, parse_mark, spell_mark
 READY_FD = 3
 SECRET_FD = 5
 TLS_FD = 6
-KEEP = b"keep\n"
+KEEP, DRAIN = b"keep\n", b"drain\n"
 _END = "RAIN_SECRET_END"
 TAIL_LINES = 15
 
@@ -156,8 +156,10 @@ start=${{20:-0}}
 echo "started $daemon $start $boot"
 trap 'exit 0' USR1
 (
-    read -r verdict <&4
-    if [ "$verdict" = keep ]; then kill -s USR1 $$; exit; fi
+    while read -r verdict <&4; do
+        if [ "$verdict" = keep ]; then kill -s USR1 $$; exit; fi
+        if [ "$verdict" = drain ]; then kill -s USR2 $daemon; fi
+    done
     {_ending(access, grace)} $daemon:$start:$boot || kill -s KILL $daemon
 ) >/dev/null 2>&1 &
 judge=$!

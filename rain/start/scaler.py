@@ -26,7 +26,7 @@ from rain.scaling.picture import GovernorKind, Hired, Picture, Stage
 from rain.scaling.policy import Decisions, Rules, Start, decide
 from rain.start.clusters import read_cluster
 from rain.start.jobs import last_line, ready_file
-from rain.start.scaling_files import ScaledJob, ScalerOrder, ScalingState
+from rain.start.scaling_files import KindOrder, ScaledJob, ScalerOrder, ScalingState
 
 LOOK_AGAIN = 1.0
 """Seconds between two looks at the work,"""
@@ -61,6 +61,7 @@ class Scaler:
     _standings: dict[str, Standing] = Factory(dict)  # of the jobs that have not joined
     _ask_again: float = 0.0
     _incarnations: dict[str, GovernorId] = Factory(dict)
+    _tried: dict[str, float] = Factory(dict)  # when a governor was last started on a host
 
     def take(self, order: ScalerOrder, launchers: Mapping[str, Launcher]) -> None:
         """Goes on with an order to which a kind was added."""
@@ -241,14 +242,30 @@ class Scaler:
         while order.name_of(number) in taken:
             number += 1
         self.state.first = number + 1
-        name, job = order.name_of(number), order.job(number, start.size)
+        place = self._place(order, now)
+        name, job = order.name_of(number), order.job(number, start.size, place)
         ready_file(order.log_folder, name).unlink(missing_ok=True)
         try:
             said = self.launchers[start.kind].submit(job)
         except StartError as error:
             self._memories[start.kind] = memory.failed(now, str(error))
             return
-        self.state.jobs.append(ScaledJob(name, said, start.kind, start.size, asked=now))
+        self.state.jobs.append(
+            ScaledJob(name, said, start.kind, start.size, asked=now, place=place)
+        )
+
+    def _place(self, order: KindOrder, now: float) -> str:
+        """The host for the next governor: a free one, and of these the one that is tried last.
+
+        So a host that cannot be reached is not tried again before the others were.
+        """
+        if not order.places:
+            return ""
+        used = {job.place for job in self.state.jobs}
+        free = [place for place in order.places if place not in used]
+        chosen = min(free, key=lambda place: self._tried.get(place, 0.0))
+        self._tried[chosen] = now
+        return chosen
 
     def _taken(self) -> set[str]:
         """The names of the governors that the cluster has besides those of the scaler."""

@@ -9,6 +9,7 @@ so that the next one goes on from there, and other commands find the jobs.
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,8 @@ from rain.scaling.picture import GovernorKind
 from rain.start.clusters import JobEntry
 
 ORDER_FILE, STATE_FILE = "scaler.json", "scaling.json"
-ANY_NUMBER = 10**9
-"""The number of the governor in a draft of a job: each governor puts its own in its place."""
+ANY_NUMBER, ANY_PLACE = 10**9, "@RAIN-HOST@"
+"""The number of the governor, and its host, in a draft of a job: each puts its own in there."""
 
 
 @frozen
@@ -34,6 +35,7 @@ class KindOrder:
     launcher: str
     drafts: tuple[Job, ...]
     prefix: str = "governor"  # what the names of its governors begin with
+    places: tuple[str, ...] = ()  # the hosts on which they run, one on each, if it is not left open
 
     @property
     def log_folder(self) -> Path:
@@ -44,13 +46,14 @@ class KindOrder:
         """The name of the governor with this number."""
         return f"{self.prefix}-{number}"
 
-    def job(self, number: int, size: int) -> Job:
-        """The job of the governor with this number."""
+    def job(self, number: int, size: int, place: str = "") -> Job:
+        """The job of the governor with this number, perhaps on a host."""
         draft = self.drafts[size - 1]
         before, after = f"-{ANY_NUMBER}", f"-{number}"
+        script = draft.script.replace(before, after).replace(ANY_PLACE, shlex.quote(place))
         return Job(
             draft.name.replace(before, after),
-            draft.script.replace(before, after),
+            script,
             draft.folder,
             Path(str(draft.output).replace(before, after)),
             draft.cpus,
@@ -84,6 +87,7 @@ class ScaledJob:
     began: float = 0.0  # when its time began; 0 while it waits
     joined: float = 0.0  # when its governor was there; 0 before
     leaving: float = 0.0  # when it was asked to leave; 0 for never
+    place: str = ""  # the host on which it runs, if that was chosen here
 
 
 @define
@@ -150,6 +154,7 @@ def _kind_order(told: dict[str, Any]) -> KindOrder:
         told["launcher"],
         tuple(map(_job, drafts)),
         told["prefix"],
+        tuple(told["places"]),
     )
 
 

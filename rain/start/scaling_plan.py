@@ -1,9 +1,10 @@
-"""Plans what the scaler of a cluster may start: drafts of jobs, and the scaler itself. No I/O."""
+"""Plans what the scaler of a cluster may start: drafts of jobs, and the scaler itself."""
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,8 +15,8 @@ from rain.base.resources import CPUS, GPUS, LARGEST, MEMORY, Resources
 from rain.launchers.interface import Job, Launcher
 from rain.scaling.picture import GovernorKind
 from rain.start.clusters import Cluster
-from rain.start.governors import BatchGovernors, LocalGovernors, Scale
-from rain.start.jobs import plan_job
+from rain.start.governors import BatchGovernors, LocalGovernors, RemoteGovernors, Scale
+from rain.start.jobs import plan_job, ready_file
 from rain.start.plan import (
     GOVERNOR,
     SERVER,
@@ -25,11 +26,19 @@ from rain.start.plan import (
     is_encrypted,
     plan_governors,
 )
-from rain.start.scaling_files import ANY_NUMBER, KindOrder, ScalerOrder
+from rain.start.processes import boot
+from rain.start.remote import READY_FD, RemoteAccess, start_script
+from rain.start.scaling_files import ANY_NUMBER, ANY_PLACE, KindOrder, ScalerOrder
+from rain.start.session import CERTIFICATE, SECRET
 
-LOCAL = "local"
+LOCAL, SSH = "local", "ssh"
+HERE = frozenset({LOCAL, SSH})
+"""Launchers whose jobs are processes of this machine."""
+
 NAME, STANDBY = "scaler", "standby"
 _MANY_CPUS = 1024
+_GRACE = 10.0  # seconds that a governor on a host has to end
+_END = "RAIN_SESSION_END"
 _KIND = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 
 
@@ -37,16 +46,16 @@ def launcher_name(settings: Settings) -> str:
     """The launcher that starts the governors of a cluster that scales."""
     if isinstance(settings.governors, BatchGovernors):
         return settings.governors.launcher
-    if isinstance(settings.governors, LocalGovernors):
-        return LOCAL
-    raise StartError("the governors of a host file cannot scale: their number is that of the hosts")
+    return LOCAL if isinstance(settings.governors, LocalGovernors) else SSH
 
 
 def plan_kind(
-    settings: Settings, scale: Scale, server: str, folder: Path, launcher: Launcher
+    settings: Settings, scale: Scale, server: str, access: RemoteAccess, launcher: Launcher
 ) -> KindOrder:
     """What may be started for a server at this address."""
-    asked = settings.governors
+    asked, folder = settings.governors, access.folder
+    if isinstance(asked, RemoteGovernors):
+        return _plan_hosts(settings, asked, scale, server, access)
     if isinstance(asked, LocalGovernors):
         cpus = next(iter(asked.cpus), None)
         asked = BatchGovernors(LOCAL, 0, cpus or max(1, available_cpus() // scale.most))
@@ -54,7 +63,6 @@ def plan_kind(
             raise StartError("--largest is for jobs of a batch system")
         drafts = [_local_draft(settings, asked, scale.most, server, folder)]
     else:
-        assert isinstance(asked, BatchGovernors)
         if scale.largest > 1 and asked.cpus is None:
             raise StartError("--largest needs --cpus: it says how many times as many")
         drafts = [
@@ -71,6 +79,51 @@ def plan_kind(
         idle=scale.idle,
     )
     return KindOrder(kind, asked.launcher, tuple(drafts), settings.prefix)
+
+
+def _plan_hosts(
+    settings: Settings, asked: RemoteGovernors, scale: Scale, server: str, access: RemoteAccess
+) -> KindOrder:
+    """The same for hosts that are reached through ssh: the job of each is its session."""
+    hosts = tuple(dict.fromkeys(asked.hosts))
+    if scale.most > len(hosts):
+        raise StartError(f"--max {scale.most} is more than the {len(hosts)} hosts")
+    if scale.largest > 1:
+        raise StartError("--largest is for jobs of a batch system")
+    one = evolve(settings, governors=RemoteGovernors((ANY_PLACE,)), scale=None, first=ANY_NUMBER)
+    (daemon,) = plan_governors(one, server)
+    job = Job(
+        f"rain-{daemon.name}",
+        _session_script(settings, daemon, access),
+        access.folder,
+        daemon.output,
+    )
+    kind = GovernorKind(
+        scale.kind or SSH,
+        _resources(BatchGovernors(SSH, 0), settings.resources),
+        scale.least,
+        scale.most,
+        idle=scale.idle,
+    )
+    return KindOrder(kind, SSH, (job,), settings.prefix, hosts)
+
+
+def _session_script(settings: Settings, daemon: Daemon, access: RemoteAccess) -> str:
+    """What runs here as long as the governor lives there. It has no secret in it, but its path."""
+    if is_encrypted(settings):
+        key, file, way = "--tls", str(settings.tls), evolve(access, certificate=CERTIFICATE)
+    elif settings.insecure or settings.secret_file is None:
+        key, file, way = "--insecure", "none", access
+    else:
+        key, file, way = "--secret-file", str(settings.secret_file), evolve(access, secret=SECRET)
+    session = [*settings.rain[:-1], "rain.start.session", key, file, ANY_PLACE]
+    there = start_script(daemon, way, boot(), _GRACE)
+    return f"""#!/bin/sh
+cd {shlex.quote(str(access.folder))} || exit 1
+exec {READY_FD}>{shlex.quote(str(ready_file(daemon.log_folder, daemon.name)))} || exit 1
+exec {shlex.join([*session, *access.command(ANY_PLACE)])} <<'{_END}'
+{there}{_END}
+"""
 
 
 def check_kind_name(name: str) -> None:

@@ -74,7 +74,7 @@ def start_cluster(
         governors = launch_governors(
             launch, submission, settings, addresses, handing(access, settings, secret), template
         )
-        scaler = start_scaler(launch, settings, addresses, access.folder)
+        scaler = start_scaler(launch, settings, addresses, access)
         cluster = Cluster(
             settings.log_folder,
             socket.gethostname(),
@@ -107,14 +107,16 @@ def start_cluster(
     return StartedCluster(cluster, note=server.said)
 
 
-def start_scaler(launch: Launch, settings: Settings, address: str, folder: Path) -> Child | None:
+def start_scaler(
+    launch: Launch, settings: Settings, address: str, access: RemoteAccess
+) -> Child | None:
     """Starts what starts the governors, in a cluster whose number of governors follows the work."""
     if settings.scale is None:
         return None
     if settings.scale.kind:
         check_kind_name(settings.scale.kind)
     launcher = find_launcher(launcher_name(settings))
-    kind = plan_kind(settings, settings.scale, address, folder, launcher)
+    kind = plan_kind(settings, settings.scale, address, access, launcher)
     write_order(settings.log_folder, ScalerOrder((kind,)))
     (settings.log_folder / STATE_FILE).unlink(missing_ok=True)  # of an earlier cluster
     scaler = launch.local(plan_scaler(settings, address))

@@ -15,7 +15,7 @@ from rain.start.ending import Ending, end_processes
 from rain.start.jobs import all_jobs, cancel_jobs
 from rain.start.processes import boot, is_running, parse_mark
 from rain.start.remote import RemoteAccess, end_script
-from rain.start.scaling_plan import LOCAL
+from rain.start.scaling_plan import HERE
 
 JOURNEY = 30.0  # additional seconds for ssh
 _ENDINGS: dict[str, Ending] = {str(ending): ending for ending in Ending}
@@ -68,7 +68,7 @@ def _local_jobs(cluster: Cluster) -> list[Member]:
     found: list[Member] = []
     for job in all_jobs(cluster):
         mark = parse_mark(f"{job.number.replace('.', ' ')} {boot()}")
-        if job.launcher == LOCAL and mark is not None:
+        if job.launcher in HERE and mark is not None:
             found.append(Member(job.name, "", mark))
     return found
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from attrs import Factory, define
+from attrs import Factory, define, evolve
 
 from rain.base.errors import StartError
 from rain.base.governors import GovernorRow
@@ -18,6 +18,7 @@ from rain.scaling.picture import GovernorKind
 from rain.start.scaler import Scaler
 from rain.start.scaling_files import (
     ANY_NUMBER,
+    ANY_PLACE,
     KindOrder,
     ScalerOrder,
     ScalingState,
@@ -254,6 +255,31 @@ def test_a_kind_that_was_added_gets_the_work_that_needs_it_under_its_own_name(
     stage.look(WORK)
     stage.look(WORK, after=11.0)
     assert (batch.drained, stage.batch.drained) == (["101"], [])
+
+
+def test_each_host_has_one_governor_and_one_that_fails_is_tried_last(stage: Stage) -> None:
+    (known,) = stage.scaler.order.kinds
+    kind = evolve(known.kind, most=3)
+    draft = evolve(known.drafts[0], script=f"ssh {ANY_PLACE} /bin/sh")
+    hosts = evolve(known, kind=kind, drafts=(draft,), places=("n1", "me@n 2", "n3", "n4"))
+    stage.scaler.take(ScalerOrder((hosts,)), {"batch": stage.batch})
+    much = [Need(waiting=80, seconds=80000.0)]
+    stage.look(much)
+    assert [job.script for job in stage.batch.jobs] == [
+        "ssh n1 /bin/sh",
+        "ssh 'me@n 2' /bin/sh",
+        "ssh n3 /bin/sh",
+    ]
+    assert [job.place for job in stage.scaler.state.jobs] == ["n1", "me@n 2", "n3"]
+    # A host that cannot be reached comes after the one that was not tried yet.
+    stage.batch.standings["101"] = Standing(JobState.ENDED, "status 255")
+    stage.look(much)
+    stage.look(much, after=5.0)
+    assert [job.place for job in stage.scaler.state.jobs] == ["me@n 2", "n3", "n4"]
+    stage.batch.standings["103"] = Standing(JobState.ENDED, "status 255")
+    stage.look(much)
+    stage.look(much, after=10.0)
+    assert [job.place for job in stage.scaler.state.jobs] == ["me@n 2", "n4", "n1"]
 
 
 def test_governors_that_were_added_keep_their_names(
