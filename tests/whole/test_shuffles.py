@@ -44,6 +44,8 @@ class Marking:
         count = total = 0
         remainders: set[int] = set()
         for piece in pieces:
+            if not count:
+                self.mark(f"begin-{int(piece[0]) % 4}")
             if self._held and not count:
                 self._wait()
             count += 1
@@ -115,6 +117,7 @@ def test_a_governor_that_is_killed_in_the_middle_costs_what_it_had_and_no_more(
         done, _ = client.wait(parts, num_returns=2)
         for _ in range(2):
             gate.next_start()
+        merging = {part: runs(marks / f"begin-{part}") for part in range(4)}
         one.kill()
 
         # then: what was merged is not merged again, and what is still there is not split again
@@ -123,8 +126,16 @@ def test_a_governor_that_is_killed_in_the_middle_costs_what_it_had_and_no_more(
         for number, (ran,) in before.items():
             again = [two.process.pid] if ran == one.process.pid else []
             assert runs(marks / f"split-{number}") == [ran, *again]
-        for part in done:
-            assert len(runs(marks / f"merge-{part.result()[2]}")) == 1
+        merged = {part.result()[2] for part in done}
+        for part in merged:
+            assert runs(marks / f"begin-{part}") == merging[part]
+            assert len(runs(marks / f"merge-{part}")) == 1
+
+        # and the merges at work begin anew, also the one whose governor is still there
+        for part in set(range(4)) - merged:
+            assert runs(marks / f"begin-{part}") == [*merging[part], two.process.pid]
+            assert len(runs(marks / f"merge-{part}")) == 1
+        assert {runs(marks / f"begin-{part}")[0] for part in set(range(4)) - merged} == first
 
 
 class LastWaits(Marking):
