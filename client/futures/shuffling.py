@@ -167,19 +167,21 @@ def exchange(
     if type(rounds) is not int or not 0 < rounds <= MOST_ROUNDS:
         raise RainException(f"rounds is a number from 1 to {MOST_ROUNDS}, not {rounds!r}")
     around = evolve(options, surrounding=Splitting(parts))
-    pieces = [futures.call(split, (value,), {}, around).handle for value in inputs]
+    splits = [futures.call(split, (value,), {}, around).handle for value in inputs]
     tasks = [
-        exchange_task(futures.session, some, options.priority) for some in groups(pieces, rounds)
+        exchange_task(futures.session, some, options.priority) for some in groups(splits, rounds)
     ]
     return Exchange(futures, [futures.added(task) for task in tasks], parts, options.priority)
 
 
-def groups(pieces: Sequence[T], rounds: int) -> list[Sequence[T]]:
-    """These in order, in so many groups of about the same size, none of them empty but the only
-    one."""
-    count = max(min(rounds, len(pieces)), 1)
-    ends = [len(pieces) * number // count for number in range(count + 1)]
-    return [pieces[first:end] for first, end in pairwise(ends)]
+def groups(things: Sequence[T], rounds: int) -> list[Sequence[T]]:
+    """These in their order, in so many groups of about the same size.
+
+    None is empty, unless there is nothing at all.
+    """
+    count = max(min(rounds, len(things)), 1)
+    ends = [len(things) * number // count for number in range(count + 1)]
+    return [things[first:end] for first, end in pairwise(ends)]
 
 
 def exchange_task(session: Session, splits: Sequence[DataObject], priority: int) -> Task:
