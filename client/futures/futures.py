@@ -96,6 +96,22 @@ class Futures:
         """The future of a call, which is sent soon."""
         return self.added(self._calls.new_task(fn, args, keywords, options))
 
+    def call_each(
+        self,
+        fn: Function,
+        calls: Iterable[Sequence[Any]],
+        keywords: Mapping[str, Any],
+        options: Options,
+    ) -> list[Future[Any]]:
+        """The futures of calls that have the same keywords, of which large ones are sent once."""
+        shared = {
+            name: self.put(value, name) if self._calls.is_large(value) else value
+            for name, value in keywords.items()
+        }
+        made = [self.call(fn, args, shared, options) for args in calls]
+        self.send_or_leave()
+        return made
+
     def added(self, task: Task) -> Future[Any]:
         """The future of a task with one output, which is sent soon."""
         self._expect_open()

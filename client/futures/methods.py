@@ -73,27 +73,28 @@ class Submitting:
             hide_frames(error, *UNPICKLABLE)
             raise
 
-    def map(self, fn: Callable[..., T], /, *iterables: Iterable[Any]) -> list[Future[T]]:
+    def map(
+        self, fn: Callable[..., T], /, *iterables: Iterable[Any], **kwargs: Any
+    ) -> list[Future[T]]:
         """Calls a function for each item, or for each tuple of items; gives the futures in order.
+
+        Each call gets all the keyword arguments; large ones are sent once.
 
         >>> from rain.client import Client
         >>> with Client(cpus=1) as client:
         ...     client.gather(client.map(pow, [2, 3], [3, 2]))
+        ...     client.gather(client.map(int, ["10", "11"], base=2))
         [8, 9]
+        [2, 3]
         """
         if not iterables:
             raise TypeError("map needs at least one iterable")
-        futures = self.open_futures()
-        options = self._options
-        made: list[Future[T]] = []
-        for args in zip(*iterables, strict=False):
-            try:
-                made.append(futures.call(fn, args, {}, options))
-            except Exception as error:
-                hide_frames(error, *UNPICKLABLE)
-                raise
-        futures.send_or_leave()
-        return made
+        calls = zip(*iterables, strict=False)
+        try:
+            return self.open_futures().call_each(fn, calls, kwargs, self._options)
+        except Exception as error:
+            hide_frames(error, *UNPICKLABLE)
+            raise
 
     def shuffle(
         self,

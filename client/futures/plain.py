@@ -8,6 +8,7 @@ once for equal ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -36,8 +37,10 @@ from rain.client.remote import Remote
 from rain.client.stack import here
 from rain.client.task import Task
 from rain.client.unpicklable import UNPICKLABLE, advice
+from rain.common.content_type import encode_parts
 from rain.common.errors import RainException
 from rain.common.pickles import joined, length_of
+from rain.common.references import finding_references
 
 if TYPE_CHECKING:
     from rain.client.session import Session
@@ -111,6 +114,15 @@ class PlainCalls:
         if self._session.is_durable:
             self._session.note_key(task.packed_id, function.same(fn, args, keywords, options))
         return task
+
+    def is_large(self, value: Any) -> bool:
+        """Whether a call would upload this argument as an object of its own."""
+        if isinstance(value, Future):
+            return False
+        # The call itself says what cannot be sent, and a data object in it is an input.
+        with suppress(*UNPICKLABLE, RainException), finding_references():
+            return length_of(encode_parts(value, "pickle")) > LARGEST_PICKLE
+        return False
 
     def _completed(self, options: Options) -> Options:
         """The options, with what the client and the session say for all calls."""

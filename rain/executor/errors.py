@@ -42,11 +42,14 @@ TOO_MANY_OPEN = (
 
 def with_hint(error: BaseException) -> None:
     """Notes what to do on an error that newcomers often meet."""
-    if isinstance(error, TypeError | AttributeError) and "'Future'" in str(error):
+    text = str(error)
+    if isinstance(error, TypeError | AttributeError) and (
+        "Future'" in text or "Future found" in text
+    ):
         error.add_note(FUTURES_INSIDE)
-    elif isinstance(error, pickle.PicklingError) and "__main__" in str(error):
+    elif isinstance(error, pickle.PicklingError) and "__main__" in text:
         error.add_note(BY_VALUE)
-    elif isinstance(error, TypeError) and "pickle 'generator'" in str(error):
+    elif isinstance(error, TypeError) and "pickle 'generator'" in text:
         error.add_note("A generator stays where it was made: return a list of what it gives")
     elif isinstance(error, OSError) and error.errno == errno.EMFILE:
         error.add_note(TOO_MANY_OPEN.format(os.sysconf("SC_OPEN_MAX")))

@@ -34,6 +34,11 @@ def test_map_sends_all_calls_together_and_the_function_once(server: Server) -> N
     assert not any(future.done() for future in futures)
 
 
+def test_map_takes_no_keyword_that_the_function_does_not_know(server: Server) -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'c'"):
+        server.client.map(add, [1, 2], c=5)
+
+
 def test_a_call_is_sent_though_nobody_waits() -> None:
     server = Server()
     sent = threading.Event()
@@ -281,6 +286,14 @@ def test_a_large_argument_of_any_class_is_pickled_once_and_can_be_mapped(server:
     assert first[-8:] != MAGIC
     assert second[-8:] == MAGIC
     assert load(second)[0][0].shape == (200_000,)
+
+
+def test_a_large_keyword_of_a_map_is_sent_once(server: Server) -> None:
+    table = Counted(bytes(1_000_000))
+    server.client.map(add, range(5), b=table)
+
+    assert table.count == 2, "to see its size, and to send it"
+    assert max(map(len, server.submission.tasks.configs)) < 1000
 
 
 def run_in_asyncio(main: Callable[[], Any]) -> Any:

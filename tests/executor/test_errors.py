@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rain.executor.errors import pickled_error
+from rain.executor.errors import FUTURES_INSIDE, pickled_error, with_hint
 
 
 class WrongError(ValueError):
@@ -38,3 +38,23 @@ def test_an_exception_is_sent_without_its_traceback_and_without_tblib(failure: W
     assert type(sent) is WrongError
     assert (sent.args, sent.__notes__) == (("it went wrong", 7), ["a note"])
     assert sent.__traceback__ is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "unsupported operand type(s) for +: 'int' and 'Future'",
+        "sequence item 0: expected str instance, Future found",
+        "cannot concatenate object of type '<class 'rain.client.future.Future'>'",
+    ],
+)
+def test_a_type_error_about_a_future_says_that_futures_in_lists_stay_futures(text: str) -> None:
+    error = TypeError(text)
+    with_hint(error)
+    assert error.__notes__ == [FUTURES_INSIDE]
+
+
+def test_a_type_error_about_anything_else_has_no_hint() -> None:
+    error = TypeError("expected str instance, FutureWarning found")
+    with_hint(error)
+    assert not hasattr(error, "__notes__")

@@ -136,6 +136,12 @@ def test_results_pass_from_call_to_call(client: Client) -> None:
     assert a.result() is a.result()
 
 
+def test_each_call_of_a_map_gets_its_keywords(client: Client) -> None:
+    b = client.submit(add, 1)
+    assert client.gather(client.map(add, [1, 2], b=5)) == [6, 7]
+    assert client.gather(client.map(add, [1, 2], b=b)) == [2, 3]
+
+
 def test_large_arguments_and_results_are_what_they_were(client: Client) -> None:
     data = np.arange(1_000_000)
     assert client.submit(np.sum, data).result() == data.sum()
