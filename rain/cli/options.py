@@ -122,11 +122,6 @@ def file(name: str, text: str) -> Option:
     return click.option(name, type=PATH, metavar="FILE", help=text)
 
 
-def address(name: str, default: str, text: str) -> Option:
-    """An option that is PORT, HOST or HOST:PORT."""
-    return click.option(name, default=default, show_default=True, metavar="ADDRESS", help=text)
-
-
 def repeated(name: str, parameter: str, metavar: str, text: str) -> Option:
     """An option that may be given several times."""
     return click.option(name, parameter, multiple=True, metavar=metavar, help=text)

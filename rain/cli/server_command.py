@@ -12,7 +12,6 @@ from rain.base.errors import StartError
 from rain.cli.options import (
     PATH,
     DaemonOptions,
-    address,
     amount,
     count,
     daemon_options,
@@ -130,10 +129,11 @@ from rain.scheduler import DEFAULT
     "SIZE",
     "How large the log may get before its oldest sessions are deleted: 500M, 10G, or 'none'.",
 )
-@address(
+@click.option(
     "--http-listen",
-    "127.0.0.1:7222",
-    "Where to serve events and status over HTTP; port 0 picks a free one.",
+    metavar="ADDRESS",
+    help="Where to serve events and status over HTTP; port 0 picks a free one.  [default:"
+    " 127.0.0.1:7222, or a free port if that is taken]",
 )
 @click.option(
     "--http-host",
@@ -175,7 +175,7 @@ def server(
     event_log_objects: bool,
     event_log_days: float | None,
     event_log_limit: str,
-    http_listen: str,
+    http_listen: str | None,
     http_hosts: tuple[str, ...],
     no_http: bool,
     dashboard_on_demand: bool,
@@ -195,7 +195,13 @@ def server(
     from rain.server.history.retention import Keep
     from rain.server.main import run_server
     from rain.server.plugins import with_options
-    from rain.server.settings import DEFAULT_HOST, DEFAULT_PORT, HttpSettings, ServerSettings
+    from rain.server.settings import (
+        DEFAULT_HOST,
+        DEFAULT_HTTP_PORT,
+        DEFAULT_PORT,
+        HttpSettings,
+        ServerSettings,
+    )
     from rain.server.state import ReactorSettings
 
     host, port = parse_address(listen_at, DEFAULT_HOST, DEFAULT_PORT)
@@ -208,7 +214,12 @@ def server(
     http = (
         None
         if no_http
-        else HttpSettings(*parse_address(http_listen, "127.0.0.1", 7222), http_hosts, identity)
+        else HttpSettings(
+            *parse_address(http_listen or DEFAULT_HOST, DEFAULT_HOST, DEFAULT_HTTP_PORT),
+            http_hosts,
+            identity,
+            preferred=http_listen is None,
+        )
     )
     if http is not None:
         check_exposure(http.host, secret, insecure=is_open, risk="read the event log")

@@ -24,12 +24,16 @@ LEASE_SECONDS = 5.0
 
 @frozen
 class HttpSettings:
-    """Where to listen for HTTP; port 0 picks a free one."""
+    """Where to listen for HTTP; port 0 picks a free one.
+
+    `preferred` says that nobody has named the port: if it is taken, a free one will do.
+    """
 
     host: str = DEFAULT_HOST
     port: int = DEFAULT_HTTP_PORT
     names: tuple[str, ...] = ()  # of this machine, besides its own
     identity: Identity | None = None  # for HTTPS
+    preferred: bool = False
 
 
 @frozen

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 from collections import Counter
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 
 import trio
-from attrs import Factory, define
+from attrs import Factory, define, evolve
 from structlog.typing import FilteringBoundLogger
 
 from rain.base.address import plain_host
@@ -55,10 +56,12 @@ async def check_free(settings: HttpSettings) -> None:
 
 
 async def _listen(settings: HttpSettings) -> list[trio.SocketListener]:
-    where = f"{settings.host}:{settings.port}"
     try:
         return list(await trio.open_tcp_listeners(settings.port, host=settings.host))
     except OSError as error:
+        if settings.preferred and error.errno == errno.EADDRINUSE:
+            return await _listen(evolve(settings, port=0))
+        where = f"{settings.host}:{settings.port}"
         raise StartError(
             f"cannot listen for HTTP on {where}: {error.strerror or error}; choose another address"
             " with --http-listen, or start with --no-http"

@@ -272,6 +272,20 @@ def test_an_address_that_is_taken_is_refused_by_name() -> None:
     trio.run(main)
 
 
+def test_a_port_that_nobody_has_named_gives_way_to_a_free_one() -> None:
+    async def main() -> None:
+        log, _ = capturing_logger()
+        async with serve_http(HttpSettings(port=0), _echo, log) as address:
+            taken = int(address.rpartition(":")[2])
+            settings = HttpSettings(port=taken, preferred=True)
+            async with serve_http(settings, _echo, log) as other:
+                assert other.startswith("127.0.0.1:")
+                assert (await ask(other, "GET", "/")).status == 200
+                assert other != address
+
+    trio.run(main)
+
+
 def test_an_error_with_a_name_comes_out_of_the_block_as_itself() -> None:
     async def main() -> None:
         log, _ = capturing_logger()
