@@ -36,7 +36,7 @@ def own_imports(uploads: Iterable[Upload], names: Iterable[str]) -> Imports:
     names, which perhaps only executors load. In a task, the uploads are those of its program.
     """
     program = running_program()
-    began, archives, places = program or (_BEGAN, (), ())
+    began, archives, places, _ = program or (_BEGAN, (), (), "")
     folders = tuple([one for one in dict.fromkeys(_own_folders()) if one not in places])
     seen, changed = hashlib.blake2b(digest_size=8), hashlib.blake2b(digest_size=8)
     files = {*_loaded_files(folders), *_files_of(names, folders)}
@@ -49,9 +49,27 @@ def own_imports(uploads: Iterable[Upload], names: Iterable[str]) -> Imports:
     for place in places:
         seen.update(f"{Path(place).name}\n".encode())
     archives = (*[upload.archive for upload in uploads], *archives)
-    key = f"{_PROGRAM}-{seen.hexdigest()}"
-    python = "{}.{}".format(*sys.version_info)
-    return Imports(key, folders, archives, log_settings(), began, changed.hexdigest(), python)
+    return Imports(
+        key=f"{_PROGRAM}-{seen.hexdigest()}",
+        folders=folders,
+        uploads=archives,
+        logging=log_settings(),
+        began=began,
+        changed=changed.hexdigest(),
+        python="{}.{}".format(*sys.version_info),
+        folder=working_folder(),
+    )
+
+
+def working_folder() -> str:
+    """The current folder of the program, also in its tasks; "" if it was removed."""
+    program = running_program()
+    if program is not None:
+        return program.folder
+    try:
+        return os.getcwd()  # noqa: PTH109 # asked for each call
+    except FileNotFoundError:
+        return ""
 
 
 def _own_folders() -> Iterator[str]:

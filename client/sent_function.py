@@ -12,7 +12,7 @@ from rain.client.cached.values import value_digest
 from rain.client.captured import Captured
 from rain.client.data import DataObject
 from rain.client.handles import constant_object
-from rain.client.imports import own_imports
+from rain.client.imports import own_imports, working_folder
 from rain.client.shapes import FUNCTION, ObjectShape
 from rain.client.submission import Same
 from rain.common.by_value import dumps
@@ -53,6 +53,7 @@ class SentFunction:
         "_captured",
         "_code",
         "_digest",
+        "_folder",
         "_is_large",
         "_logging",
         "_refusals",
@@ -85,7 +86,7 @@ class SentFunction:
         self._digest = _digest(alone) if captured.can_change else b""
         self._uploads = _uploads_of(session)
         imports = own_imports(self._uploads, captured.imported)
-        self._logging = imports.logging
+        self._logging, self._folder = imports.logging, imports.folder
         shape = ObjectShape(name, FUNCTION)
         obj = constant_object(session, shape, with_imports(pickled, imports), found)
         obj.keep()
@@ -113,7 +114,9 @@ class SentFunction:
             return False
         if self._refusals != session.refusals:  # it may have been refused with its submission
             return False
-        if self._logging != log_settings() or not self._captured.is_as_it_was():
+        if self._logging != log_settings() or self._folder != working_folder():
+            return False
+        if not self._captured.is_as_it_was():
             return False
         if not self._digest:
             return True

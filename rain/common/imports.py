@@ -1,10 +1,10 @@
-"""The folders from which a program imports its own modules, what it has uploaded, and how it logs;
-sent with each function.
+"""The folders from which a program imports its own modules, what it has uploaded, how it logs, and
+where it works; sent with each function.
 
 They are appended after the end of the function's pickle, where no unpickler reads:
 
 
-    pickle | key, folders, uploads, log settings, began, changed, python | length | "rainpath"
+    pickle | the fields of Imports | length | "rainpath"
 
 The length is that of what is between the pickle and itself.
 
@@ -36,6 +36,7 @@ class Imports(NamedTuple):
     began: float = 0.0  # when the program has started
     changed: str = ""  # the states of its loaded files that were changed since then
     python: str = ""  # its version, "3.11"; "" if an earlier release has told it
+    folder: str = ""  # its current folder; "" if that was removed
 
 
 class Program(NamedTuple):
@@ -44,6 +45,7 @@ class Program(NamedTuple):
     began: float
     uploads: tuple[bytes, ...]
     places: tuple[str, ...]  # the folders with what was uploaded, each named by its digest
+    folder: str = ""  # its current folder
 
 
 _running: Program | None = None
@@ -95,8 +97,8 @@ def code_of(data: bytes) -> bytes | None:
     """What two processes that run the same code tell of a function alike; None if nobody can say.
 
     That is its pickle, which files it may have come from were changed since the program has
-    started, and what was uploaded; not which process it was, from which folders that one imports,
-    what else it has loaded, and how it logs.
+    started, and what was uploaded; not which process it was, where that works, from which folders
+    it imports, what else it has loaded, and how it logs.
     """
     try:
         imports = imports_of(data)

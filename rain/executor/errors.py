@@ -60,8 +60,9 @@ def tell_of_files(names: list[str]) -> None:
     named = ", ".join(map(repr, names[:FILES_NAMED]))
     more = f" and {len(names) - FILES_NAMED} more" if len(names) > FILES_NAMED else ""
     sys.stderr.write(
-        f"rain: the task has left {named}{more} in its folder, which is emptied after each task:"
-        " give absolute paths to files that are to stay\n"
+        f"rain: the task has left {named}{more} in a folder that is emptied after each task: this"
+        " machine does not have the folder of the program. Give absolute paths to files that are to"
+        " stay\n"
     )
 
 

@@ -97,6 +97,17 @@ class Work:
             return self._work(memory, Context(memory, self.stage, call), call)
         return self._work_apart(call)
 
+    def enter_working_folder(self) -> bool:
+        """Goes to the folder where the program works, if this machine has it.
+
+        Plain functions write files there with relative paths, as they do without a cluster.
+        """
+        try:
+            os.chdir(self.memory.spaces.current.folder)
+        except OSError:  # there is no such folder here, or it belongs to somebody else
+            return False
+        return True
+
     def passes(self, error: BaseException) -> bool:
         """Whether an error is not the function's own, but ends the thread that called this."""
         del error
@@ -179,11 +190,13 @@ class Work:
         args = [*map(_loads, config["args"])]
         named: dict[str, bytes] = config["kwargs"]
         keywords = {key: _loads(arg) for key, arg in named.items()} if named else named
+        is_plain = protocol.PLAIN in config
+        is_away = is_plain and self.enter_working_folder()
         interrupts = self._interruptible
         interrupts.enter()
-        if protocol.PLAIN in config:
+        if is_plain:
             result = function(*args, **keywords)
-            if left := self.task_folder.left():
+            if not is_away and (left := self.task_folder.left()):
                 tell_of_files(left)
         else:
             result = function(context, *args, **keywords)

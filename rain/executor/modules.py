@@ -1,8 +1,9 @@
 """Keeps the modules of different user programs apart in one executor.
 
 Two programs may have different modules of the same name, and a restarted program may have changed
-one. So each has a space: the folders that it imports from, those with what it has uploaded, and the
-modules imported from there. While a function runs, the modules of its space are in `sys.modules`.
+one. So each has a space: the folder where it works, those that it imports from, those with what it
+has uploaded, and the modules imported from there. While a function runs, the modules of its space
+are in `sys.modules`.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ class Space:
         told: Imports | None = None,
     ) -> None:
         self.told = told  # by the program; None of the process's own modules
+        self.folder = "" if told is None else told.folder
         self.folders = folders
         self.uploads = uploads  # unpacked
         self.places = (*uploads, *folders)  # where modules are looked for
@@ -56,7 +58,7 @@ class Spaces:
         imports = imports_of(data)
         if imports is None:
             return self.first
-        key = imports.key, imports.folders, imports.began
+        key = imports.key, imports.folder, imports.folders, imports.began
         space = self._known.get(key)
         if space is None:
             folders = tuple(folder for folder in imports.folders if folder not in self._path)
@@ -108,7 +110,10 @@ def _note_program(space: Space) -> None:
     from rain.common.imports import Program, note_program  # noqa: PLC0415 # executors start often
 
     told = space.told
-    note_program(None if told is None else Program(told.began, told.uploads, space.uploads))
+    if told is None:
+        note_program(None)
+    else:
+        note_program(Program(told.began, told.uploads, space.uploads, told.folder))
 
 
 def unpacked(archive: bytes, uploads_folder: str) -> str:

@@ -74,6 +74,7 @@ class Executor(Work):
         self._reader = AnswerReader(number, [folder / "stage"], store.adopt, lambda _: True)
         self._waiting = _Waiting(self)
         self._printed = Written(), Written()
+        self._outside = -1  # the folder of the program, while a call runs
         self._frames: deque[list[Any]] = deque()  # not read
         self._queue: deque[protocol.Call] = deque()
         self._call: protocol.Call  # the one that runs
@@ -164,6 +165,11 @@ class Executor(Work):
         self.is_running = False
         self.interrupts.end()
 
+    def enter_working_folder(self) -> bool:
+        """The folder where the program itself is."""
+        os.fchdir(self._outside)
+        return True
+
     def passes(self, error: BaseException) -> bool:
         """Ctrl-C, or the command of a debugger to quit, ends the program and not just the call."""
         if isinstance(error, KeyboardInterrupt):
@@ -211,7 +217,7 @@ class Executor(Work):
     def _surroundings(self, task: int) -> Generator[None]:
         """What is this process's otherwise is the call's inside of this."""
         self._waiting.task = task
-        folder = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
+        folder = self._outside = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
         path, limit = sys.path[:], sys.getrecursionlimit()
         sys.path[:] = [entry or os.getcwd() for entry in path]  # noqa: PTH109 # "" is the folder
         changed = sys.path[:]

@@ -182,18 +182,21 @@ def test_a_future_is_unpickled_by_the_program_after_tasks_had_clients(client: Cl
     assert pickle.loads(data) is future
 
 
-def test_a_call_has_a_working_folder_and_the_program_gets_its_own_back(client: Client) -> None:
+def test_a_task_has_a_folder_of_its_own_and_the_program_gets_its_own_back(client: Client) -> None:
     before = Path.cwd()
 
-    def write() -> str:
+    @remote()
+    def write(ctx: Any) -> str:
         Path("left").write_text("")
         return str(Path.cwd())
 
-    def listed() -> list[Path]:
-        return list(Path().iterdir())
+    @remote()
+    def listed(ctx: Any) -> str:
+        return str(list(Path().iterdir()))
 
-    assert client.submit(write).result() != str(before)
-    assert client.submit(listed).result() == []
+    with client.new_session("folders") as session:
+        assert session.compute(write()).load() != str(before)
+        assert session.compute(listed()).load() == "[]"
     assert Path.cwd() == before
 
 

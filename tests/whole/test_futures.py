@@ -30,6 +30,7 @@ from rain.client import (
     Future,
     TaskException,
     as_completed,
+    get_client,
     remote,
     task,
 )
@@ -153,6 +154,42 @@ def test_large_arguments_and_results_are_what_they_were(client: Client) -> None:
     back = client.submit(lambda x: x * 2, stored).result()
     assert np.array_equal(back, data * 2)
     assert np.array_equal(stored.result(), data)
+
+
+def test_a_call_works_in_the_folder_where_the_program_works(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def copy(name: str) -> None:
+        Path(name).write_text(Path("given").read_text() * 2)
+
+    def copy_from_inside(name: str) -> None:
+        get_client().submit(copy, name).result()
+
+    for folder in (tmp_path / "first", tmp_path / "second"):
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        (folder / "given").write_text(folder.name)
+        client.gather([client.submit(copy, "made"), client.submit(copy_from_inside, "inner")])
+        assert (folder / "made").read_text() == folder.name * 2
+        assert (folder / "inner").read_text() == folder.name * 2
+
+
+@in_processes
+def test_a_call_has_an_empty_folder_where_that_of_the_program_does_not_exist(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def leave() -> list[str]:
+        found = os.listdir()  # noqa: PTH208 # names
+        Path("left").touch()
+        return found
+
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    folder.rmdir()
+    calls = [client.submit(leave) for _ in range(4)]
+    assert client.gather(calls) == [[]] * 4
+    assert "does not have the folder of the program" in calls[0].logs()
 
 
 def test_what_a_function_raises_is_raised_here(client: Client) -> None:
