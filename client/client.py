@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from importlib import import_module
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
@@ -46,6 +47,12 @@ if TYPE_CHECKING:
 
 NUMBERS_AT_MOST = 256
 """Joined sessions of which a client remembers the numbers that it has left."""
+
+
+def _of_the_task() -> "Client":
+    """The client of the running task: what a client becomes that was sent to it."""
+    client: Client = import_module("rain.client").get_client()
+    return client
 
 
 class Client(Looking):
@@ -147,6 +154,10 @@ class Client(Looking):
         self._numbers: dict[SessionId, SharedNumbers] = {}  # of joined sessions
         if not self._is_of_tasks:  # else code that unpickles a future in a task finds it
             note_client(self.open_futures, connection.cluster, lambda: housekeeper.closed)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """In a task it is the client of the task, so an object that holds a client can be sent."""
+        return _of_the_task, ()
 
     def __del__(self) -> None:
         housekeeper = self.__dict__.get("housekeeper")

@@ -33,6 +33,24 @@ def client(request: pytest.FixtureRequest) -> Iterator[Client]:
         yield made
 
 
+class Steps:
+    """Has its client with it, as programs of classes do."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+
+    def first(self, number: int) -> int:
+        return self.client.submit(self.second, number).result() + 1
+
+    def second(self, number: int) -> int:
+        return number * 10
+
+
+def test_a_client_that_an_object_holds_is_that_of_the_task(client: Client) -> None:
+    steps = Steps(client)
+    assert client.gather(client.map(steps.first, range(3))) == [1, 11, 21]
+
+
 def fib(n: int) -> int:
     if n < 2:
         return n
