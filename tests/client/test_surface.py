@@ -24,6 +24,20 @@ def test_rain_client_exports(name: str) -> None:
     assert name in rain.client.__all__
 
 
+def test_rain_itself_has_the_names_of_its_client_and_no_others() -> None:
+    assert all(getattr(rain, name) is getattr(rain.client, name) for name in rain.client.__all__)
+    with pytest.raises(AttributeError, match="module 'rain' has no attribute 'init'"):
+        rain.init()
+
+
+def test_importing_rain_loads_no_client() -> None:
+    program = "import sys, rain; print('rain.client' in sys.modules)"
+    answer = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert answer.stdout == "False\n"
+
+
 @pytest.mark.parametrize(
     ("module", "name"),
     [
