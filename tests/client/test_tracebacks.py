@@ -216,8 +216,13 @@ def test_an_exception_that_cannot_be_sent_says_why(client: Client) -> None:
 
 
 def test_files_that_are_emptied_with_the_folder_of_the_task_are_named_in_its_output(
-    client: Client,
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    folder = tmp_path / "gone"  # a folder of the program that the governor does not have
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    folder.rmdir()
+
     def save(count: int) -> None:
         for number in range(count):
             Path(f"figure-{number}.png").touch()
