@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 import trio
 from attrs import frozen
 
-from rain.base.memory import LIMIT_PERCENT, RESERVE_PERCENT
+from rain.base.memory import LIMIT_PERCENT, reserve_of
 from rain.governor.events import Event, MemorySampled
 from rain.governor.memory_files import (
     KernelKills,
@@ -106,7 +106,7 @@ async def keep_watching(
 ) -> None:
     """Looks for ever; `memory` is what all may have together, 0 if nobody knows."""
     limit = memory * LIMIT_PERCENT // 100
-    reserve = memory * RESERVE_PERCENT // 100
+    reserve = reserve_of(memory)
     told = MemorySampled({}, {})
     used_before, pause = 0, SELDOM
     while True:

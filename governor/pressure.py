@@ -12,7 +12,9 @@ left.
 A task with too many processes is evicted, too, whatever memory these have. That is its own fault.
 
 When only the machine is short, because others have its memory, the same is done but for tasks that
-have no more than they may: they are not the reason.
+have no more than they may: they are not the reason. Only when the machine has so little left that
+everything is about to stand still (`CRITICAL`), they go as well, down to one: they run again one
+after the other.
 
 An evicted task is killed at once, since in its grace it would take more. It has failed by a cause
 of its own (`RunCause.MEMORY`), and its next run gets more memory (`rain.graph.needs`).
@@ -25,7 +27,7 @@ from math import inf
 
 from attrs import frozen
 
-from rain.base.memory import LIMIT_PERCENT, RESERVE_PERCENT
+from rain.base.memory import LIMIT_PERCENT, reserve_of
 from rain.base.resources import MEMORY
 from rain.base.runs import RunCause
 from rain.base.sizes import spell_size
@@ -49,6 +51,12 @@ SPARED = 64
 
 RESTING = 64 * 1024 * 1024
 """An idle executor with fewer bytes is kept: a new process would cost more."""
+
+RESTING_PARTS = 8
+"""It is ended nevertheless if it has this fraction of a small memory."""
+
+CRITICAL = 2
+"""The machine has less than this fraction of what should be free: it drops the code of programs."""
 
 NAMED = 3
 """How many neighbours of an evicted task a message names."""
@@ -87,7 +95,8 @@ class Pressure:
         capacity = pool.free.capacity
         self._memory = capacity.amount(MEMORY)  # 0 if nobody knows
         self._limit = self._memory * LIMIT_PERCENT // 100 if self._memory else inf
-        self._reserve = self._memory * RESERVE_PERCENT // 100
+        self._reserve = reserve_of(self._memory)
+        self._resting = min(RESTING, self._memory // RESTING_PARTS) if self._memory else RESTING
         self._cpus = max(capacity.cpus, 1)
 
     def sampled(self, event: MemorySampled) -> None:
@@ -147,8 +156,10 @@ class Pressure:
                 return
         holders = sorted(self._holders(), key=Holder.order)
         large = [one for one in holders if one.memory * SPARED >= self._memory] or holders
-        for holder in large:
-            if to_free <= 0 or (holder.memory <= holder.may and not is_over):
+        is_critical = 0 <= left + self._being_freed() < self._reserve // CRITICAL
+        for place, holder in enumerate(large, start=1):
+            may_go = is_over or holder.memory > holder.may or (is_critical and place < len(large))
+            if to_free <= 0 or not may_go:
                 return
             others = [one for one in holders if one is not holder]
             verdict = self._verdict(holder, used, others, -1 if is_over else left)
@@ -171,7 +182,7 @@ class Pressure:
                 continue
             if executor.grace_ends < inf:
                 yield executor
-            elif not executor.calls and executor.memory >= RESTING and not executor.recalling:
+            elif not executor.calls and executor.memory >= self._resting and not executor.recalling:
                 self._pool.idle[executor.runner].remove(executor)
                 executor.progress = -1.0  # so that it is not replaced when it has ended
                 yield executor

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from rain.base.attempts import Attempts
 from rain.base.kinds import TaskKind
+from rain.base.memory import reserve_of
 from rain.base.resources import Resources
 from rain.base.runs import RunCause
 from rain.base.wire.update import TaskFailure
@@ -17,9 +20,9 @@ MEMORY = 1000
 SMALL = 10 * MIB
 
 
-def a_world(*kinds: TaskKind, cpus: int = 2) -> World:
+def a_world(*kinds: TaskKind, cpus: int = 2, memory: int = MEMORY) -> World:
     """Each kind has one task, from 1 on, which runs in the executor of its number."""
-    world = World(Resources(cpus, (("memory", MEMORY * MIB),)))
+    world = World(Resources(cpus, (("memory", memory * MIB),)))
     for number, kind in enumerate(kinds, 1):
         world.assign(kind, number)
         for executor in list(world.executors):
@@ -120,6 +123,35 @@ def test_a_machine_without_memory_ends_who_has_more_than_it_may_and_nobody_else(
         " tasks of its governor had 400MiB of 1000MiB (--memory), while the machine had 20MiB left;"
         " beside it ran f (200MiB)"
     )
+
+
+def test_a_machine_that_is_about_to_stand_still_keeps_one_task() -> None:
+    # given: all have less than they may, and others on the machine have nearly all of the rest
+    world = a_world(kind(2), kind(3), kind(4), cpus=3)
+    assert killed(world.sample(200 * MIB, 200 * MIB, 200 * MIB, left=26 * MIB)) == []
+    # when
+    assert killed(world.sample(200 * MIB, 200 * MIB, 200 * MIB, left=24 * MIB)) == [3]
+    # then: one after the other goes, as long as the machine gets no more free
+    world.die(3, "killed")
+    assert killed(world.sample(200 * MIB, 200 * MIB, left=24 * MIB)) == [2]
+    world.die(2, "killed")
+    assert killed(world.sample(200 * MIB, left=24 * MIB)) == []
+    assert [failed.cause for failed in failures(world)] == [RunCause.MEMORY] * 2
+
+
+def test_of_a_small_memory_also_small_executors_that_rest_are_ended() -> None:
+    for memory, ended in ((1000, []), (400, [2])):
+        world = a_world(kind(2), kind(3), memory=memory)
+        world.answer(2)
+        world.collect(2)
+        assert killed(world.sample(50 * MIB, 50 * MIB, left=1 * MIB)) == ended
+
+
+@pytest.mark.parametrize(
+    ("memory", "reserve"), [(0, 0), (100, 25), (400, 48), (1000, 50), (10_000, 500)]
+)
+def test_what_should_be_free_has_room_for_code(memory: int, reserve: int) -> None:
+    assert reserve_of(memory * MIB) == reserve * MIB
 
 
 def test_a_task_with_too_many_processes_is_ended_by_its_own_fault() -> None:
