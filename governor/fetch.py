@@ -36,7 +36,7 @@ ATTEMPTS = 2
 """Of a single source."""
 
 PATIENCE = 5.0
-"""Seconds without a byte after which another source is asked, if there is one."""
+"""Seconds without a byte after which the next source is asked: the last one is the server."""
 
 
 class _Incoming:
@@ -157,7 +157,7 @@ class Fetcher:
             if troubles and isinstance(troubles[-1], NotHereError) and source == order[number - 2]:
                 continue  # it would say so again
             is_last = number == len(order)
-            patience = STALL_LIMIT if is_last or len(sources) == 1 else PATIENCE
+            patience = STALL_LIMIT if is_last else PATIENCE
             try:
                 self._reader.read_on(source, fetch.object, incoming, transfer, patience)
             except (UnreachableError, NotHereError) as error:

@@ -183,9 +183,18 @@ def let_drained_leave(state: State) -> None:
 
 
 def dismiss(state: State, governor: Governor, reason: str) -> None:
-    """A governor that breaks the protocol, or is silent for too long, is closed and lost."""
+    """A governor that breaks the protocol is closed and lost."""
     left(state, governor.id, reason)
     state.emit(DismissGovernor(governor.id, reason))
+
+
+def give_up(state: State, governor: Governor, reason: str) -> None:
+    """A governor that is silent for too long is lost. Where links resume, it may join anew.
+
+    It may be only cut off, and would hear that it is to stop when the way is open again.
+    """
+    left(state, governor.id, reason)
+    state.emit(DismissGovernor(governor.id, reason, may_join=state.settings.returns))
 
 
 def _started(state: State, governor: Governor, update: Update) -> dict[Task, float]:

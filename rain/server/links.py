@@ -120,11 +120,11 @@ class Links:
                     link.order(orders)
             case Answered(request, answer) | Granted(request, answer):
                 self._answer(request, answer)
-            case DismissGovernor(governor, reason):
+            case DismissGovernor(governor, reason, may_join):
                 link = self.governors.pop(governor, None)
                 if link is not None:
                     self.log.warning("governor dismissed", governor=governor, reason=reason)
-                    link.stop(reason)
+                    (link.close if may_join else link.stop)(reason)
             case DiscardConstants(objects):
                 self.uploads.discard(objects)
             case ReleaseGovernor(governor):

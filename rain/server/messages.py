@@ -201,10 +201,15 @@ class OrderGovernor:
 
 @frozen
 class DismissGovernor:
-    """The governor is not one of ours any more: tell it to stop, and close its link."""
+    """The governor is not one of ours any more: tell it to stop, and close its link.
+
+    One that `may_join` is told nothing. It will look for the server, learn that it was given up,
+    and join with a new incarnation.
+    """
 
     governor: GovernorId
     reason: str
+    may_join: bool = False
 
 
 @frozen

@@ -121,7 +121,7 @@ class Reactor:
             client_events.give_up_late(state)
         silent: list[Silent] = []
         if known_silent is not None:
-            self._dismiss(known_silent)
+            self._give_up(known_silent)
         elif now >= state.silence_due:
             silent = self._dismiss_silent()
         if state.nested or state.set_free or state.held:
@@ -226,15 +226,15 @@ class Reactor:
             for governor in governors
             if state.now - governor.heard > _patience(governor, limit)
         ]
-        self._dismiss(silent)
+        self._give_up(silent)
         due = [governor.heard + _patience(governor, limit) for governor in governors]
         state.silence_due = min(due, default=state.now + limit)
         return silent
 
-    def _dismiss(self, silent: Sequence[Silent]) -> None:
+    def _give_up(self, silent: Sequence[Silent]) -> None:
         governors = self.state.graph.governors
         for found in silent:
-            governor_events.dismiss(self.state, governors[found.governor], found.reason)
+            governor_events.give_up(self.state, governors[found.governor], found.reason)
 
     def _scheduler_due(self) -> float:
         news, throttle = self.state.news, self.state.throttle

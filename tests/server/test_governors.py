@@ -100,6 +100,14 @@ def test_a_silent_governor_is_dismissed_and_its_work_is_planned_anew() -> None:
     assert list(s.world.state.graph.governors) == [GovernorId(2)]
 
 
+def test_a_silent_governor_is_not_told_to_stop_where_it_may_find_its_way_back() -> None:
+    settings = ReactorSettings(debug=True, governor_silence=100.0, returns=True)
+    s = scene(1, settings=settings)
+    effects = s.world.turn(after=101)
+    reason = "nothing was heard of it for more than 100 seconds"
+    assert effects == [DismissGovernor(GovernorId(1), reason, may_join=True)]
+
+
 def test_a_governor_that_is_slow_but_not_too_slow_stays() -> None:
     s, first, _, _ = running()
     for _ in range(5):

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 from collections.abc import Generator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from attrs import frozen
@@ -43,6 +44,16 @@ class Machine:
     def hears(self, address: str) -> None:
         """The same ends."""
         self._firewall("-D", "INPUT", "-s", address, "-j", "DROP")
+
+    def sends_slowly(self, rate: str) -> None:
+        """From now on it sends no more than this, as 100mbit."""
+        words = f"qdisc add dev eth0 root tbf rate {rate} burst 64kb latency 50ms"
+        subprocess.run([*self.command, "tc", *words.split()], check=True)
+
+    def received(self) -> int:
+        """How many bytes have come to it, headers included."""
+        link = self.name.replace("rain-", "rain", 1)
+        return int(Path(f"/sys/class/net/{link}/statistics/tx_bytes").read_text("ascii"))
 
     def _firewall(self, *rule: str) -> None:
         words = (*self.command, "iptables", "-w", *rule)
