@@ -67,6 +67,7 @@ def test_tasks_of_governors_whose_clocks_are_wrong_have_the_times_of_the_server(
             for name, task in tasks.items():
                 task.update()
                 there = datetime.fromisoformat(task.output.fetch().get_bytes().decode())
+                assert task.info is not None
                 began = datetime.fromisoformat(task.info.start_time)
                 after = datetime.now(UTC) + MARGIN
                 # Its own clock is wrong, and what the server says of it is right.
