@@ -151,7 +151,7 @@ struct Submission {
   keys @10 :Keys;
 }
 
-# Of new tasks and constants of a durable session: two with the same key are the same. Who has none
+# Of new tasks and constants of a durable session: two with the same key are the same. A node without one
 # is compared by its kind, its config, and the bytes of its constants.
 struct Keys {
   holders @0 :List(Int64);      # tasks and constants

@@ -158,7 +158,7 @@ struct ClosedWay {
   why @1 :Text;
 }
 
-# Whole lines that a task has printed, for who watches it.
+# Whole lines that a task has printed, for clients that watch it.
 struct PrintedLines {
   task @0 :Int64;           # 0 for lines of any tasks that are left out
   name @1 :Text;            # of the task

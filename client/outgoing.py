@@ -127,8 +127,8 @@ class Outgoing:
         Unless that is an interruption, and what was sent has left already. Gives what was sent,
         and what sending it gave. With `fuse`, chains are sent as one task each.
 
-        A signal handler may come in the middle of that: what it submits is left to who was
-        interrupted, who must see that he was asked again.
+        A signal handler may come in the middle of that: what it submits is left to the call that
+        was interrupted, which must see that it was asked again.
         """
         with self._sending:
             if self.is_sending:

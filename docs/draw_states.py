@@ -62,7 +62,7 @@ is ours:
   once if no governor has it, and so is what depends on it. Otherwise it is *cancelling*: its
   governor was told to end it, it still takes its cpus, and it ends as *cancelled* whatever its
   governor says next. Its outcome is known from the moment in which it is *cancelling*: its objects
-  have failed, and who waits for it is told ([why](decisions/cancelling.md)).
+  have failed, and those that wait for it are told ([why](decisions/cancelling.md)).
 * *governor lost*, *input lost* and *output lost* lead back. In the original, the loss of a
   governor ended the server. Here its tasks are planned anew, and lost data that is still needed
   is made again ([why](decisions/attempts-and-lost-governors.md)).

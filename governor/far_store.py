@@ -2,8 +2,8 @@
 
 Each governor has a folder of its own there, whose name says which process it belongs to. It goes
 with the governor; that of a governor that was killed goes when the next one starts on the same
-machine. A file is read only after all of it was written. Who reads all of it gets it only if it has
-the bytes that were written: their length and their checksum are remembered here.
+machine. A file is read only after all of it was written. A reader of the whole file gets it only if
+it has the bytes that were written: their length and their checksum are remembered here.
 
 A directory is one archive there, in the bytes that it also has on its way to others. Where its
 files begin in that is remembered, so that a range of one can be read alone.

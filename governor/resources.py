@@ -126,7 +126,7 @@ class Lending:
         self.due = inf
 
     def begin_turn(self) -> None:
-        """Who is refused in this turn is asked again. Who was refused before may have gone."""
+        """Those refused in this turn are asked again. Those refused before may have gone."""
         self.due = inf
 
     def allows(self, needed: Resources, depth: int, now: float) -> bool:

@@ -186,7 +186,7 @@ class PlainCalls:
 
 
 def _keeping(options: Options, given: Sequence[DataObject]) -> Options:
-    """Without a cache for who reads a part: where pieces are says nothing of what they are."""
+    """No cache for calls that read a part: where pieces are says nothing of what they are."""
     reads_part = any(one.wire_shape.content_type == LISTED for one in given)
     return evolve(options, cache="") if reads_part else options
 

@@ -175,7 +175,7 @@ def exchange(
 
 
 def groups(things: Sequence[T], rounds: int) -> list[Sequence[T]]:
-    """These in their order, in so many groups of about the same size.
+    """These in their order, in this number of groups of about the same size.
 
     None is empty, unless there is nothing at all.
     """

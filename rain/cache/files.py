@@ -31,7 +31,7 @@ def put(source: Path, target: Path, rights: int | None) -> None:
 
 
 def _of_folder(rights: int) -> int:
-    """Who may read a file may enter a folder."""
+    """Users who may read a file may enter a folder."""
     return rights | (rights & 0o444) >> 2
 
 

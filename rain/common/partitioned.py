@@ -1,7 +1,7 @@
 """Partitioned values: the pieces that one input of a shuffle was split into.
 
-As data they are one object with an index (rain/stream/parts.py). Who reads one part reads the bytes
-of one piece.
+As data they are one object with an index (rain/stream/parts.py). A reader of one part reads the
+bytes of one piece.
 
 What was collected of one part has the same form: its pieces are those of some inputs, one behind
 the other, in the bytes that these were written as.

@@ -1,7 +1,7 @@
 """What is found while a value is pickled: the futures inside of it.
 
-Who makes data, a client or an executor, says what is inside, so that the cluster keeps that as long
-as the data. Futures note themselves here when they are pickled, by whatever way that happens.
+The maker of data, a client or an executor, says what is inside, so that the cluster keeps that as
+long as the data. Futures note themselves here when they are pickled, by whatever way that happens.
 """
 
 import threading
@@ -11,7 +11,7 @@ from typing import Protocol
 
 
 class Home(Protocol):
-    """What all futures of a client share, as far as it matters to who pickles them."""
+    """What all futures of a client share, as far as it matters where they are pickled."""
 
     def secure(self, references: "Sequence[Reference]") -> None:
         """The server knows these when this returns, and keeps them until the run has ended."""

@@ -8,8 +8,8 @@ anybody, who may then ask for them. So each of these **contains** other objects:
   lineage, as long as it may run again.
 * An object claims the data of what it contains as long as somebody claims its own.
 
-Both are counted together with readers and lineage (`needed_by`, `remade_by`); the session of who
-contains something lists it in `contents`. Nothing here asks whether an object is finished.
+Both are counted together with readers and lineage (`needed_by`, `remade_by`); the session of the
+container lists it in `contents`. Nothing here asks whether an object is finished.
 
 **Sessions.** An object that is contained or read may belong to another session. That session lists
 it as `shared`, and cannot go before it (see rain/server/closing.py).

@@ -2,7 +2,7 @@
 
 A task stands in when its result comes from elsewhere: its function has handed the rest on to
 another task (rain/server/handing_on.py), or a former run of its parent had submitted the same task
-before (rain/server/adopting.py). It keeps its id, its outputs and who waits for it. Its inputs are
+before (rain/server/adopting.py). It keeps its id, its outputs and its waits. Its inputs are
 what the others make, and it is of another kind: a built-in task that takes no cpus.
 
 If one stands in for another that stands in itself, it passes on what that one would. So a chain of

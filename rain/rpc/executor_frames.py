@@ -113,7 +113,7 @@ class SocketLink:
 
     def _release(self) -> None:
         self._open = False
-        # Who owns the link is freed with it: these are methods of the owner, and Python's
+        # The owner of the link is freed with it: these are methods of the owner, and Python's
         # collector, which would free circles, seldom runs in daemons.
         self._on_frames = self._on_closed = _nobody
         self._watch.stop()

@@ -51,7 +51,7 @@ class GovernorHolder:
         if incarnation not in {0, self._incarnation}:
             return [None for _ in objects]
         found = self._background.from_thread(found_each, self._source.find, objects)
-        # Who asks for several objects wants many small parts of each.
+        # Readers of several objects want many small parts of each.
         return [held.whole() if isinstance(held, InFar) else held for held in found]
 
     def begin_upload(self, key: bytes, object_id: ObjectId, length: int) -> UnfinishedUpload:

@@ -25,7 +25,7 @@ from rain.start.status import ask_http
 A = TypeVar("A")
 
 LOOK = 0.5
-"""Seconds between two questions of who follows a task."""
+"""Seconds between two questions of a command that follows a task."""
 
 _OVER = (TaskState.FINISHED, TaskState.FAILED, TaskState.CANCELLED)
 

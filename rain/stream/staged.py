@@ -5,8 +5,8 @@ on the same machine, that file lies in the folder of the server's uploads: the c
 name there, and nothing is copied again (`rain/stream/protocol.py`). A file without a name is gone
 when its program ends, however that comes.
 
-Who cannot write into that folder, since it is another machine's, another user's or a container's,
-keeps the file in its temporary folder, and the file goes through a socket.
+A program that cannot write into that folder, since it is another machine's, another user's or a
+container's, keeps the file in its temporary folder, and the file goes through a socket.
 """
 
 from __future__ import annotations

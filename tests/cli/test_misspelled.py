@@ -1,4 +1,4 @@
-"""Who mistypes a command is helped with those that people use."""
+"""A mistyped command is answered with those that people use."""
 
 from __future__ import annotations
 

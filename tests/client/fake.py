@@ -92,7 +92,7 @@ class FakeConnection:
         self.waits: list[tuple[list[int], list[int], str, float | None]] = []
         self.unfinished: set[int] = set()
         self.told = 0
-        self.done: list[int] = []  # tasks, in the order of their ends; told to who follows
+        self.done: list[int] = []  # tasks, in the order of their ends; told to the follower
         self.failed_tasks: set[int] = set()  # those of them
         self.cancelled: list[tuple[list[int], list[int], bool]] = []
         self.cancelled_hows: list[tuple[bool, float | None]] = []

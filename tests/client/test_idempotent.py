@@ -1,4 +1,4 @@
-"""Who says that tasks may run twice at a time, and what goes before what."""
+"""Which tasks may run twice at a time, and what goes before what."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def test_a_client_shows_its_cluster_and_what_was_done(client: Client) -> None:
 
 
 def read(url: str, path: str) -> Any:
-    """What the dashboard answers to who opens its URL."""
+    """What the dashboard answers to a browser that opens its URL."""
     user, _, address = url.removeprefix("http://").rstrip("/").partition("@")
     request = urllib.request.Request(f"http://{address}{path}")  # it is http
     password = base64.b64encode(user.encode()).decode()

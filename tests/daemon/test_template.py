@@ -1,4 +1,4 @@
-"""Copies of one process are daemons of their own, and children of who asked for them."""
+"""Copies of one process are daemons of their own, and children of whatever asked for them."""
 
 import os
 import select

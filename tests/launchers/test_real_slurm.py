@@ -25,7 +25,7 @@ pytestmark = [
 
 
 WITHOUT_GOVERNORS = pytest.mark.filterwarnings("ignore::rain.client.RainWarning")
-"""Who waits is told that no governor is there yet."""
+"""A waiting program is told that no governor is there yet."""
 
 
 @pytest.fixture(scope="module")

@@ -57,7 +57,7 @@ def test_a_client_whose_server_has_fallen_silent_is_told_for_how_long_in_every_w
                 assert all(
                     f"127.0.0.1:{link.port} has been silent for 2 seconds" in one for one in said
                 )
-                # Who had nothing to say for as long is still heard over a link that is whole.
+                # A client that was silent for as long is still heard over a link that is whole.
                 assert quiet.ask(OpenSession("still there")) == SessionId(1)
                 quiet.close()
                 client.close()

@@ -1,4 +1,4 @@
-"""Who is interrupted while he waits wants what he waited for no more: it makes way for the rest."""
+"""A program that is interrupted while it waits no longer wants what it waited for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who waits is told why tasks that could run do not, and only of what people can mend."""
+"""Waiting clients are told why tasks that could run do not, and only of what people can mend."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Disk:
         return Disk(JournalFolder.open(folder / "journal"))
 
     def read_by_a_leader(self) -> None:
-        """Who takes over has read everything to its end, and has synced it."""
+        """The server that takes over has read everything to its end, and has synced it."""
         for number, path in self.folder.files().items():
             self.synced[number] = path.stat().st_size
 

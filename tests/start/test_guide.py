@@ -42,7 +42,7 @@ def test_the_examples_of_a_page_run(tmp_path: Path, page: str, count: int, start
     # What the page installs is there already: tests install nothing.
     (programs / "pip").write_text("#!/bin/sh\n")
     (programs / "pip").chmod(0o755)
-    # Who waits for the first governor is warned.
+    # A program that waits for the first governor is warned.
     (programs / "python").write_text(
         f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -W ignore "$@"\n'
     )

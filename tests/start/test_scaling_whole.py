@@ -23,7 +23,7 @@ from tests.support.waiting import until_now
 
 pytestmark = [
     pytest.mark.whole,
-    # Who waits is told that no governor is there yet.
+    # A waiting program is told that no governor is there yet.
     pytest.mark.filterwarnings("ignore::rain.client.RainWarning"),
 ]
 

@@ -21,7 +21,7 @@ from tests.support.waiting import until_now
 
 pytestmark = [
     pytest.mark.whole,
-    # Who waits is told that no governor is there yet, and that the server is away.
+    # A waiting program is told that no governor is there yet, and that the server is away.
     pytest.mark.filterwarnings("ignore::rain.client.RainWarning"),
 ]
 

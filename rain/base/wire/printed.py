@@ -7,7 +7,7 @@ from rain.base.ids import NO_SESSION, SessionId, TaskId, session_of
 
 @frozen
 class PrintedLines:
-    """Whole lines that a task has printed, for who watches it."""
+    """Whole lines that a task has printed, for clients that watch it."""
 
     task: TaskId
     name: str = ""  # of the task

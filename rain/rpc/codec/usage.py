@@ -1,4 +1,4 @@
-"""What clients are told of who uses a cluster."""
+"""What clients are told of the users of a cluster."""
 
 from rain.base.wire.usage import SessionUsage, UsageReport, UserUsage
 from rain.rpc.codec.border import Fields

@@ -19,7 +19,7 @@ def merge(pieces: object) -> object:
 
 
 def submitted(server: Server, inputs: int, parts: int, rounds: int) -> tuple[int, Counter[int]]:
-    """How many tasks there are, and how many have so many inputs."""
+    """How many tasks there are, and how many have this number of inputs."""
     made = server.client.shuffle(range(inputs), split, merge, parts=parts, rounds=rounds)
     assert len(made) == parts
     server.client.open_futures().send()
