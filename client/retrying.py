@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
-
-import cloudpickle
 
 from rain.base.attempts import Attempts
 from rain.client.arguments import PROTOCOL
 from rain.client.shapes import checked_attempts
+from rain.common.by_value import dumps
 from rain.common.errors import RainException, TaskTimeout
 
 RetryOn = type[BaseException] | Iterable[type[BaseException]] | None
@@ -25,8 +24,6 @@ NO_CODE = 0
 """No program that has failed ends with it."""
 
 LARGEST = 256 * 1024
-
-_pickle: Callable[[Any, int], bytes] = cloudpickle.dumps  # pyright: ignore[reportUnknownMemberType] # not annotated
 
 
 def attempts_of_function(
@@ -117,7 +114,7 @@ def _given(what: str, retry_on: Any, tries: Any) -> tuple[Any, ...]:
 
 
 def _pickled(what: str, classes: tuple[type[BaseException], ...]) -> bytes:
-    pickled = _pickle(classes, PROTOCOL)
+    pickled = dumps(classes, PROTOCOL)
     if len(pickled) > LARGEST:
         names = ", ".join(one.__name__ for one in classes)
         raise RainException(

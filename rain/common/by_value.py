@@ -1,7 +1,8 @@
 """Pickles functions and classes that a reader cannot import, with the names of their files.
 
 New releases of cloudpickle leave these names out. With them, the traceback of a call names the file
-of each line, and shows the line itself where that file can be read.
+of each line, and shows the line itself where that file can be read. The code says for which Python
+it is (`code.py`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 import cloudpickle
 
+from rain.common.code import HERE, made_by
 from rain.common.pickles import REDUCERS
 
 _REDUCERS: Any = cloudpickle.Pickler.dispatch_table
@@ -23,12 +25,13 @@ _FILE = 10
 
 
 def _reduced(code: CodeType) -> tuple[Any, ...]:
-    """How cloudpickle reduces code, but with the name of its file.
+    """How cloudpickle reduces code, but with the name of its file, and with the release of Python.
 
     Equal names are one object, so that equal functions make equal pickles.
     """
-    make, arguments = _REDUCERS[CodeType](code)
-    return make, (*arguments[:_FILE], sys.intern(code.co_filename), *arguments[_FILE + 1 :])
+    _, arguments = _REDUCERS[CodeType](code)
+    file = sys.intern(code.co_filename)
+    return made_by, (HERE, *arguments[:_FILE], file, *arguments[_FILE + 1 :])
 
 
 _TABLE: Any = ChainMap({CodeType: _reduced}, REDUCERS, *_REDUCERS.maps)

@@ -1,11 +1,17 @@
+import subprocess
+import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
 import pytest
 
+import rain
+from rain.common import by_value, code
 from rain.common.by_value import dumps
+from rain.common.code import HERE, OtherPythonError
 from rain.common.content_type import PICKLE_PROTOCOL, decode_value, encode_value
 
 _SOURCE = """
@@ -38,3 +44,50 @@ def test_equal_functions_make_equal_pickles() -> None:
     file = Path("script.py")
     one, other = function_of(file), function_of(file)
     assert dumps(one, PICKLE_PROTOCOL) == dumps(other, PICKLE_PROTOCOL)
+
+
+def test_code_of_another_release_of_python_is_refused_by_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(by_value, "HERE", "3.99")
+        travels = dumps(function_of(Path("script.py")), PICKLE_PROTOCOL)
+    with pytest.raises(
+        OtherPythonError,
+        match=rf"in script\.py was pickled with its code by Python 3\.99, and Python {HERE}",
+    ):
+        decode_value(travels, "pickle")
+
+
+def test_what_can_be_imported_is_served_to_every_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(by_value, "HERE", "3.99")
+    value = {"function": Path.exists, "data": [1, 2.0, "three"]}
+    assert decode_value(dumps(value, PICKLE_PROTOCOL), "pickle") == value
+
+
+def other_pythons() -> Iterator[str]:
+    """Interpreters of this machine that are of another release."""
+    own = Path(sys.base_prefix)
+    places = [*own.parent.glob("*/bin"), *map(Path, ("/usr/bin", "/usr/local/bin"))]
+    for release in ("3.11", "3.12", "3.13", "3.14"):
+        for place in places:
+            if release != code.HERE and (place / f"python{release}").exists():
+                yield str(place / f"python{release}")
+
+
+_PICKLES = """
+import sys
+from rain.common.by_value import dumps
+sys.stdout.buffer.write(dumps(lambda number: number + 1, 5))
+"""
+
+
+@pytest.mark.parametrize("python", sorted(other_pythons()))
+def test_functions_that_another_python_has_really_pickled_are_refused(python: str) -> None:
+    root, packages = Path(rain.__file__).parent.parent, Path(cloudpickle.__file__).parent.parent
+    environment = {"PYTHONPATH": f"{root}:{packages}", "PYTHONDONTWRITEBYTECODE": "1"}
+    told = subprocess.run(
+        [python, "-c", _PICKLES], capture_output=True, check=True, env=environment
+    )
+    with pytest.raises(OtherPythonError, match="<lambda> in <string> was pickled with its code by"):
+        decode_value(told.stdout, "pickle")
