@@ -50,6 +50,7 @@ class TaskRow(Word):
     PLANNED = "planned"
     READY = "ready"
     PAUSED = "paused"
+    LIMITED = "limited"
     QUEUED = "queued"
     AHEAD = "ahead"
     ASSIGNED = "assigned"
@@ -113,6 +114,15 @@ TASK_TABLE: tuple[TaskFacts, ...] = (
         False,
         "its last run has failed, and it waits until it is tried again, or whether its second run"
         " finishes",
+    ),
+    TaskFacts(
+        TaskRow.LIMITED,
+        TaskState.READY,
+        False,
+        True,
+        False,
+        False,
+        "its user uses as much of the cluster as the file of users allows, and it waits for less",
     ),
     TaskFacts(
         TaskRow.QUEUED,
@@ -238,6 +248,8 @@ class TaskMove(Word):
     RUN_FAILED = "run failed"  # whether there is another try is decided next
     PAUSE = "pause"  # there is another try, but not at once
     END_PAUSE = "end pause"
+    LIMIT = "limit"  # its user uses as much as allowed
+    END_LIMIT = "end limit"
     FAIL = "fail"  # no other try
     SKIP = "skip"
     CANCEL = "cancel"  # a client does not want it any more
@@ -275,6 +287,10 @@ TASK_STEPS: tuple[Step[TaskRow, TaskMove], ...] = (
     Step(TaskRow.PAUSED, TaskMove.END_PAUSE, TaskRow.READY),
     Step(TaskRow.PAUSED, TaskMove.INPUT_LOST, TaskRow.WAITING),
     Step(TaskRow.PAUSED, TaskMove.FAIL, TaskRow.FAILED),
+    Step(TaskRow.READY, TaskMove.LIMIT, TaskRow.LIMITED),
+    Step(TaskRow.LIMITED, TaskMove.END_LIMIT, TaskRow.READY),
+    Step(TaskRow.LIMITED, TaskMove.INPUT_LOST, TaskRow.WAITING),
+    Step(TaskRow.LIMITED, TaskMove.FAIL, TaskRow.FAILED),
     Step(TaskRow.QUEUED, TaskMove.TAKE_BACK, TaskRow.READY),
     Step(TaskRow.QUEUED, TaskMove.INPUT_LOST, TaskRow.PLANNED),
     Step(TaskRow.QUEUED, TaskMove.ASSIGN, TaskRow.ASSIGNED),
@@ -313,6 +329,7 @@ TASK_STEPS: tuple[Step[TaskRow, TaskMove], ...] = (
     Step(TaskRow.WAITING, TaskMove.CANCEL, TaskRow.CANCELLED),
     Step(TaskRow.READY, TaskMove.CANCEL, TaskRow.CANCELLED),
     Step(TaskRow.PAUSED, TaskMove.CANCEL, TaskRow.CANCELLED),
+    Step(TaskRow.LIMITED, TaskMove.CANCEL, TaskRow.CANCELLED),
     Step(TaskRow.AHEAD, TaskMove.CANCEL, TaskRow.CANCELLING),
     Step(TaskRow.ASSIGNED, TaskMove.CANCEL, TaskRow.CANCELLING),
     Step(TaskRow.RUNNING, TaskMove.CANCEL, TaskRow.CANCELLING),

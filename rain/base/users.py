@@ -43,6 +43,13 @@ class UserRule:
     weight: float = 1.0  # of the share of the cpus, beside those of others
     sessions: int = 0  # how many may be open at a time; 0 for any number
     tasks: int = 0  # and how many tasks may be unfinished
+    cpus: int = 0  # how many cpus the tasks may take at a time; 0 for any number
+    bytes: int = 0  # and how many bytes may be stored before no more are begun
+
+    @property
+    def is_metered(self) -> bool:
+        """Whether tasks may have to wait for others of the same user."""
+        return bool(self.cpus or self.bytes)
 
 
 _NO_RULE = UserRule("")

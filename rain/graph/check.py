@@ -311,6 +311,8 @@ def _check_session(graph: Graph, session: Session, found: list[str]) -> None:
     check_shadows.check_groups(graph, session, expect)
     unfinished = sum(not task.is_done for task in session.tasks.values())
     expect(unfinished == session.unfinished, "{} unfinished, {}", session.unfinished, unfinished)
+    stored = sum(one.size for one in session.objects.values() if one.is_finished)
+    expect(stored == session.stored, "{} bytes stored, counted {}", session.stored, stored)
     if session.failure is not None:
         expect(not session.tasks and not session.objects, "failed, but not empty")
         expect(not session.waits, "failed, and somebody still waits")

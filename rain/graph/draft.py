@@ -253,6 +253,9 @@ class Draft:
             session.objects |= self.objects
         else:  # the first submission of a session brings its tables
             session.objects = self.objects
+        constants = self.submission.constants.ids
+        if constants:
+            session.stored += sum(self.objects[constant].size for constant in constants)
         digests = self.submission.digests
         if digests.ids:
             session.digests.update(zip(digests.ids, digests.digests, strict=True))

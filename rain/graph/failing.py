@@ -21,7 +21,7 @@ from rain.graph.data_object import DataObject
 from rain.graph.run import Ending
 from rain.graph.task import Task
 
-_READY = (TaskRow.READY, TaskRow.PAUSED)
+_READY = (TaskRow.READY, TaskRow.PAUSED, TaskRow.LIMITED)
 
 
 @define

@@ -105,6 +105,7 @@ def _check_holders(data_object: DataObject, losses: Losses) -> None:
         _make_again(data_object, losses)
     else:  # it was about to be let go
         data_object.move(ObjectMove.REMOVE)
+        data_object.session.stored -= data_object.size
         losses.dropped += [(data_object, reader) for reader in forget_copies((data_object,))]
 
 
@@ -127,6 +128,8 @@ def _make_again(lost: DataObject, losses: Losses) -> None:
 
 
 def _unfinish(data_object: DataObject, why: ObjectMove, losses: Losses) -> None:
+    if data_object.is_finished:
+        data_object.session.stored -= data_object.size
     data_object.move(why)
     data_object.size = 0
     # Governors that were told to fetch it must stop.
@@ -137,8 +140,8 @@ def _unfinish(data_object: DataObject, why: ObjectMove, losses: Losses) -> None:
         if task.assigned is not None:
             losses.stopped += planning.take_back(task, Ending(losses.now, RunCause.INPUT_LOST))
             losses.unplanned[task] = None
-        elif task.row is TaskRow.PAUSED:
-            losses.unplanned[task] = None  # its pause is over: it waits for its input instead
+        elif task.row is TaskRow.PAUSED or task.row is TaskRow.LIMITED:
+            losses.unplanned[task] = None  # it waits for its input instead
         planning.input_lost(task)
 
 

@@ -71,6 +71,7 @@ def adopt_object(data_object: DataObject, data: bytes) -> list[Task]:
     """The server has the bytes of what a task would make; returns the readers that became ready."""
     data_object.move(ObjectMove.FINISH)
     data_object.data, data_object.size = data, len(data)
+    data_object.session.stored += len(data)
     waiting = [task for task in data_object.consumers if task.row not in DONE]
     for task in waiting:
         task.missing -= 1
@@ -90,6 +91,7 @@ def finish_objects(
         copy = there[data_object] = Copy(data_object, governor, held)
         data_object.copies = (copy,)
         data_object.size = size
+        data_object.session.stored += size
         for task in data_object.consumers:
             if task.row in DONE:  # it had read an earlier incarnation of this object
                 continue

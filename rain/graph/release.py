@@ -89,6 +89,7 @@ def _leave_if_over(graph: Graph, data_object: DataObject) -> None:
 
 def _remove(graph: Graph, data_object: DataObject) -> None:
     data_object.move(ObjectMove.REMOVE)
+    data_object.session.stored -= data_object.size
     if data_object.data is not None:
         data_object.data = None
         undelivered = data_object.session.undelivered
@@ -172,7 +173,7 @@ def clear(graph: Graph, session: Session) -> dict[Governor, float]:
     session.undelivered, session.waits, session.shared = {}, {}, {}
     session.idle_waits, session.followers, session.done = [], [], None
     session.done_count = 0
-    session.unfinished = 0
+    session.unfinished = session.stored = 0
     _give_tables_back(graph)
     in_order = sorted(concerned, key=lambda governor: governor.number)
     return {governor: concerned[governor] for governor in in_order}

@@ -90,6 +90,7 @@ class Session:
     has_priorities: bool = False  # whether tasks of it have other priorities than 0
     unfinished: int = 0  # tasks that are not done
     used: Used = Factory(Used)  # by it, and by what its tasks have opened
+    stored: int = 0  # bytes of its finished objects, each counted once
     gone_tasks: int = 0  # tasks that have left the graph
     gone_objects: int = 0
     on_failure: OnFailure = OnFailure.STOP

@@ -130,6 +130,8 @@ class Plan:
             rule = "finished task" if task.is_done else "planned task"
             if row is TaskRow.PAUSED:
                 rule = "paused task"
+            if row is TaskRow.LIMITED:
+                rule = "limited task"
             raise PlanError(rule, f"{task!r} cannot be planned: it is {task.row.value}")
         graph, kind = self.graph, task.kind
         self._check_known(task)

@@ -30,6 +30,7 @@ from rain.server import (
     handles,
     happenings,
     nesting,
+    quotas,
     submitting,
     waiting,
 )
@@ -99,6 +100,7 @@ def _come_or_go(
             state.asked.resumed(client)
         case UsersRead(rules):
             state.graph.users = {rule.name: rule for rule in rules}
+            quotas.rules_changed(state)
 
 
 def give_up_late(state: State) -> None:

@@ -18,7 +18,7 @@ from rain.base.states import TaskRow
 from rain.base.wire.answers import HoldUp, HoldUps
 from rain.graph import Governor, Session, times
 from rain.graph.rules import would_suit
-from rain.server import feasibility
+from rain.server import feasibility, quotas
 from rain.server.state import State
 
 _WAITING = (TaskRow.READY, TaskRow.PLANNED, TaskRow.QUEUED)
@@ -41,7 +41,7 @@ def of_client(state: State, client: ClientId, now: float) -> HoldUps:
 
 def of_session(state: State, session: Session, now: float) -> HoldUp | None:
     """What holds up a task of the session, if anything does."""
-    return _held_up(state, session, now) or _held_back(state, session)
+    return _held_up(state, session, now) or _held_back(state, session) or _limited(state, session)
 
 
 def _held_up(state: State, session: Session, now: float) -> HoldUp | None:
@@ -68,6 +68,12 @@ def _held_back(state: State, session: Session) -> HoldUp | None:
                 f"tasks wait at {governor.address} for room on its disk", governor.holds_back
             )
     return None
+
+
+def _limited(state: State, session: Session) -> HoldUp | None:
+    """Its user uses as much of the cluster as allowed."""
+    why = quotas.of_session(state, session)
+    return HoldUp(why, "it waits until there is less") if why else None
 
 
 def _of_kind(

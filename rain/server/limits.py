@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from rain.base.errors import RefusedError
 from rain.base.ids import ClientId
+from rain.base.sizes import spell_size
 from rain.base.users import rule_of, spell_user
+from rain.base.wire.submission import Submission
 from rain.graph import Session
-from rain.server import rights
+from rain.server import quotas, rights
 from rain.server.state import State
 
 
@@ -31,8 +33,31 @@ def check_sessions(state: State, client: ClientId) -> None:
         )
 
 
-def check_tasks(state: State, session: Session, more: int) -> None:
-    """Refuses a submission with which a user would have too many unfinished tasks."""
+def check(state: State, session: Session, submission: Submission) -> None:
+    """Refuses a submission with which a user would have more than allowed, or tasks that can never
+    run."""
+    _check_tasks(state, session, len(submission.tasks.ids))
+    for kind in submission.task_kinds:
+        reason = quotas.never_fits(state, session, kind)
+        if reason:
+            raise RefusedError(reason)
+    _check_bytes(state, session, sum(submission.constants.lengths()))
+
+
+def _check_bytes(state: State, session: Session, more: int) -> None:
+    user = session.belongs_to
+    most = rule_of(state.graph.users, user).bytes
+    if not most or not more or session.parent is not None:
+        return
+    there = quotas.stored_of(state, user)
+    if there + more > most:
+        raise RefusedError(
+            f"{spell_user(user)} stores {spell_size(there)} and submits {spell_size(more)} more:"
+            f" {spell_size(most)} are allowed (bytes in the file of users)"
+        )
+
+
+def _check_tasks(state: State, session: Session, more: int) -> None:
     user = session.belongs_to
     most = rule_of(state.graph.users, user).tasks
     if not most or session.parent is not None:

@@ -28,6 +28,7 @@ from rain.server import (
     governor_events,
     handles,
     nesting,
+    quotas,
     rests,
     speculation,
     test_mode,
@@ -132,6 +133,8 @@ class Reactor:
         self._take_leave()
         if state.graph.shadows or state.standing_by or now >= state.graph.late_due:
             speculation.go_on(state)
+        if state.meters:
+            quotas.look(state)
         return silent
 
     def _give_out(self) -> list[Effect]:
@@ -142,7 +145,8 @@ class Reactor:
         effects = state.take_effects()
         if state.settings.debug:
             check(state.graph)
-            for contradiction in chain(state.asked.contradictions(), by_name.contradictions(state)):
+            found = (part.contradictions(state) for part in (by_name, quotas))
+            for contradiction in chain(state.asked.contradictions(), *found):
                 raise InvariantError(contradiction)
         return effects
 

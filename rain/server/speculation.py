@@ -29,7 +29,7 @@ from rain.graph.run import Ending, remembered
 from rain.graph.standing_in import stand_in, stands_in
 from rain.scheduler.api import MOST
 from rain.scheduler.spare import spare_place
-from rain.server import adopting, failing, handing_back, logs, rests, waiting
+from rain.server import adopting, failing, handing_back, logs, quotas, rests, waiting
 from rain.server.happenings import SecondRun, SecondRunState
 from rain.server.state import State
 from rain.server.tries import is_suspect
@@ -92,7 +92,8 @@ def has_failed(state: State, governor: Governor, shadow: Task, failure: TaskFail
 def _look(state: State) -> None:
     graph = state.graph
     for late in lateness.take_late(graph, state.now, state.settings.lateness):
-        if is_suspect(late, state.settings.crash_limit) or not shadows.can_have_one(late):
+        suspect = is_suspect(late, state.settings.crash_limit)
+        if suspect or not shadows.can_have_one(late) or not quotas.has_room(state, late):
             lateness.not_again(late)
             continue
         governor = spare_place(graph, late)

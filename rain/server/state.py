@@ -17,6 +17,7 @@ from rain.base.ids import (
     ObjectId,
     RequestId,
     SessionId,
+    TaskId,
 )
 from rain.base.usage import Used
 from rain.base.wire.orders import Orders
@@ -106,6 +107,15 @@ class Later:
 
 
 @define(eq=False)
+class Quota:
+    """The tasks of a user whose use of the cluster is limited (see `quotas`)."""
+
+    let_on: dict[Task, None] = Factory(dict)  # those that may run, or do
+    # Those that are limited, in heaps: by session, and whether they read what tasks have made.
+    waiting: dict[tuple[Session, bool], list[tuple[int, int, TaskId]]] = Factory(dict)
+
+
+@define(eq=False)
 class State:
     """The graph, the news for the scheduler, and the effects of the turn that is running."""
 
@@ -136,6 +146,8 @@ class State:
     held: dict[Task, Held] = Factory(dict)  # for tasks that are tried again
     standing_by: dict[Task, SessionFailure] = Factory(dict)  # failed, unless their shadows finish
     used: dict[tuple[str, int], Used] = Factory(dict)  # of each user on each day
+    meters: bool = False  # the file of users limits what some user may use at a time,
+    quotas: dict[str, Quota] = Factory(dict)  # and these have had ready tasks
     durable: dict[str, Durable] = Factory(dict)  # what clients have under names
     openings: dict[Session, Opening] = Factory(dict)  # the sessions that they have opened by these
     set_free: dict[Session, None] = Factory(dict)  # sessions of tasks that were cancelled alone

@@ -37,7 +37,7 @@ def submit(state: State, event: Asked, submit: Submit) -> bool:
     at_once = state.settings.grown_at_once
     tasks = submission.tasks
     if state.graph.users:
-        limits.check_tasks(state, session, len(tasks.ids))
+        limits.check(state, session, submission)
     if len(tasks.ids) + len(tasks.inputs) + len(submission.constants.ids) <= at_once:
         _granted(state, submission, session, grow(state.graph, session, member, submission))
         return True

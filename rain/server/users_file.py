@@ -24,6 +24,7 @@ import trio
 from structlog.typing import FilteringBoundLogger
 
 from rain.base.errors import StartError
+from rain.base.sizes import parse_size
 from rain.base.users import DEFAULT, OWNER, UserRule, check_user
 
 EVERY = 2.0
@@ -100,7 +101,7 @@ def _table(where: str, table: Any) -> Mapping[str, Any]:
 
 
 def _rule(name: str, where: str, table: Any) -> UserRule:
-    said = _table(where, table)
+    said = {key: _read(where, key, value) for key, value in _table(where, table).items()}
     for key, value in said.items():
         if key not in _FIELDS:
             raise ValueError(f"{where} has {key!r}; it may have {', '.join(_FIELDS)}")
@@ -109,6 +110,16 @@ def _rule(name: str, where: str, table: Any) -> UserRule:
             raise ValueError(f"{where} {key} is {wanted}, not {value!r}")
     fields: dict[str, Any] = {**said, "weight": float(said.get("weight", 1.0))}
     return UserRule(name, **fields)
+
+
+def _read(where: str, key: str, value: Any) -> Any:
+    """Sizes may be written with a unit."""
+    if key != "bytes" or type(value) is not str:
+        return value
+    try:
+        return parse_size(value)
+    except ValueError as error:
+        raise ValueError(f"{where} bytes: {error}") from None
 
 
 async def keep_reading(

@@ -138,6 +138,8 @@ def _ends_change_only_what_they_speak_of(
             assert before.ready == after.ready
         case TaskMove.PAUSE | TaskMove.END_PAUSE:
             assert {before.row, after.row} == {TaskRow.READY, TaskRow.PAUSED}
+        case TaskMove.LIMIT | TaskMove.END_LIMIT:
+            assert {before.row, after.row} == {TaskRow.READY, TaskRow.LIMITED}
         case TaskMove.FINISH:
             assert before.assigned
             assert not after.scheduled

@@ -6,6 +6,7 @@ from rain.base.attempts import Attempts
 from rain.base.failures import OnFailure
 from rain.base.ids import RequestId
 from rain.base.resources import Resources
+from rain.base.states import TaskMove
 from rain.graph import Governor, Wait, WaitMode, claims
 from rain.server.state import ReactorSettings
 from tests.support.scenes import scene
@@ -18,7 +19,8 @@ class Subject:
     cancelled while it ran, and ended before.
     done -> held (kept, two copies); removed; small (kept, at the server); running; blocked; sent;
     asked was sent, and is to go to the other governor; queued; planned reads what queued makes;
-    ahead reads what running makes; waiting reads it, too; ready; paused has failed once.
+    ahead reads what running makes; waiting reads it, too; ready; limited; paused has failed
+    once.
     A guest has a handle of held.
     """
 
@@ -37,6 +39,7 @@ class Subject:
         waiting, _ = s.draft.task(coming)
         ready, _ = s.draft.task()
         paused, _ = s.draft.task(tries=Attempts(2, backoff=1e6))
+        limited, _ = s.draft.task()
         blocked, _ = s.draft.task()
         broken, (never,) = s.draft.task()
         skipped, _ = s.draft.task(never)
@@ -81,6 +84,7 @@ class Subject:
         guest.join(s.draft.session)
         self.guest = self.session.members[guest.id]
         claims.take_handle(self.guest, self.held, wants_data=False)
+        world.task(limited).move(TaskMove.LIMIT)
         self.stranger = Governor(self.first.id, 9, "stranger:1", Resources())
 
     def wait(self) -> Wait:

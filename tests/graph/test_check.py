@@ -506,7 +506,11 @@ TAMPERED: dict[str, tuple[Part, str]] = {
     ),
     "unfinished tasks that are counted wrongly": (
         _set(of("session"), "unfinished", 3),
-        "3 unfinished, 10",
+        "3 unfinished, 11",
+    ),
+    "stored bytes that are counted wrongly": (
+        _set(of("session"), "stored", 1),
+        "1 bytes stored, counted ",
     ),
     "a failed session that is not empty": (
         _set(of("session"), "failure", SessionFailure("x")),
@@ -553,4 +557,4 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
     subject.small.size = 9
     with pytest.raises(InvariantError) as caught:
         check(subject.graph)
-    assert len(str(caught.value).splitlines()) == 3
+    assert len(str(caught.value).splitlines()) == 4

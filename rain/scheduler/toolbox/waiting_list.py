@@ -18,7 +18,7 @@ Urgency = Callable[[Task], float]
 
 
 def needs_plan(task: Task) -> bool:
-    """Whether the task still exists, is neither done nor pausing, and has no plan."""
+    """Whether the task still exists, is neither done, pausing nor limited, and has no plan."""
     if task.scheduled is not None or task.row in AT_REST:
         return False
     return task.session.tasks.get(task.id) is task  # `is_known` without its call

@@ -11,6 +11,7 @@ from rain.base.states import TaskRow
 from rain.graph import DataObject, Governor, Run, Task
 from rain.graph.claims import Claim, Why, claims_on
 from rain.graph.pausing import pauses_until
+from rain.server import quotas
 from rain.server.feasibility import nobody_has, spell_amounts
 from rain.server.state import State
 
@@ -73,6 +74,8 @@ def why(state: State, task: Task) -> str:
             return _unplanned(state, task)
         case TaskRow.PAUSED:
             return _pausing(state, task)
+        case TaskRow.LIMITED:
+            return f"It has no plan: {quotas.why(state, task)}."
         case TaskRow.QUEUED:
             return f"It waits for room on {where}."
         case _ if task.assigned:
