@@ -190,6 +190,7 @@ struct UserUsage {
   tasks @2 :Int64;              # that have finished
   cpuSeconds @3 :Float64;
   bytes @4 :Int64;              # of all that they have made
+  byteSeconds @5 :Float64;      # of what was stored
 }
 
 struct SessionUsage {
@@ -203,6 +204,8 @@ struct SessionUsage {
   bytes @7 :Int64;
   secondsLeft @8 :Float64;      # of all tasks that wait; below 0 if nobody knows
   why @9 :Text;                 # what holds them up
+  stored @10 :Int64;            # bytes of its objects now, each counted once
+  byteSeconds @11 :Float64;
 }
 
 struct DurableReport {

@@ -12,11 +12,13 @@ DAY = 86400.0
 
 @define
 class Used:
-    """What finished tasks have used. Tasks whose results came from a cache have used nothing."""
+    """What finished tasks have used, and what was stored. Tasks whose results came from a cache
+    have used nothing."""
 
     tasks: int = 0
     cpu_seconds: float = 0.0
     bytes: int = 0  # of all that they have made
+    byte_seconds: float = 0.0  # of what was stored, as long as it was
 
     def note(self, cpus: int, seconds: Sequence[float], made: int) -> None:
         """Tasks with that many cpus have finished."""

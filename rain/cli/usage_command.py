@@ -16,26 +16,60 @@ if TYPE_CHECKING:
 @click.command()
 @click.option("--user", metavar="NAME", default="", help="This user only; '(owner)' is the owner.")
 @click.option("--since", metavar="DAY", default="", help="From this day (UTC) on, as 2026-11-27.")
+@click.option("--until", metavar="DAY", default="", help="Until this day (UTC), with it.")
+@click.option("--days", is_flag=True, help="Print a line for each day.")
+@click.option("--sessions", is_flag=True, help="Print a line for each session that is open.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values.")
 @server_options()
 @json_option
-def usage(server: Reached, user: str, since: str, as_csv: bool, as_json: bool) -> int:
+def usage(
+    server: Reached,
+    user: str,
+    since: str,
+    until: str,
+    days: bool,
+    sessions: bool,
+    as_csv: bool,
+    as_json: bool,
+) -> int:
     """Show how much of a cluster each user has used.
 
-    Finished tasks count, with the cpus that they had. A user sees the own line.
+    Finished tasks count, with the cpus that they had, and what was stored for as long as it was. A
+    user sees the own line.
     """
     from rain.start import usage as told
 
     if as_csv and as_json:
         raise StartError("either --csv or --json")
-    try:
-        day = told.parse_day(since) if since else 0
-    except ValueError as error:
-        raise StartError(f"--since: {error}") from None
-    rows = told.by_user(told.ask_usage(server).days, user, day)
+    if sessions and (since or until or days):
+        raise StartError("--sessions has no days: leave --since, --until and --days out")
+    first = _day("--since", since) if since else 0
+    last = _day("--until", until) if until else told.LAST_DAY
+    report = told.ask_usage(server)
+    if sessions:
+        of_sessions = [one for one in report.sessions if user in ("", one.user or told.OWNER)]
+        of_session = (
+            told.sessions_as_csv
+            if as_csv
+            else told.sessions_as_json
+            if as_json
+            else told.sessions_as_text
+        )
+        click.echo(of_session(of_sessions))
+        return 0
+    rows = told.select(report.days, user, first, last)
     spell = told.usage_as_csv if as_csv else told.usage_as_json if as_json else told.usage_as_text
-    click.echo(spell(rows))
+    click.echo(spell(rows if days else told.by_user(rows)))
     return 0
+
+
+def _day(option: str, text: str) -> int:
+    from rain.start.usage import parse_day
+
+    try:
+        return parse_day(text)
+    except ValueError as error:
+        raise StartError(f"{option}: {error}") from None
 
 
 @click.command()

@@ -34,6 +34,7 @@ from rain.server import (
     test_mode,
     time_limits,
     unfetched,
+    usage,
 )
 from rain.server.back_off import Rest
 from rain.server.messages import Effect, Silent, TurnInput
@@ -110,8 +111,8 @@ class Reactor:
         state = self.state
         state.now = now = given.now
         self._let_go()
-        if state.graph.ending:
-            self._look_at_limits()
+        if state.graph.ending or now >= state.stored_since + usage.EVERY:
+            self._pass_time()
         for governor_event in given.from_governors:
             governor_events.apply(state, governor_event)
         if state.growing:
@@ -158,9 +159,13 @@ class Reactor:
         if graph.departed:
             handles.go_on(self.state)
 
-    def _look_at_limits(self) -> None:
-        """Some governors must be gone at some time."""
+    def _pass_time(self) -> None:
+        """What is stored is paid for; some governors must be gone at some time."""
         state = self.state
+        if state.now >= state.stored_since + usage.EVERY:
+            usage.note_stored(state)
+        if not state.graph.ending:
+            return
         if state.lessons:  # it depends on how long tasks take, and must not on when that is learned
             finishing.learn(state)
         time_limits.look(state)

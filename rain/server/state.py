@@ -146,6 +146,7 @@ class State:
     held: dict[Task, Held] = Factory(dict)  # for tasks that are tried again
     standing_by: dict[Task, SessionFailure] = Factory(dict)  # failed, unless their shadows finish
     used: dict[tuple[str, int], Used] = Factory(dict)  # of each user on each day
+    stored_since: float = 0.0  # until when what is stored counts in these
     meters: bool = False  # the file of users limits what some user may use at a time,
     quotas: dict[str, Quota] = Factory(dict)  # and these have had ready tasks
     durable: dict[str, Durable] = Factory(dict)  # what clients have under names

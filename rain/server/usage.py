@@ -1,13 +1,15 @@
 """Who has used how much, and who waits.
 
-What has finished is counted when its durations are learned, so that nobody waits for it. The counts
-are part of the state: a server that comes back has them.
+What has finished is counted when its durations are learned, so that nobody waits for it, and what
+is stored about once a second. The counts are part of the state: a server that comes back has them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+
+from attrs import evolve
 
 from rain.base.ids import ClientId, SessionId
 from rain.base.kinds import TaskKind
@@ -21,6 +23,9 @@ from rain.server.state import State
 MOST_ROWS = 10_000
 """Days of users that are remembered; the earliest one is forgotten first."""
 
+EVERY = 1.0
+"""Seconds between two looks at what is stored."""
+
 _RUNS = (TaskRow.RUNNING, TaskRow.BLOCKED)
 
 
@@ -29,15 +34,44 @@ def note(
 ) -> None:
     """Tasks of a kind have finished, and have made that many bytes."""
     cpus = kind.resources.cpus
-    root = state.graph.sessions.get(session.root, session)
-    root.used.note(cpus, seconds, made)
-    key = session.belongs_to, int(state.now // DAY)
-    used = state.used.get(key)
+    _root_of(state, session).used.note(cpus, seconds, made)
+    _on_day(state, session.belongs_to, int(state.now // DAY)).note(cpus, seconds, made)
+
+
+def note_stored(state: State) -> None:
+    """What has been stored since the last time counts until now.
+
+    Nothing changes between two turns. What comes and goes within `EVERY` counts for all or nothing
+    of that.
+    """
+    since, now = state.stored_since, state.now
+    state.stored_since = now
+    if not since:
+        return
+    by_user: Counter[str] = Counter()
+    for session in state.graph.sessions.values():
+        if session.stored:
+            by_user[session.belongs_to] += session.stored
+            _root_of(state, session).used.byte_seconds += session.stored * (now - since)
+    while by_user and since < now:
+        day = int(since // DAY)
+        until = min((day + 1) * DAY, now)
+        for user, stored in by_user.items():
+            _on_day(state, user, day).byte_seconds += stored * (until - since)
+        since = until
+
+
+def _root_of(state: State, session: Session) -> Session:
+    return state.graph.sessions.get(session.root, session)
+
+
+def _on_day(state: State, user: str, day: int) -> Used:
+    used = state.used.get((user, day))
     if used is None:
-        used = state.used[key] = Used()
+        used = state.used[user, day] = Used()
         if len(state.used) > MOST_ROWS:
             del state.used[next(iter(state.used))]
-    used.note(cpus, seconds, made)
+    return used
 
 
 def report(state: State, client: ClientId, now: float) -> UsageReport:
@@ -51,15 +85,20 @@ def report(state: State, client: ClientId, now: float) -> UsageReport:
         if task.row in _RUNS and task not in state.graph.shadowed
     )
     unfinished: Counter[SessionId] = Counter()
+    stored: Counter[SessionId] = Counter()
     for session in state.graph.sessions.values():
         unfinished[session.root] += session.unfinished
+        stored[session.root] += session.stored
     days = tuple(
-        UserUsage(of, day, used.tasks, used.cpu_seconds, used.bytes)
+        UserUsage(of, day, used.tasks, used.cpu_seconds, used.bytes, used.byte_seconds)
         for (of, day), used in state.used.items()
         if all_users or of == user
     )
     sessions = tuple(
-        _of_session(state, session, running[session.id], unfinished[session.id], now)
+        evolve(
+            _of_session(state, session, running[session.id], unfinished[session.id], now),
+            stored=stored[session.id],
+        )
         for session in state.graph.sessions.values()
         if session.parent is None and (all_users or session.belongs_to == user)
     )
@@ -86,6 +125,7 @@ def _of_session(
         used.bytes,
         _seconds_left(session, waiting),
         why,
+        byte_seconds=used.byte_seconds,
     )
 
 

@@ -21,7 +21,23 @@ from rain.start.reaching import Reached
 OWNER = "(owner)"
 """How the owner of a cluster is called in tables."""
 
-_USAGE = ("user", "since", "tasks", "cpu_seconds", "bytes")
+LAST_DAY = 2**31
+"""Later than all days."""
+
+_USAGE = ("user", "since", "tasks", "cpu_seconds", "bytes", "byte_seconds")
+_OF_SESSIONS = (
+    "user",
+    "session",
+    "name",
+    "tasks",
+    "cpu_seconds",
+    "bytes",
+    "stored",
+    "byte_seconds",
+)
+
+GB_HOUR = 3600e9
+"""The byte-seconds that people count by."""
 
 
 def ask_usage(reached: Reached) -> UsageReport:
@@ -47,12 +63,17 @@ def parse_day(text: str) -> int:
         raise ValueError(f"{text!r} is no day: write it as 2026-11-27") from None
 
 
-def by_user(days: Iterable[UserUsage], user: str = "", since: int = 0) -> list[UserUsage]:
-    """The sums of each user from a day on; `day` is the first one with any."""
+def select(
+    days: Iterable[UserUsage], user: str = "", since: int = 0, until: int = LAST_DAY
+) -> list[UserUsage]:
+    """Those of a user, or of all, and of the days from one to another, both included."""
+    return [one for one in days if since <= one.day <= until and user in ("", one.user or OWNER)]
+
+
+def by_user(days: Iterable[UserUsage]) -> list[UserUsage]:
+    """The sums of each user; `day` is the first one with any."""
     sums: dict[str, UserUsage] = {}
     for one in days:
-        if one.day < since or (user and user != (one.user or OWNER)):
-            continue
         known = sums.get(one.user)
         sums[one.user] = (
             one
@@ -63,6 +84,7 @@ def by_user(days: Iterable[UserUsage], user: str = "", since: int = 0) -> list[U
                 tasks=known.tasks + one.tasks,
                 cpu_seconds=known.cpu_seconds + one.cpu_seconds,
                 bytes=known.bytes + one.bytes,
+                byte_seconds=known.byte_seconds + one.byte_seconds,
             )
         )
     return sorted(sums.values(), key=_most_first)
@@ -78,30 +100,74 @@ def waiting(sessions: Iterable[SessionUsage]) -> list[SessionUsage]:
 
 
 def usage_as_json(rows: Sequence[UserUsage]) -> str:
-    return json.dumps([dict(zip(_USAGE, _usage_row(one), strict=True)) for one in rows], indent=2)
+    return _as_json(_USAGE, map(_usage_row, rows))
 
 
 def usage_as_csv(rows: Sequence[UserUsage]) -> str:
+    return _as_csv(_USAGE, map(_usage_row, rows))
+
+
+def sessions_as_json(rows: Sequence[SessionUsage]) -> str:
+    return _as_json(_OF_SESSIONS, map(_session_row, rows))
+
+
+def sessions_as_csv(rows: Sequence[SessionUsage]) -> str:
+    return _as_csv(_OF_SESSIONS, map(_session_row, rows))
+
+
+def _as_json(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    return json.dumps([dict(zip(names, row, strict=True)) for row in rows], indent=2)
+
+
+def _as_csv(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_USAGE)
-    writer.writerows(map(_usage_row, rows))
+    writer.writerow(names)
+    writer.writerows(rows)
     return text.getvalue().rstrip("\n")
 
 
 def usage_as_text(rows: Sequence[UserUsage]) -> str:
     if not rows:
-        return "Nobody has finished a task."
+        return "Nobody has used anything."
     table = [
-        (user, since, tasks, f"{cpu:.1f}", made)
-        for user, since, tasks, cpu, made in map(_usage_row, rows)
+        (user, since, tasks, f"{cpu:.1f}", made, f"{held / GB_HOUR:.3f}")
+        for user, since, tasks, cpu, made, held in map(_usage_row, rows)
     ]
-    return _table([("USER", "SINCE", "TASKS", "CPU-SECONDS", "BYTES MADE"), *table], texts=(0, 1))
+    head = ("USER", "SINCE", "TASKS", "CPU-SECONDS", "BYTES MADE", "GB-HOURS STORED")
+    return _table([head, *table], texts=(0, 1))
 
 
-def _usage_row(one: UserUsage) -> tuple[str, str, int, float, int]:
+def sessions_as_text(rows: Sequence[SessionUsage]) -> str:
+    if not rows:
+        return "There is no session."
+    table = [
+        (user, session, name, tasks, f"{cpu:.1f}", made, stored, f"{held / GB_HOUR:.3f}")
+        for user, session, name, tasks, cpu, made, stored, held in map(_session_row, rows)
+    ]
+    head = (
+        "USER",
+        "SESSION",
+        "NAME",
+        "TASKS",
+        "CPU-SECONDS",
+        "BYTES MADE",
+        "BYTES STORED",
+        "GB-HOURS STORED",
+    )
+    return _table([head, *table], texts=(0, 2))
+
+
+def _usage_row(one: UserUsage) -> tuple[str, str, int, float, int, float]:
     since = datetime.fromtimestamp(one.day * DAY, UTC).strftime("%Y-%m-%d")
-    return one.user or OWNER, since, one.tasks, round(one.cpu_seconds, 3), one.bytes
+    cpu, held = round(one.cpu_seconds, 3), round(one.byte_seconds, 3)
+    return one.user or OWNER, since, one.tasks, cpu, one.bytes, held
+
+
+def _session_row(one: SessionUsage) -> tuple[str, int, str, int, float, int, int, float]:
+    cpu, held = round(one.cpu_seconds, 3), round(one.byte_seconds, 3)
+    user = one.user or OWNER
+    return user, one.session, one.name, one.tasks, cpu, one.bytes, one.stored, held
 
 
 def queue_as_json(rows: Sequence[SessionUsage]) -> str:

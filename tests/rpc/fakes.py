@@ -98,8 +98,8 @@ class Journal:
         return self.named(name)
 
 
-_DAY = UserUsage("ada", 20_000, 3, 1.5, 9)
-_SESSION = SessionUsage("ada", 4, "sweep", 2, 1, 3, 1.5, 9, -1.0, "all cpus are taken")
+_DAY = UserUsage("ada", 20_000, 3, 1.5, 9, 4.5)
+_SESSION = SessionUsage("ada", 4, "sweep", 2, 1, 3, 1.5, 9, -1.0, "all cpus are taken", 8, 4.5)
 
 
 @define(eq=False)

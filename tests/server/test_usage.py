@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+from attrs import evolve
+
+from rain.base.ids import ObjectId
 from rain.base.usage import DAY
 from rain.base.users import UserRule
-from rain.base.wire.usage import UsageReport, UserUsage
+from rain.base.wire.usage import SessionUsage, UsageReport, UserUsage
 from rain.server import usage
 from rain.server.messages import GovernorUpdated, UsersRead
 from rain.start import usage as told
@@ -35,10 +39,10 @@ def test_finished_tasks_are_counted_for_their_user_and_session() -> None:
     run(s, ada, [2.0, 3.0])
     run(s, bob, [0.5])
     day = int(s.world.state.now // DAY)
-    assert seen(s, s.client).days == (
+    assert [evolve(one, byte_seconds=0.0) for one in seen(s, s.client).days] == [
         UserUsage("ada", day, 2, 5.0, 20),
         UserUsage("bob", day, 1, 0.5, 10),
-    )
+    ]
     rows = {one.user: one for one in seen(s, s.client).sessions if one.user}
     assert (rows["ada"].name, rows["ada"].tasks, rows["ada"].cpu_seconds) == ("work", 2, 5.0)
 
@@ -102,20 +106,71 @@ def test_days_are_summed_from_the_one_that_is_named() -> None:
         UserUsage("", 11, 1, 9.0, 5),
     ]
     assert told.by_user(days) == [UserUsage("", 11, 1, 9.0, 5), UserUsage("ada", 10, 3, 3.0, 10)]
-    assert told.by_user(days, since=11)[1] == UserUsage("ada", 11, 2, 2.0, 5)
-    assert told.by_user(days, "ada") == [UserUsage("ada", 10, 3, 3.0, 10)]
-    assert told.by_user(days, "(owner)") == [UserUsage("", 11, 1, 9.0, 5)]
+    assert told.by_user(told.select(days, since=11))[1] == UserUsage("ada", 11, 2, 2.0, 5)
+    assert told.select(days, "ada") == days[:2]
+    assert told.select(days, "(owner)") == days[2:]
+    assert told.select(days, since=10, until=10) == days[:1]
     assert told.parse_day("1970-01-11") == 10
 
 
 def test_usage_is_spelled_for_people_and_programs() -> None:
-    rows = [UserUsage("ada", 10, 3, 3.25, 10), UserUsage("", 11, 1, 1.0, 5)]
+    rows = [UserUsage("ada", 10, 3, 3.25, 10, 5400e9), UserUsage("", 11, 1, 1.0, 5)]
     assert told.usage_as_text(rows).splitlines() == [
-        "USER     SINCE       TASKS  CPU-SECONDS  BYTES MADE",
-        "ada      1970-01-11      3          3.2          10",
-        "(owner)  1970-01-12      1          1.0           5",
+        "USER     SINCE       TASKS  CPU-SECONDS  BYTES MADE  GB-HOURS STORED",
+        "ada      1970-01-11      3          3.2          10            1.500",
+        "(owner)  1970-01-12      1          1.0           5            0.000",
     ]
     assert told.usage_as_csv(rows).splitlines()[:2] == [
-        "user,since,tasks,cpu_seconds,bytes",
-        "ada,1970-01-11,3,3.25,10",
+        "user,since,tasks,cpu_seconds,bytes,byte_seconds",
+        "ada,1970-01-11,3,3.25,10,5400000000000.0",
     ]
+
+
+def test_sessions_are_spelled_for_people_and_programs() -> None:
+    rows = [SessionUsage("ada", 4, "sweep", 0, 0, 3, 1.5, 9, 0.0, "", 7, 36e9)]
+    assert told.sessions_as_text(rows).splitlines()[1].split() == [
+        *("ada", "4", "sweep", "3", "1.5", "9", "7", "0.010")
+    ]
+    assert told.sessions_as_csv(rows).splitlines()[1] == "ada,4,sweep,3,1.5,9,7,36000000000.0"
+
+
+def store(s: Scene, client: FakeClient, size: int) -> ObjectId:
+    """A task makes an object that its client keeps."""
+    draft = client.session("data")
+    task, (made,) = draft.task(keep=True)
+    client.submit(draft)
+    s.run(task, size=size)
+    return made
+
+
+def test_what_is_stored_counts_as_long_as_it_is_there_however_many_copies_there_are() -> None:
+    s = scene(1, 1)
+    ada = s.world.client("ada")
+    made = store(s, ada, 1000)
+    s.copied(made, to=1)
+    earlier = seen(s, s.client).days[0].byte_seconds
+    s.world.turn(after=10.0)
+    s.world.turn(after=10.0)
+    (day,) = seen(s, s.client).days
+    assert day.byte_seconds == earlier + 20_000
+    (row,) = [one for one in seen(s, ada).sessions if one.name == "data"]
+    assert (row.stored, row.byte_seconds) == (1000, day.byte_seconds)
+    ada.unkeep(made)
+    s.world.turn(after=1.0)
+    s.world.turn(after=1.0)
+    before = seen(s, ada).days[0].byte_seconds
+    s.world.turn(after=1000.0)
+    assert seen(s, ada).days[0].byte_seconds == before
+    assert [one.stored for one in seen(s, ada).sessions if one.name == "data"] == [0]
+
+
+def test_each_day_has_its_part_of_what_is_stored() -> None:
+    s = scene(1)
+    ada = s.world.client("ada")
+    store(s, ada, 100)
+    first = int(s.world.state.now // DAY)
+    s.world.turn(after=2 * DAY)
+    days = {one.day: one.byte_seconds for one in seen(s, ada).days}
+    assert list(days) == [first, first + 1, first + 2]
+    assert days[first + 1] == 100 * DAY
+    assert sum(days.values()) == pytest.approx(200 * DAY, abs=1000)

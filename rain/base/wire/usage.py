@@ -7,13 +7,14 @@ from attrs import frozen
 
 @frozen
 class UserUsage:
-    """What the finished tasks of one user have used on one day."""
+    """What one user has used on one day."""
 
     user: str  # "" is the owner of the cluster
     day: int  # of UTC, counted from 1970
     tasks: int
     cpu_seconds: float
     bytes: int  # of all that they have made
+    byte_seconds: float = 0.0  # of what was stored for the user, by tasks or by clients
 
 
 @frozen
@@ -30,6 +31,8 @@ class SessionUsage:
     bytes: int
     seconds_left: float  # of all that wait, if they take as long as others; below 0: unknown
     why: str  # what holds them up
+    stored: int = 0  # bytes of its objects now, each counted once
+    byte_seconds: float = 0.0
 
 
 @frozen
