@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
+from rain.base.errors import PlanError
 from rain.base.failures import OnFailure
 from rain.base.ids import TaskId
 from rain.base.states import TaskRow
 from rain.base.users import UserRule
-from rain.scheduler.api import Plan, PlanError, Scheduler
+from rain.scheduler.api import Plan, Scheduler
 from rain.scheduler.shipped import SCHEDULERS
 from rain.server.dashboard import present
 from rain.server.messages import GovernorUpdated, Granted, Refuse, UsersRead
