@@ -37,7 +37,7 @@ from rain.server import (
     usage,
 )
 from rain.server.back_off import Rest
-from rain.server.messages import Effect, Silent, TurnInput
+from rain.server.messages import Effect, GovernorUpdated, Silent, TurnInput
 from rain.server.noted_plans import Plans, make_again
 from rain.server.scheduling import Guard, Scheduling, make_in_time, take_news, unguarded
 from rain.server.state import State
@@ -111,8 +111,10 @@ class Reactor:
         state = self.state
         state.now = now = given.now
         self._let_go()
-        if state.graph.ending or now >= state.stored_since + usage.EVERY:
-            self._pass_time()
+        if now >= state.stored_since + usage.EVERY and _may_store(given):
+            usage.note_stored(state)
+        if state.graph.ending:
+            self._look_at_limits()
         for governor_event in given.from_governors:
             governor_events.apply(state, governor_event)
         if state.growing:
@@ -132,10 +134,7 @@ class Reactor:
         if rare or state.resting or state.drains or state.graph.pauses:
             self._look_at_what_is_rare()
         self._take_leave()
-        if state.graph.shadows or state.standing_by or now >= state.graph.late_due:
-            speculation.go_on(state)
-        if state.meters:
-            quotas.look(state)
+        self._judge_tasks()
         return silent
 
     def _give_out(self) -> list[Effect]:
@@ -159,13 +158,9 @@ class Reactor:
         if graph.departed:
             handles.go_on(self.state)
 
-    def _pass_time(self) -> None:
-        """What is stored is paid for; some governors must be gone at some time."""
+    def _look_at_limits(self) -> None:
+        """Some governors must be gone at some time."""
         state = self.state
-        if state.now >= state.stored_since + usage.EVERY:
-            usage.note_stored(state)
-        if not state.graph.ending:
-            return
         if state.lessons:  # it depends on how long tasks take, and must not on when that is learned
             finishing.learn(state)
         time_limits.look(state)
@@ -178,6 +173,14 @@ class Reactor:
             state.take_leave()
         if state.left:
             closing.end_left(state)
+
+    def _judge_tasks(self) -> None:
+        """Some are late; some have to wait for others of the same user."""
+        state = self.state
+        if state.graph.shadows or state.standing_by or state.now >= state.graph.late_due:
+            speculation.go_on(state)
+        if state.meters:
+            quotas.look(state)
 
     def _look_at_what_is_rare(self) -> None:
         """Tasks that no governor fits, ends of rests and pauses, copies that are offered again, and
@@ -242,6 +245,8 @@ class Reactor:
 
     def _give_up(self, silent: Sequence[Silent]) -> None:
         governors = self.state.graph.governors
+        if silent:
+            usage.note_stored(self.state)
         for found in silent:
             governor_events.give_up(self.state, governors[found.governor], found.reason)
 
@@ -249,6 +254,17 @@ class Reactor:
         news, throttle = self.state.news, self.state.throttle
         submits = bool(news.submitted or news.unplanned)
         return throttle.due_at(submits=submits, updates=not submits and news.has_updates)
+
+
+def _may_store(given: TurnInput) -> bool:
+    """Whether data may come or go in this turn.
+
+    A turn of signs of life alone is perhaps not made again, so nothing may depend on its time.
+    """
+    return bool(given.from_clients) or any(
+        not isinstance(event, GovernorUpdated) or event.update.finished.ids
+        for event in given.from_governors
+    )
 
 
 def _patience(governor: Governor, limit: float) -> float:

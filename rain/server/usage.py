@@ -7,7 +7,8 @@ is stored about once a second. The counts are part of the state: a server that c
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from copy import copy
 
 from attrs import evolve
 
@@ -39,25 +40,43 @@ def note(
 
 
 def note_stored(state: State) -> None:
-    """What has been stored since the last time counts until now.
+    """What has been stored since the last time counts until now, before any of it changes.
 
-    Nothing changes between two turns. What comes and goes within `EVERY` counts for all or nothing
-    of that.
+    What comes and goes within `EVERY` counts for all or nothing of that.
     """
-    since, now = state.stored_since, state.now
-    state.stored_since = now
-    if not since:
-        return
+    seconds = _not_counted(state, state.now)
+    for session in state.graph.sessions.values():
+        _root_of(state, session).used.byte_seconds += session.stored * seconds
+    for user, day, byte_seconds in _stored_by_day(state, state.now):
+        _on_day(state, user, day).byte_seconds += byte_seconds
+    state.stored_since = state.now
+
+
+def by_day(state: State, now: float) -> dict[tuple[str, int], Used]:
+    """What each user has used on each day until now, between two turns."""
+    found = {key: copy(used) for key, used in state.used.items()}
+    for user, day, byte_seconds in _stored_by_day(state, now):
+        found.setdefault((user, day), Used()).byte_seconds += byte_seconds
+    return found
+
+
+def _not_counted(state: State, now: float) -> float:
+    """The seconds for which what is stored does not count yet."""
+    return max(now - state.stored_since, 0.0) if state.stored_since else 0.0
+
+
+def _stored_by_day(state: State, now: float) -> Iterator[tuple[str, int, float]]:
+    """The byte-seconds that do not count yet, of each user and each day."""
     by_user: Counter[str] = Counter()
     for session in state.graph.sessions.values():
         if session.stored:
             by_user[session.belongs_to] += session.stored
-            _root_of(state, session).used.byte_seconds += session.stored * (now - since)
+    since = now - _not_counted(state, now)
     while by_user and since < now:
         day = int(since // DAY)
         until = min((day + 1) * DAY, now)
         for user, stored in by_user.items():
-            _on_day(state, user, day).byte_seconds += stored * (until - since)
+            yield user, day, stored * (until - since)
         since = until
 
 
@@ -91,13 +110,14 @@ def report(state: State, client: ClientId, now: float) -> UsageReport:
         stored[session.root] += session.stored
     days = tuple(
         UserUsage(of, day, used.tasks, used.cpu_seconds, used.bytes, used.byte_seconds)
-        for (of, day), used in state.used.items()
+        for (of, day), used in by_day(state, now).items()
         if all_users or of == user
     )
     sessions = tuple(
         evolve(
             _of_session(state, session, running[session.id], unfinished[session.id], now),
             stored=stored[session.id],
+            byte_seconds=session.used.byte_seconds + stored[session.id] * _not_counted(state, now),
         )
         for session in state.graph.sessions.values()
         if session.parent is None and (all_users or session.belongs_to == user)
@@ -125,7 +145,6 @@ def _of_session(
         used.bytes,
         _seconds_left(session, waiting),
         why,
-        byte_seconds=used.byte_seconds,
     )
 
 
