@@ -23,7 +23,7 @@ from rain.rpc import schema
 from rain.rpc.capnproto.framing import MESSAGE_LIMIT
 from rain.rpc.codec.amounts import write_amounts
 from rain.rpc.codec.answers import write_governor_report
-from rain.rpc.codec.orders import OrdersPart, read_orders_part
+from rain.rpc.codec.orders import read_orders
 from rain.rpc.codec.split import INLINE_BYTES, join_orders, slim_update
 from rain.rpc.codec.update import write_update
 from rain.rpc.dialing import NotLeadingError, reaching
@@ -123,10 +123,11 @@ def _control(handler: ControlHandler) -> Offered:
 
     parts: list[Orders] = []  # of what is not whole yet
 
-    def order(part: OrdersPart, call: IncomingCall) -> None:
-        parts.append(part.orders)
-        if not part.more:
-            whole = part.orders if len(parts) == 1 else join_orders(parts)
+    def order(part: tuple[Orders, bool], call: IncomingCall) -> None:
+        orders, more = part
+        parts.append(orders)
+        if not more:
+            whole = orders if len(parts) == 1 else join_orders(parts)
             parts.clear()
             handler.order(whole)
         call.acknowledge()
@@ -152,7 +153,7 @@ def _control(handler: ControlHandler) -> Offered:
     return offer(
         schema.governor.GovernorControl,
         {
-            "order": Served(read_orders_part, order),
+            "order": Served(_read_order, order),
             "report": Served(nothing, report),
             "stop": Served(_read_reason, stop),
             "printed": Served(_read_task, printed),
@@ -160,6 +161,11 @@ def _control(handler: ControlHandler) -> Offered:
             "callBack": Served(_read_ticket, call_back),
         },
     )
+
+
+def _read_order(params: Fields) -> tuple[Orders, bool]:
+    """Orders, and whether more of the same turn follow."""
+    return read_orders(params), params["more"]
 
 
 def _read_reason(params: Fields) -> str:

@@ -15,7 +15,7 @@ from rain.base.wire.update import Update
 from rain.rpc import schema
 from rain.rpc.codec.answers import read_governor_report
 from rain.rpc.codec.border import fault_of_sender
-from rain.rpc.codec.orders import OrdersPart, write_orders_part
+from rain.rpc.codec.orders import write_orders
 from rain.rpc.codec.printed import Told, Watched, read_told, write_watched
 from rain.rpc.codec.split import split_orders
 from rain.rpc.codec.update import read_update
@@ -48,7 +48,7 @@ class GovernorEnd:
     def order(self, orders: Orders) -> None:
         parts = split_orders(orders)
         for place, part in enumerate(parts, 1):
-            fields = write_orders_part(OrdersPart(part, more=place < len(parts)))
+            fields = write_orders(part, more=place < len(parts))
             self._link.peer.call(self._control, _ORDER, fields, self._taken)
 
     def report(self, reply: Reply[GovernorReport]) -> None:

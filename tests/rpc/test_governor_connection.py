@@ -20,7 +20,7 @@ from rain.base.wire.printed import PrintedLines, Watch
 from rain.base.wire.update import TaskFailure, Update
 from rain.daemon import program
 from rain.rpc.capnproto.framing import MESSAGE_LIMIT
-from rain.rpc.codec.orders import OrdersPart, write_orders_part
+from rain.rpc.codec.orders import write_orders
 from rain.rpc.codec.split import split_orders
 from rain.rpc.governor_endpoint import LEAST_TIME, connect_governor
 from rain.rpc.handshake import admit
@@ -158,8 +158,7 @@ def test_orders_that_are_cut_in_the_middle_are_not_applied() -> None:
             upstream = Offered(UPSTREAM, dict.fromkeys(UPSTREAM.methods, register))
             call.answer({"upstream": upstream, "address": "here:1"})
             for number, more in ((1, False), (2, True)):
-                part = OrdersPart(Orders(drops=[ObjectId(number)]), more)
-                fields = write_orders_part(part)
+                fields = write_orders(Orders(drops=[ObjectId(number)]), more=more)
                 link.peer.call(params["control"], CONTROL.methods["order"], fields, ended.append)
             link.end_with_reason("the server stops")
 

@@ -1,7 +1,5 @@
 """What the server tells a governor."""
 
-from attrs import frozen
-
 from rain.base.wire.grace import check_grace
 from rain.base.wire.orders import (
     AskedRuns,
@@ -15,26 +13,8 @@ from rain.rpc.codec.border import Fields, check_ours, filled, with_columns
 from rain.rpc.codec.kinds import read_kinds, write_kinds
 
 
-@frozen
-class OrdersPart:
-    """One message of those that one turn's orders became."""
-
-    orders: Orders
-    more: bool  # others follow
-
-
-def write_orders_part(part: OrdersPart) -> Fields:
-    fields = write_orders(part.orders)
-    if part.more:
-        fields["more"] = True
-    return fields
-
-
-def read_orders_part(fields: Fields) -> OrdersPart:
-    return OrdersPart(read_orders(fields), fields["more"])
-
-
-def write_orders(orders: Orders) -> Fields:
+def write_orders(orders: Orders, *, more: bool = False) -> Fields:
+    """One message of those that one turn's orders became; `more` of them may follow."""
     check_ours(orders)
     fields = write_kinds(orders.task_kinds, orders.object_kinds)
     if orders.forget_sessions:
@@ -56,6 +36,8 @@ def write_orders(orders: Orders) -> Fields:
         fields["tasks"] = _write_assigned(orders.tasks)
     if orders.number:
         fields["number"] = orders.number
+    if more:
+        fields["more"] = True
     return fields
 
 
