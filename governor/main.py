@@ -188,7 +188,12 @@ async def _govern(
                 )
                 memory = settings.resources.amount(MEMORY)
                 watched = Watched(
-                    executors.pids, builtins.pids, warden.origin, groups, settings.task_processes
+                    executors.pids,
+                    builtins.pids,
+                    warden.origin,
+                    groups,
+                    settings.task_processes,
+                    service.busy,
                 )
                 processes.start_soon(keep_watching, memory, watched, kills, service.tell)
                 processes.start_soon(keep_cutting, _printing(executors, builtins), log)

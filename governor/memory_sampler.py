@@ -7,7 +7,7 @@ a quarter of the remaining time. With much room it is one sample each second.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 
 import trio
 from attrs import frozen
@@ -47,6 +47,8 @@ AT_ONCE = 0.1
 """Seconds between two looks at the number of all processes, while anything runs."""
 
 Pids = Callable[[], Mapping[int, int]]
+Busy = Callable[[], Awaitable[None]]
+"""Waits until any task runs."""
 
 
 @frozen
@@ -59,6 +61,7 @@ class Watched:
     groups: ProcessGroups | None
     most: int
     """As many processes each task may have."""
+    busy: Busy
 
     def look(self, *, everywhere: bool = False) -> MemorySampled:
         """The memory of executors and runs, and of all that they have started.
@@ -110,7 +113,7 @@ async def keep_watching(
     told = MemorySampled({}, {})
     used_before, pause = 0, SELDOM
     while True:
-        grows = await pause_before_look(pause, watched.most)
+        grows = await pause_before_look(pause, watched.most, watched.busy)
         began = time.perf_counter()
         now = watched.look(everywhere=grows)
         used = sum(now.executors.values()) + sum(now.runs.values())
@@ -126,14 +129,18 @@ async def keep_watching(
         pause = max(next_look(room, growth) if limit else SELDOM, took / WORTH)
 
 
-async def pause_before_look(seconds: float, most: int) -> bool:
-    """Waits, but no longer than until the machine has many more processes; says whether it has."""
+async def pause_before_look(seconds: float, most: int, busy: Busy) -> bool:
+    """Waits, but no longer than until the machine has many more processes; says whether it has.
+
+    While no task runs nobody looks at that: an idle governor sleeps.
+    """
     enough = processes_here() + most // 2
-    while seconds > 0:
-        await trio.sleep(min(seconds, AT_ONCE))
-        seconds -= AT_ONCE
-        if processes_here() > enough:
-            return True
+    with trio.move_on_after(seconds):
+        while True:
+            await busy()
+            if processes_here() > enough:
+                return True
+            await trio.sleep(AT_ONCE)
     return False
 
 

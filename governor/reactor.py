@@ -136,6 +136,11 @@ class Reactor:
         )
 
     @property
+    def is_busy(self) -> bool:
+        """Whether any task runs."""
+        return bool(self.state.pool.busy or self.state.dispatch.runs)
+
+    @property
     def stores_much(self) -> bool:
         """Whether what is here could fill a disk."""
         objects = self.state.objects

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING, Protocol
 
+import trio
 from attrs import evolve
 from structlog.typing import FilteringBoundLogger
 
@@ -108,6 +109,7 @@ class Service(Parting):
         self._background = background
         self._turns = Turns(self._turn, self._settle, time.monotonic)
         self._next_time = inf  # when a turn is due without events
+        self._begins: trio.Event | None = None  # set when a task runs, if somebody waits for that
         self._upstream: Upward | None = None
         self._carriers: tuple[Executors, Builtins, Fetcher] | None = None
         self._watcher: Watcher | None = None  # until the first watch
@@ -269,8 +271,17 @@ class Service(Parting):
             self._store.tell_room(room, self._reactor.tiers.memory)
 
     def _settle(self) -> float:
+        if self._begins is not None and self._reactor.is_busy:
+            self._begins.set()
+            self._begins = None
         self._next_time = self._reactor.next_time()
         return self._next_time
+
+    async def busy(self) -> None:
+        """Waits until any task runs."""
+        if not self._reactor.is_busy:
+            self._begins = begins = trio.Event()
+            await begins.wait()
 
     def _carry(
         self, effect: RareEffect, executors: Executors, builtins: Builtins, fetcher: Fetcher

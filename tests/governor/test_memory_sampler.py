@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 from functools import partial
-from itertools import chain, repeat
 from pathlib import Path
 
 import pytest
@@ -33,9 +32,13 @@ MIB = 1024**2
 GIB = 1024**3
 
 
+async def no_time() -> None:
+    """There is always a task that runs."""
+
+
 def look(executors: dict[int, int], runs: dict[int, int]) -> MemorySampled:
     """Looks at these once; no task may have a process of its own."""
-    return Watched(lambda: executors, lambda: runs, Origin(), None, 0).look()
+    return Watched(lambda: executors, lambda: runs, Origin(), None, 0, no_time).look()
 
 
 @pytest.mark.parametrize(
@@ -139,29 +142,50 @@ def test_a_process_is_found_by_its_session_when_its_parent_has_ended() -> None:
         assert process.stdout is not None
         process.stdout.readline()
         until_now(lambda: not below(process.pid))
-        watched = Watched(lambda: {1: process.pid}, dict, Origin(), None, 0)
+        watched = Watched(lambda: {1: process.pid}, dict, Origin(), None, 0, no_time)
         assert watched.look().crowds == {}
         assert watched.look(everywhere=True).crowds == {1: 1}
         os.killpg(process.pid, signal.SIGKILL)
 
 
-@pytest.mark.parametrize(("more", "looks"), [(5, 10), (6, 3)])
+class Counted:
+    """Says how many processes the machine has: 300, and a number more from the third look on."""
+
+    def __init__(self, more: int) -> None:
+        self.looks = 0
+        self.more = more
+
+    def __call__(self) -> int:
+        self.looks += 1
+        return 300 + (self.more if self.looks > 3 else 0)
+
+
+@pytest.mark.parametrize(("more", "looks"), [(5, 11), (6, 4)])
 def test_the_next_look_comes_at_once_when_there_are_many_more_processes(
     monkeypatch: pytest.MonkeyPatch, more: int, looks: int
 ) -> None:
-    # given: 300 processes, and a number more from the third look on
-    counts = chain([300, 300, 300], repeat(300 + more))
-    monkeypatch.setattr("rain.governor.memory_sampler.processes_here", partial(next, counts))
+    counted = Counted(more)
+    monkeypatch.setattr("rain.governor.memory_sampler.processes_here", counted)
 
-    # when: a task may have 10
-    async def scenario() -> tuple[bool, float]:
-        began = trio.current_time()
-        return await pause_before_look(SELDOM, 10), trio.current_time() - began
+    async def scenario() -> bool:
+        return await pause_before_look(SELDOM - AT_ONCE / 2, 10, no_time)
 
-    seen, took = trio.run(scenario, clock=MockClock(autojump_threshold=0))
-    # then
-    assert seen is (looks < 10)
-    assert took == pytest.approx(looks * AT_ONCE)
+    seen = trio.run(scenario, clock=MockClock(autojump_threshold=0))
+    assert seen is (more > 5)
+    assert counted.looks == looks
+
+
+def test_an_idle_governor_does_not_count_the_processes_of_its_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counted = Counted(600)
+    monkeypatch.setattr("rain.governor.memory_sampler.processes_here", counted)
+
+    async def scenario() -> bool:
+        return await pause_before_look(SELDOM, 10, trio.sleep_forever)
+
+    assert trio.run(scenario, clock=MockClock(autojump_threshold=0)) is False
+    assert counted.looks == 1  # at its beginning
 
 
 AREAS = "Filename Type Size Used Priority\n"
