@@ -259,4 +259,6 @@ struct Monitoring {
   taskMemory @5 :Int64;         # bytes that the tasks of the governor have
   closedWays @6 :List(Common.ClosedWay);
   # Governors that it could not connect to, and whose data comes through the server; 16 at most.
+  memoryBytes @7 :Int64;        # of data objects in shared memory,
+  diskBytes @8 :Int64;          # and in files on the disk
 }

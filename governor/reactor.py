@@ -16,6 +16,7 @@ from attrs import evolve
 from rain.base.ids import ObjectId, TaskId, session_of
 from rain.base.resources import Resources
 from rain.base.wire.answers import GovernorReport
+from rain.base.wire.update import Monitoring
 from rain.governor.account import account_of, by_name
 from rain.governor.check import check
 from rain.governor.disk import Disk
@@ -194,6 +195,17 @@ class Reactor:
         """Returns the object if it is completely here."""
         return self.state.find(object_id)
 
+    def _with_ours(self, machine: Monitoring) -> Monitoring:
+        """What the machine says, and how much of it tasks and data objects take."""
+        files = self.state.objects.files
+        shared = files.tiers.used
+        return evolve(
+            machine,
+            task_memory=self.state.pressure.used(),
+            memory_bytes=shared,
+            disk_bytes=max(files.disk.used - shared, 0),
+        )
+
     def _apply(self, event: RareEvent) -> None:
         state = self.state
         match event:
@@ -206,8 +218,7 @@ class Reactor:
             case FetchFailed(fetch):
                 state.objects.fetch_failed(fetch)
             case Sampled(monitoring):
-                with_tasks = evolve(monitoring, task_memory=state.pressure.used())
-                state.outbox.update.monitoring.append(with_tasks)
+                state.outbox.update.monitoring.append(self._with_ours(monitoring))
             case MemorySampled():
                 state.pressure.sampled(event)
             case Drain():

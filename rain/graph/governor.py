@@ -70,7 +70,9 @@ class Governor:
     groups: dict[tuple[Session, str, str], int] = Factory(dict)  # planned tasks, by constraint
     kinds_told: set[KindId] = Factory(set)
     offered: Resources = field(init=False)  # what it has come with
-    task_memory: int = 0  # bytes that its tasks had when it last said so
+    task_memory: int = 0  # bytes that its tasks had when it last said so,
+    memory_bytes: int = 0  # data objects in shared memory,
+    disk_bytes: int = 0  # and those in files on the disk
     holds_back: str = ""  # why tasks wait there that it was told to run; as it last said
     # Governors that it cannot connect to, and why: their data comes through the server.
     closed_ways: tuple[tuple[str, str], ...] = ()

@@ -123,6 +123,7 @@ def apply_update(state: State, governor: Governor, update: Update) -> None:
     governor.holds_back = update.holds_back
     for sample in update.monitoring:
         governor.task_memory = sample.task_memory
+        governor.memory_bytes, governor.disk_bytes = sample.memory_bytes, sample.disk_bytes
         governor.closed_ways = sample.closed_ways
         state.note(happenings.Monitoring(state.now, governor.address, sample))
 

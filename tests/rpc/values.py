@@ -240,6 +240,8 @@ def samples(draw: st.DrawFn) -> Monitoring:
         tuple(sent for _, _, sent in network),
         draw(sizes),
         tuple(draw(st.lists(st.tuples(texts, texts), max_size=3))),
+        draw(sizes),
+        draw(sizes),
     )
 
 

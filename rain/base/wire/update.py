@@ -92,6 +92,8 @@ class Monitoring:
     sent: tuple[int, ...]
     task_memory: int = 0  # bytes that its tasks have
     closed_ways: tuple[tuple[str, str], ...] = ()  # governors that it cannot connect to, and why
+    memory_bytes: int = 0  # of data objects in shared memory,
+    disk_bytes: int = 0  # and in files on the disk
 
     def check(self) -> None:
         if not len(self.interfaces) == len(self.received) == len(self.sent):

@@ -198,6 +198,8 @@ def _write_sample(sample: Monitoring) -> Fields:
         "closedWays": [
             {"address": clean(address), "why": shown(why)} for address, why in sample.closed_ways
         ],
+        "memoryBytes": sample.memory_bytes,
+        "diskBytes": sample.disk_bytes,
     }
 
 
@@ -210,4 +212,6 @@ def _read_sample(row: Fields) -> Monitoring:
         tuple(row["sent"]),
         max(row["taskMemory"], 0),
         tuple((way["address"], way["why"]) for way in row["closedWays"]),
+        max(row["memoryBytes"], 0),
+        max(row["diskBytes"], 0),
     )

@@ -16,6 +16,7 @@ from rain.server.http.api import Api
 from rain.server.http.events import EventsPage
 from rain.server.http.lite import lite_page
 from rain.server.http.messages import Request, Response
+from rain.server.http.metrics import metrics
 from rain.server.http.origin import objection
 from rain.server.http.pages import dashboard_files
 from rain.server.http.status import gather_status
@@ -60,6 +61,10 @@ class Site:
             await trio.lowlevel.checkpoint()
             return messages.page(lite_page(gather_status(state, now())))
 
+        async def numbers(_: Request) -> Response:
+            await trio.lowlevel.checkpoint()
+            return metrics(state, now())
+
         asked = _Place(("POST",), EventsPage(events, log).serve)
         look = _Place(_LOOK, lite)
         api = Api.of(state, events, now, live).places()
@@ -71,6 +76,7 @@ class Site:
                 "/lite": look,
                 "/lite/": look,
                 "/status": _Place(_LOOK, status),
+                "/metrics": _Place(_LOOK, numbers),
                 "/events": asked,
                 **{path: _Place(_LOOK, serve) for path, serve in api.items()},
             },
@@ -107,7 +113,7 @@ class Site:
 
     def _known_paths(self) -> str:
         data = ", ".join(sorted(path for path in self.places if path.startswith("/api/")))
-        return f"/, /dashboard/, /lite/, /status, /events and, as JSON, {data}"
+        return f"/, /dashboard/, /lite/, /status, /metrics, /events and, as JSON, {data}"
 
 
 async def _to_the_dashboard(request: Request) -> Response:

@@ -266,8 +266,8 @@ def test_the_root_leads_to_the_dashboard_and_any_other_path_is_unknown() -> None
     assert location.endswith("/dashboard/")
     assert other.status == 404
     assert other.body.startswith(
-        b"there is nothing at this path; there are /, /dashboard/, /lite/, /status, /events and,"
-        b" as JSON, /api/"
+        b"there is nothing at this path; there are /, /dashboard/, /lite/, /status, /metrics,"
+        b" /events and, as JSON, /api/"
     )
     named = other.body.decode().rstrip().partition("as JSON, ")[2].split(", ")
     assert "/api/sessions" in named

@@ -1,0 +1,213 @@
+"""`GET /metrics`: the numbers of a cluster in the text format of Prometheus.
+
+Each number has few labels, whatever a cluster runs: no session, task or governor has one of its
+own. Users have; beyond `MOST_USERS` of them the others are one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from http import HTTPStatus
+
+from attrs import frozen
+
+import rain
+from rain.base.governors import GovernorRow
+from rain.base.states import TaskRow
+from rain.base.usage import Used
+from rain.server import usage
+from rain.server.http.messages import Response
+from rain.server.state import State
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+MOST_USERS = 100
+"""Users with numbers of their own: those who have used most cpu-seconds."""
+
+OWNER = "(owner)"
+OTHERS = "(others)"
+_NO_USER: Mapping[str, float] = {"": 0.0}
+
+_ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
+_RUNS = (TaskRow.RUNNING, TaskRow.BLOCKED)
+_AWAY = "away"
+
+
+@frozen
+class Metric:
+    """One number, or one for each value of a label."""
+
+    name: str
+    kind: str  # gauge or counter
+    help: str
+    label: str = ""
+    values: Mapping[str, float] = _NO_USER
+
+    def lines(self) -> Iterable[str]:
+        yield f"# HELP {self.name} {self.help}"
+        yield f"# TYPE {self.name} {self.kind}"
+        for value, number in self.values.items():
+            label = f'{{{self.label}="{value.translate(_ESCAPES)}"}}' if self.label else ""
+            yield f"{self.name}{label} {number!r}"
+
+
+def metrics(state: State, now: float) -> Response:
+    """The numbers between two turns."""
+    lines = (line for metric in gather(state, now) for line in metric.lines())
+    return Response(HTTPStatus.OK, CONTENT_TYPE, "".join(f"{line}\n" for line in lines).encode())
+
+
+def gather(state: State, now: float) -> list[Metric]:
+    """All metrics; only what governors were told to run is walked over, and no other task."""
+    return [*_of_cluster(state), *_of_governors(state), *_of_users(state, now)]
+
+
+def _of_cluster(state: State) -> list[Metric]:
+    graph, status = state.graph, state.status
+    return [
+        Metric(
+            "rain_build_info",
+            "gauge",
+            "The version of the server; always 1.",
+            "version",
+            {rain.__version__: 1},
+        ),
+        _gauge("rain_clients", "Connected clients.", len(graph.clients)),
+        _counter("rain_scheduler_runs_total", "Runs of the scheduler.", status.runs),
+        _counter(
+            "rain_scheduler_seconds_total", "Seconds that the scheduler has taken.", status.seconds
+        ),
+        _counter("rain_scheduler_faults_total", "Failed runs of the scheduler.", status.faults),
+    ]
+
+
+def _of_governors(state: State) -> list[Metric]:
+    governors = list(state.graph.governors.values())
+    rows = {row.value: 0 for row in GovernorRow} | {_AWAY: 0}
+    for governor in governors:
+        rows[governor.row.value if governor.away is None else _AWAY] += 1
+    held = {
+        "memory": sum(governor.memory_bytes for governor in governors),
+        "disk": sum(governor.disk_bytes for governor in governors),
+    }
+    return [
+        Metric("rain_governors", "gauge", "Governors by state.", "state", rows),
+        _gauge(
+            "rain_cpus",
+            "Cpus of all governors.",
+            sum(max(one.offered.cpus, 0) for one in governors),
+        ),
+        _gauge(
+            "rain_governor_queued_tasks",
+            "Ready tasks that wait at the server for their governor.",
+            sum(len(governor.queue) for governor in governors),
+        ),
+        _gauge(
+            "rain_task_memory_bytes",
+            "Memory of running tasks, as governors have last said.",
+            sum(governor.task_memory for governor in governors),
+        ),
+        Metric(
+            "rain_held_bytes",
+            "gauge",
+            "Data objects on governors with all copies, by where they are; as last said.",
+            "tier",
+            held,
+        ),
+    ]
+
+
+def _of_users(state: State, now: float) -> list[Metric]:
+    graph = state.graph
+    totals: dict[str, Used] = {}
+    for (user, _), used in usage.by_day(state, now).items():
+        total = totals.setdefault(user, Used())
+        total.tasks += used.tasks
+        total.cpu_seconds += used.cpu_seconds
+        total.bytes += used.bytes
+        total.byte_seconds += used.byte_seconds
+    sessions: Counter[str] = Counter()
+    unfinished: Counter[str] = Counter()
+    stored: Counter[str] = Counter()
+    for session in graph.sessions.values():
+        user = session.belongs_to
+        totals.setdefault(user, Used())
+        sessions[user] += session.parent is None
+        unfinished[user] += session.unfinished
+        stored[user] += session.stored
+    running: Counter[str] = Counter()
+    cpus: Counter[str] = Counter()
+    for governor in graph.governors.values():
+        for task in governor.assigned:
+            if task.row in _RUNS:
+                running[task.session.belongs_to] += 1
+            if task.row is TaskRow.RUNNING:
+                cpus[task.session.belongs_to] += task.cpus
+    limited = {user: sum(map(len, quota.waiting.values())) for user, quota in state.quotas.items()}
+    names = _names(totals)
+
+    def of(kind: str, name: str, said: str, numbers: Mapping[str, float]) -> Metric:
+        return Metric(name, kind, said, "user", _summed(names, numbers))
+
+    return [
+        of("gauge", "rain_sessions", "Open sessions.", sessions),
+        of(
+            "gauge",
+            "rain_waiting_tasks",
+            "Unfinished tasks that do not run.",
+            {user: max(unfinished[user] - running[user], 0) for user in totals},
+        ),
+        of("gauge", "rain_running_tasks", "Running tasks.", running),
+        of("gauge", "rain_used_cpus", "Cpus of running tasks.", cpus),
+        of("gauge", "rain_limited_tasks", "Tasks that wait for the limits of their user.", limited),
+        of("gauge", "rain_stored_bytes", "Data objects, each counted once.", stored),
+        of(
+            "counter",
+            "rain_finished_tasks_total",
+            "Finished tasks.",
+            {user: used.tasks for user, used in totals.items()},
+        ),
+        of(
+            "counter",
+            "rain_cpu_seconds_total",
+            "Seconds of finished tasks times their cpus.",
+            {user: used.cpu_seconds for user, used in totals.items()},
+        ),
+        of(
+            "counter",
+            "rain_made_bytes_total",
+            "Bytes that finished tasks have made.",
+            {user: used.bytes for user, used in totals.items()},
+        ),
+        of(
+            "counter",
+            "rain_stored_byte_seconds_total",
+            "Bytes of data objects times the seconds for which they were there.",
+            {user: used.byte_seconds for user, used in totals.items()},
+        ),
+    ]
+
+
+def _names(totals: Mapping[str, Used]) -> dict[str, str]:
+    """How each user is called here."""
+    most_first = sorted(totals, key=lambda user: (-totals[user].cpu_seconds, user))
+    return {
+        user: (user or OWNER) if place < MOST_USERS else OTHERS
+        for place, user in enumerate(most_first)
+    }
+
+
+def _summed(names: Mapping[str, str], numbers: Mapping[str, float]) -> dict[str, float]:
+    sums: dict[str, float] = {}
+    for user, name in names.items():
+        sums[name] = sums.get(name, 0) + numbers.get(user, 0)
+    return sums
+
+
+def _gauge(name: str, said: str, number: float) -> Metric:
+    return Metric(name, "gauge", said, values={"": number})
+
+
+def _counter(name: str, said: str, number: float) -> Metric:
+    return Metric(name, "counter", said, values={"": number})
