@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import Any
+
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client import parser
 
 from rain.base.admission import Secret
 from rain.base.users import UserRule
@@ -14,6 +17,8 @@ from rain.server.state import State
 from tests.server.http.asking import Got, ask, serving, site
 from tests.support.scenes import Scene, scene
 
+families: Callable[[str], Iterable[Any]] = parser.text_string_to_metric_families
+
 Numbers = dict[tuple[str, str], float]
 
 
@@ -23,7 +28,7 @@ def numbers(state: State) -> Numbers:
     assert isinstance(body, bytes)
     return {
         (sample.name, next(iter(sample.labels.values()), "")): sample.value
-        for family in text_string_to_metric_families(body.decode())
+        for family in families(body.decode())
         for sample in family.samples
     }
 
@@ -104,7 +109,7 @@ def test_many_users_are_few_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_label_may_have_any_letters() -> None:
     said = 'a"b\\c\nd'
     metric = metrics.Metric("rain_x", "gauge", "X.", "user", {said: 1})
-    (family,) = text_string_to_metric_families("\n".join(metric.lines()) + "\n")
+    (family,) = families("\n".join(metric.lines()) + "\n")
     assert family.samples[0].labels == {"user": said}
 
 
