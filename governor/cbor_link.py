@@ -51,7 +51,7 @@ from rain.governor.executor_process import (
 from rain.governor.file_work import InOrder
 from rain.governor.memory_files import KernelKills, take_peak
 from rain.governor.results import Failed, Outputs
-from rain.rpc.background import Timer, Watch
+from rain.rpc.background import DescriptorWatch, Timer
 from rain.rpc.executor_frames import CLOSED, SocketLink
 
 SECONDS_TO_REGISTER = 60.0
@@ -85,7 +85,9 @@ class CborLink:
         self._broken = ""  # how the connection ended, if not cleanly
         self._link: SocketLink | None = None
         self._listener = started.listener
-        self._watch: Watch | None = background.watch(started.listener.fileno(), self._connect)
+        self._watch: DescriptorWatch | None = background.watch(
+            started.listener.fileno(), self._connect
+        )
         self._timer: Timer = background.later(SECONDS_TO_REGISTER, self._late)
 
     # Downwards.

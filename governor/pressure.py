@@ -63,7 +63,7 @@ NAMED = 3
 
 
 @frozen
-class Holder:
+class MemoryHolder:
     """A running task and the memory that it has."""
 
     task: Task
@@ -154,7 +154,7 @@ class Pressure:
             self._pool.kill(executor)
             if to_free <= 0:
                 return
-        holders = sorted(self._holders(), key=Holder.order)
+        holders = sorted(self._holders(), key=MemoryHolder.order)
         large = [one for one in holders if one.memory * SPARED >= self._memory] or holders
         is_critical = 0 <= left + self._being_freed() < self._reserve // CRITICAL
         for place, holder in enumerate(large, start=1):
@@ -187,21 +187,23 @@ class Pressure:
                 executor.progress = -1.0  # so that it is not replaced when it has ended
                 yield executor
 
-    def _holders(self) -> Iterable[Holder]:
+    def _holders(self) -> Iterable[MemoryHolder]:
         for executor in self._pool.busy.values():
             task = executor.calls[0]
             if task.row is TaskRow.RUNNING and not executor.dying:
-                yield Holder(task, executor.memory, executor.progress, self._may(task), executor)
+                yield MemoryHolder(
+                    task, executor.memory, executor.progress, self._may(task), executor
+                )
         for run, task in self._dispatch.runs.items():
             if task.row is TaskRow.RUNNING:
                 memory = self._dispatch.memory.get(run, 0)
-                yield Holder(task, memory, self._dispatch.began[run], self._may(task))
+                yield MemoryHolder(task, memory, self._dispatch.began[run], self._may(task))
 
     def _may(self, task: Task) -> int:
         cpus = task.kind.kind.resources.cpus
         return task.group.memory or self._memory * cpus // self._cpus
 
-    def _evict(self, holder: Holder, verdict: Failed) -> None:
+    def _evict(self, holder: MemoryHolder, verdict: Failed) -> None:
         task = holder.task
         task.move(TaskMove.EVICT)
         task.verdict = verdict
@@ -211,7 +213,9 @@ class Pressure:
         else:
             self._outbox.effects.append(StopBuiltin(task.run, 0.0, timed_out=True))
 
-    def _verdict(self, holder: Holder, used: int, others: list[Holder], left: int) -> str:
+    def _verdict(
+        self, holder: MemoryHolder, used: int, others: list[MemoryHolder], left: int
+    ) -> str:
         declared = holder.task.kind.kind.resources.amount(MEMORY)
         says = f" (it declares {spell_size(declared)})" if declared else ""
         machine = f", while the machine had {spell_size(left)} left" if left >= 0 else ""
@@ -227,5 +231,5 @@ class Pressure:
         )
 
 
-def _memory_of(holder: Holder) -> int:
+def _memory_of(holder: MemoryHolder) -> int:
     return holder.memory

@@ -45,7 +45,7 @@ from rain.governor.sandbox import BuiltinError, attempt, attempt_in_a_thread
 from rain.governor.strays import kill_tree, marked
 from rain.governor.watching import Look
 from rain.governor.workplace import Workplace
-from rain.rpc.background import Timer, Watch
+from rain.rpc.background import DescriptorWatch, Timer
 
 _STOPPED: Final = Failed("the task was stopped")
 
@@ -58,7 +58,7 @@ class Run:
     program: Program
     began: float
     process: subprocess.Popen[bytes] | None = None
-    watch: Watch | None = None
+    watch: DescriptorWatch | None = None
     descriptor: int = -1  # the pidfd
     said: Said | None = None
     timer: Timer | None = None

@@ -20,7 +20,7 @@ from rain.base.wire.answers import GovernorReport
 from rain.base.wire.orders import Orders
 from rain.base.wire.printed import PrintedLines, Watch
 from rain.base.wire.update import Update
-from rain.daemon.turns import Turns
+from rain.daemon.turns import TurnLoop
 from rain.governor.builtin import Builtins
 from rain.governor.effects import (
     CallExecutor,
@@ -107,7 +107,7 @@ class Service(Parting):
         self._log = log
         self._events: list[Event] = []
         self._background = background
-        self._turns = Turns(self._turn, self._settle, time.monotonic)
+        self._turns = TurnLoop(self._turn, self._settle, time.monotonic)
         self._next_time = inf  # when a turn is due without events
         self._begins: trio.Event | None = None  # set when a task runs, if somebody waits for that
         self._upstream: Upward | None = None

@@ -19,7 +19,7 @@ _local: Any = local_callbacks
 _unpack: Callable[[Iterable[Any]], Sequence[Sequence[Callback]]] = unpack_callbacks
 
 
-class Watch:
+class NodeCallbacks:
     """Tells callbacks of the nodes of one graph."""
 
     def __init__(self, active: Iterable[Any], dsk: Any, nodes: Mapping[Key, Any]) -> None:
@@ -78,13 +78,13 @@ def is_watched(callbacks: Any) -> bool:
 
 
 @contextmanager
-def watched(callbacks: Any, dsk: Any, nodes: Mapping[Key, Any]) -> Generator[Watch | None]:
+def watched(callbacks: Any, dsk: Any, nodes: Mapping[Key, Any]) -> Generator[NodeCallbacks | None]:
     """The time in which a graph is computed; None if nobody wants to hear of it."""
     with _local(callbacks) as active:
         if not active:
             yield None
             return
-        watch = Watch(active, dsk, nodes)
+        watch = NodeCallbacks(active, dsk, nodes)
         told: list[Any] = []
         failed = True
         try:

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from attrs import evolve
 
 from rain.client.data import DataObject
-from rain.client.for_dask.callbacks import Watch, is_watched, watched
+from rain.client.for_dask.callbacks import NodeCallbacks, is_watched, watched
 from rain.client.for_dask.graphs import (
     Chain,
     Key,
@@ -186,7 +186,7 @@ class _Graph:
             options = self._by_kind[kind] = evolve(self._options, name=kind)
         return options
 
-    def computed(self, wanted: Iterable[Key], watch: Watch | None) -> dict[Key, Any]:
+    def computed(self, wanted: Iterable[Key], watch: NodeCallbacks | None) -> dict[Key, Any]:
         """Runs all of it; the values of the wanted keys."""
         places = {key: self._places[key] for key in wanted}
         tasks = {place.packed_id: place for place in places.values() if isinstance(place, Task)}

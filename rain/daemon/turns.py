@@ -12,7 +12,7 @@ from math import inf
 import trio
 
 
-class Turns:
+class TurnLoop:
     """The trio task in which a reactor runs its turns. Use it only from the thread of trio."""
 
     def __init__(

@@ -21,7 +21,7 @@ _NODE = "node:"
 _ANY = "auto"  # the Ray cluster of this machine
 
 
-class Holder:
+class GovernorActor:
     """The actor. Its governor ends with it."""
 
     def __init__(self, script: str, output: str, cpus: int) -> None:
@@ -70,7 +70,7 @@ class InRay:
                 bundle["memory"] = job.memory
             group = ray.util.placement_group([bundle], name=name, lifetime="detached")
             strategies = load("ray.util.scheduling_strategies", "ray")
-            ray.remote(Holder).options(
+            ray.remote(GovernorActor).options(
                 name=name,
                 namespace=_NAMESPACE,
                 lifetime="detached",

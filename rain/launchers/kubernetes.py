@@ -22,7 +22,7 @@ _TAKEN = ("--namespace", "--context", "--template")
 
 
 @frozen
-class Asked:
+class KubernetesOptions:
     """The arguments of the launcher: the image, and how to reach the cluster."""
 
     image: str
@@ -82,7 +82,7 @@ class Kubernetes:
                             raise
 
 
-def read_options(options: Sequence[str]) -> Asked:
+def read_options(options: Sequence[str]) -> KubernetesOptions:
     """The image and options of the launcher."""
     said: dict[str, str] = {}
     words = iter(options)
@@ -100,7 +100,7 @@ def read_options(options: Sequence[str]) -> Asked:
         said[key] = value
     if "image" not in said:
         raise StartError("name a container image with Rain in it: rain start kubernetes IMAGE ...")
-    return Asked(**said)
+    return KubernetesOptions(**said)
 
 
 def _by_place(numbers: Sequence[str]) -> dict[tuple[str, str], dict[str, str]]:

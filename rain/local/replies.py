@@ -9,7 +9,7 @@ from rain.base.errors import RainError, RefusedError, SessionFailedError
 from rain.base.failures import SessionFailure
 from rain.base.ids import ObjectId
 from rain.base.wire.answers import WaitAnswer
-from rain.rpc.handlers import Reply, Uploads
+from rain.rpc.handlers import ConstantUploads, Reply
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
@@ -59,7 +59,10 @@ class ForSubmission:
     """The answer to a submission: what was uploaded for it is its session's, or is not wanted."""
 
     def __init__(
-        self, inner: Reply[WaitAnswer | None], uploads: Uploads, uploaded: Sequence[ObjectId]
+        self,
+        inner: Reply[WaitAnswer | None],
+        uploads: ConstantUploads,
+        uploaded: Sequence[ObjectId],
     ) -> None:
         self._inner = inner
         self._uploads = uploads

@@ -34,7 +34,7 @@ class Timer:
         self._scope.cancel()
 
 
-class Watch:
+class DescriptorWatch:
     """Calls a plain function whenever a descriptor can be read, until it is stopped.
 
     The owner of the descriptor stops the watch before closing it.
@@ -102,9 +102,9 @@ class Background:
         self._nursery.start_soon(wait)
         return Timer(scope)
 
-    def watch(self, descriptor: int, on_readable: Callable[[], object]) -> Watch:
+    def watch(self, descriptor: int, on_readable: Callable[[], object]) -> DescriptorWatch:
         """Calls a plain function whenever the descriptor can be read."""
-        watch = Watch(descriptor)
+        watch = DescriptorWatch(descriptor)
         self._nursery.start_soon(watch.run, on_readable)
         return watch
 

@@ -16,7 +16,7 @@ from attrs import Factory, define
 from rain.base.errors import ProtocolError
 from rain.rpc.capnproto.framing import check_size
 from rain.rpc.interface import Fields, Method
-from rain.rpc.offered import Exports, Remote, opened
+from rain.rpc.offered import Exports, RemoteCapability, opened
 from rain.rpc.protocol import MESSAGE
 
 
@@ -76,17 +76,17 @@ class Calling:
     def __len__(self) -> int:
         return len(self._questions)
 
-    def bootstrap(self) -> Remote:
+    def bootstrap(self) -> RemoteCapability:
         """The first object of the other side, which may be called at once."""
         number = next(self._numbers)
         self._questions[number] = Question(number, None, _ignore)
         self._say(MESSAGE.write({"bootstrap": {"questionId": number}}))
         # Named as a promised answer for good, and never finished: calls of other threads may name
         # it at any time.
-        return Remote({"promisedAnswer": {"questionId": number}})
+        return RemoteCapability({"promisedAnswer": {"questionId": number}})
 
     def write(
-        self, target: Remote, method: Method, params: Fields, on_return: OnReturn
+        self, target: RemoteCapability, method: Method, params: Fields, on_return: OnReturn
     ) -> Question:
         """A call that is to be made. What cannot be written leaves nothing behind."""
         number = next(self._numbers) & _LAST_NUMBER

@@ -26,7 +26,7 @@ from rain.rpc.caller import NOT_HERE, Caller
 from rain.rpc.codec.answers import read_refusal
 from rain.rpc.codec.border import fault_of_sender
 from rain.rpc.interface import Fields, Interface
-from rain.rpc.peer import CallError, Question, Remote
+from rain.rpc.peer import CallError, Question, RemoteCapability
 from rain.stream.machine import machine_id
 from rain.stream.staged import UploadFolder
 
@@ -43,7 +43,7 @@ class GivenUpError(Exception):
     """The server does not answer a call that nobody waits for any more."""
 
 
-class Asked(Generic[T]):
+class PendingCall(Generic[T]):
     """One call, and where a thread waits for its answer.
 
     Ctrl-C may come between any two steps. A thread that does not wait any more leaves the answer to
@@ -125,7 +125,11 @@ class ClientCalls:
     """What one registered client asks. For any thread."""
 
     def __init__(
-        self, caller: Caller, service: Remote, where: str, why_lost: Callable[[], str] | None
+        self,
+        caller: Caller,
+        service: RemoteCapability,
+        where: str,
+        why_lost: Callable[[], str] | None,
     ) -> None:
         self.failed: dict[SessionId, Exception] = {}
         """What went wrong with submissions that no thread waited for.
@@ -153,16 +157,16 @@ class ClientCalls:
 
     def prepare(
         self, method: str, params: Sequence[Fields], read: Callable[[Fields], T]
-    ) -> Asked[T]:
+    ) -> PendingCall[T]:
         """A call that was not made yet; of several, the answer to the last one counts."""
-        asked = Asked(read, self._lost_by)
+        asked = PendingCall(read, self._lost_by)
         write, last = self._caller.peer.write, len(params) - 1
         for place, fields in enumerate(params):
             then = asked.returned if place == last else _ignore
             asked.calls.append(write(self._service, _METHODS[method], fields, then))
         return asked
 
-    def make(self, asked: Asked[T], due: float | None = None) -> None:
+    def make(self, asked: PendingCall[T], due: float | None = None) -> None:
         """Makes a call; `TimeoutError` if what another thread uploads takes until it is due."""
         if asked.upload is not None:
             self._make_behind(asked, asked.upload)
@@ -170,12 +174,12 @@ class ClientCalls:
             self._let_upload_pass(due)
             self.make_now(asked)
 
-    def make_now(self, asked: Asked[T]) -> None:
+    def make_now(self, asked: PendingCall[T]) -> None:
         """Makes a call that names nothing of a submission that another thread uploads."""
         self._check_open()
         self._caller.peer.say(asked.calls)
 
-    def _make_behind(self, asked: Asked[T], upload: Callable[[], bool]) -> None:
+    def _make_behind(self, asked: PendingCall[T], upload: Callable[[], bool]) -> None:
         """Makes a call behind its upload. If that is refused, only its last part is sent."""
         self._check_open()
         with self._uploading():
@@ -196,11 +200,11 @@ class ClientCalls:
         """Whether this is a signal handler that came while its own thread was sending."""
         return self._caller.is_interrupted_here
 
-    def has_left(self, asked: Asked[T]) -> bool:
+    def has_left(self, asked: PendingCall[T]) -> bool:
         """Whether a call was made, whatever came of it."""
         return bool(asked.calls[-1].handed)
 
-    def give_up(self, asked: Asked[T]) -> None:
+    def give_up(self, asked: PendingCall[T]) -> None:
         """Nobody waits for this answer any more."""
         self._caller.peer.give_up(asked.calls[-1])
 

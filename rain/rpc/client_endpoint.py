@@ -41,7 +41,7 @@ from rain.base.wire.requests import (
     WatchPrinted,
 )
 from rain.base.wire.submission import Submission
-from rain.rpc.client_calls import Asked, ClientCalls
+from rain.rpc.client_calls import ClientCalls, PendingCall
 from rain.rpc.client_fetch import Downloads
 from rain.rpc.client_registration import Way, connect_client
 from rain.rpc.client_submit import Sending
@@ -104,7 +104,7 @@ class ClientConnection:
         self._calls, self.cluster, self.returns = connect_client(way, silence_limit, why_lost)
         self._downloads = Downloads(self.servers, secret, identity)
         self._sending = Sending(self._calls, self._downloads.reader)
-        self._latest: dict[SessionId, tuple[Submission, Asked[Any]]] = {}  # see `has_left`
+        self._latest: dict[SessionId, tuple[Submission, PendingCall[Any]]] = {}  # see `has_left`
         # At exit all callers are closed by themselves.
         weakref.finalize(self, _close, self._calls, self._downloads).atexit = False
 
@@ -133,7 +133,7 @@ class ClientConnection:
         session = requests[0].concerns
         self._begin(session)
         answers: list[A] = []
-        in_flight: deque[Asked[A]] = deque()
+        in_flight: deque[PendingCall[A]] = deque()
         left = deque(requests)
         try:
             while left or in_flight:
@@ -263,12 +263,12 @@ class ClientConnection:
             raise RefusedError(NO_WAIT_IN_HANDLER)
         self._calls.raise_failure(session)
 
-    def _prepare(self, request: Request[A]) -> Asked[A]:
+    def _prepare(self, request: Request[A]) -> PendingCall[A]:
         """A call that was not made yet."""
         if isinstance(request, Submit):
             asked = self._sending.prepare(request)
             self._latest[request.concerns] = request.submission, asked  # before it can leave
-            return cast("Asked[A]", asked)
+            return cast("PendingCall[A]", asked)
         method = method_of(request)
         return self._calls.prepare(
             method.name, [method.params.write(request)], method.reader(request)
@@ -277,7 +277,7 @@ class ClientConnection:
     def _answer(
         self,
         request: Request[A],
-        asked: Asked[A],
+        asked: PendingCall[A],
         due: float | None = None,
         *,
         is_made: bool = True,
@@ -301,12 +301,12 @@ class ClientConnection:
             self._calls.raise_failure(session)
         return answer
 
-    def _send(self, submit: Submit, asked: Asked[WaitAnswer | None]) -> None:
+    def _send(self, submit: Submit, asked: PendingCall[WaitAnswer | None]) -> None:
         """Makes the call of a submission whose answer nobody waits for."""
         asked.leave_to(partial(self._calls.note_failure, submit.concerns))
         self._calls.make(asked)
 
-    def _leave(self, request: Request[Any], asked: Asked[Any]) -> None:
+    def _leave(self, request: Request[Any], asked: PendingCall[Any]) -> None:
         """Nobody waits for this answer any more."""
         match request:
             case OpenSession():

@@ -28,7 +28,7 @@ from rain.rpc.dialing import (
     reaching,
 )
 from rain.rpc.interface import Fields, Interface
-from rain.rpc.peer import CallError, Peer, Remote
+from rain.rpc.peer import CallError, Peer, RemoteCapability
 from rain.stream.errors import UnreachableError
 from rain.stream.sockets import Connected
 
@@ -98,7 +98,7 @@ class Way:
 class Registered:
     """What a client has been told."""
 
-    service: Remote
+    service: RemoteCapability
     key: bytes  # for uploads
     cluster: bytes  # which start of which server this is
     token: bytes  # with this the client may come back; empty if the server does not

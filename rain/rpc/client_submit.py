@@ -14,7 +14,7 @@ from rain.base.wire import INLINE_LIMIT
 from rain.base.wire.answers import WaitAnswer
 from rain.base.wire.requests import Submit
 from rain.base.wire.submission import ConstantColumns, GivenConstants, Submission
-from rain.rpc.client_calls import Asked, ClientCalls
+from rain.rpc.client_calls import ClientCalls, PendingCall
 from rain.rpc.codec.requests import read_wait_answer
 from rain.rpc.codec.split import split_submission
 from rain.rpc.codec.submission import SubmitPart, write_submit
@@ -37,7 +37,7 @@ class Sending:
         self._calls = calls
         self._reader = reader
 
-    def prepare(self, submit: Submit) -> Asked[WaitAnswer | None]:
+    def prepare(self, submit: Submit) -> PendingCall[WaitAnswer | None]:
         """The call of a submission, with what is to be uploaded before it.
 
         It is answered as a wait for all objects that are wanted, unless something is uploaded: then

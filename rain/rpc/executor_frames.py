@@ -11,7 +11,7 @@ from collections.abc import Callable
 import trio
 
 from rain.base.errors import ProtocolError
-from rain.rpc.background import Background, Watch
+from rain.rpc.background import Background, DescriptorWatch
 from rain.rpc.cutting import Cutter
 
 HEADER = 4
@@ -72,7 +72,7 @@ class SocketLink:
         self._writing = False  # a task waits for that
         self.said = 0  # how many bytes until now, frames with their headers
         self._open = True
-        self._watch: Watch = background.watch(connected.fileno(), self._readable)
+        self._watch: DescriptorWatch = background.watch(connected.fileno(), self._readable)
 
     @property
     def is_open(self) -> bool:

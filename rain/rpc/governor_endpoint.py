@@ -31,7 +31,7 @@ from rain.rpc.handlers import ControlHandler, Resumes
 from rain.rpc.interface import Fields, Interface
 from rain.rpc.link import Link, Patience
 from rain.rpc.offered import IncomingCall, Offered, Served, nothing, offer
-from rain.rpc.peer import CallError, Remote
+from rain.rpc.peer import CallError, RemoteCapability
 from rain.rpc.trio_dialing import dial
 from rain.stream.calling_back import TICKET_BYTES
 from rain.stream.errors import UnreachableError
@@ -70,7 +70,7 @@ class Upstream:
         self.returns: bool = registered["returns"]  # the server, when it has died
         self.applied: int = registered["applied"]  # the last of the governor's updates, so far
         self._link = link
-        self._upstream: Remote = registered["upstream"]
+        self._upstream: RemoteCapability = registered["upstream"]
         self._tell_applied = applied
 
     @property

@@ -176,7 +176,7 @@ class StreamSource(Protocol):
         ...
 
 
-class Uploads(Protocol):
+class ConstantUploads(Protocol):
     """The constants that one client has sent ahead of the submissions that name them."""
 
     key: bytes  # what the client shows with each upload
@@ -210,7 +210,7 @@ class UploadRoom(Protocol):
         """Where their files are."""
         ...
 
-    def join(self) -> Uploads: ...
+    def join(self) -> ConstantUploads: ...
 
     def begin_upload(self, key: bytes, object_id: ObjectId, length: int) -> UnfinishedUpload: ...
 

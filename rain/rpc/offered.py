@@ -1,6 +1,7 @@
 """Objects that one side of a connection offers to the other, and the calls of them. Pure.
 
-`Exports` counts the references that the other side has; `Remote` is an object that it offers.
+`Exports` counts the references that the other side has; `RemoteCapability` is an object that it
+offers.
 
 The parameters of a call are read into values first, which does nothing else; then it is served.
 What goes wrong is judged here, once for all interfaces:
@@ -153,7 +154,7 @@ def _judged(name: str, method: Served[Any]) -> Handler:
 
 
 @define(eq=False)
-class Remote:
+class RemoteCapability:
     """An object that the other side offers."""
 
     target: Fields
@@ -220,14 +221,14 @@ class Exports:
 
 
 def opened(payload: Fields, layout: Layout, objects: Iterable[str]) -> Fields:
-    """The fields of parameters or results; their objects as `Remote`, or None."""
+    """The fields of parameters or results; their objects as `RemoteCapability`, or None."""
     fields: Fields = payload["content"].struct(layout)
     for name in objects:
         fields[name] = _remote(fields[name], payload["capTable"])
     return fields
 
 
-def _remote(place: int | None, table: list[Any]) -> Remote | None:
+def _remote(place: int | None, table: list[Any]) -> RemoteCapability | None:
     """The object that has this place in the table of a payload; None if there is none."""
     if place is None:
         return None
@@ -235,5 +236,5 @@ def _remote(place: int | None, table: list[Any]) -> Remote | None:
         raise ProtocolError("an object is missing")
     for kind in ("senderHosted", "senderPromise"):
         if kind in table[place]:
-            return Remote({"importedCap": table[place][kind]})
+            return RemoteCapability({"importedCap": table[place][kind]})
     raise ProtocolError("an object that is not the sender's own")

@@ -11,7 +11,7 @@ the handler is told. A return says `noFinishNeeded` unless it gives objects; the
 `finish` once it has them.
 
 An object that may be called is an `Offered`; the other side knows it by a number (an export). What
-the other side offers is a `Remote`. The first object is the bootstrap; all others come as
+the other side offers is a `RemoteCapability`. The first object is the bootstrap; all others come as
 parameters and results. A call may name a result that has not come yet as its target (a promised
 answer): it is held back until the result is there.
 
@@ -34,11 +34,11 @@ from rain.base.errors import ProtocolError
 from rain.rpc.calling import CallError, Calling, OnReturn, Question
 from rain.rpc.capnproto.framing import MESSAGE_LIMIT, Framer
 from rain.rpc.interface import Fields, Method
-from rain.rpc.offered import Exports, Offered, Remote
+from rain.rpc.offered import Exports, Offered, RemoteCapability
 from rain.rpc.protocol import MESSAGE, echo, shortened
 from rain.rpc.serving import Serving
 
-__all__ = ["MESSAGE", "CallError", "Peer", "Question", "Remote"]
+__all__ = ["MESSAGE", "CallError", "Peer", "Question", "RemoteCapability"]
 
 
 def _nothing() -> None:
@@ -116,11 +116,13 @@ class Peer:
 
     # Calling. In any thread.
 
-    def bootstrap(self) -> Remote:
+    def bootstrap(self) -> RemoteCapability:
         """The first object of the other side, which may be called at once."""
         return self._calling.bootstrap()
 
-    def call(self, target: Remote, method: Method, params: Fields, on_return: OnReturn) -> Question:
+    def call(
+        self, target: RemoteCapability, method: Method, params: Fields, on_return: OnReturn
+    ) -> Question:
         """Calls a method; `on_return` gets its results, or why there are none, in `receive`.
 
         It is not made again over another connection.
@@ -132,7 +134,7 @@ class Peer:
         return call
 
     def write(
-        self, target: Remote, method: Method, params: Fields, on_return: OnReturn
+        self, target: RemoteCapability, method: Method, params: Fields, on_return: OnReturn
     ) -> Question:
         """A call that is made later (`say`), or never."""
         return self._calling.write(target, method, params, on_return)

@@ -16,7 +16,7 @@ from rain.rpc.codec.answers import write_refusal
 from rain.rpc.codec.client_methods import ALIVE, REQUESTS, STATEMENTS, A, ClientMethod
 from rain.rpc.codec.requests import write_fitting_answer
 from rain.rpc.codec.submission import SubmitPart, read_submit
-from rain.rpc.handlers import ClientHandler, Reply, ServerHandler, Uploads
+from rain.rpc.handlers import ClientHandler, ConstantUploads, Reply, ServerHandler
 from rain.rpc.interface import Fields
 from rain.rpc.link import Link
 from rain.rpc.offered import IncomingCall, Offered, Served, offer
@@ -185,7 +185,9 @@ class ServedClient:
 class SubmissionReply(CallReply[WaitAnswer | None]):
     """What was uploaded for a submission belongs to its session, or is not wanted."""
 
-    def __init__(self, call: IncomingCall, uploads: Uploads, uploaded: Sequence[ObjectId]) -> None:
+    def __init__(
+        self, call: IncomingCall, uploads: ConstantUploads, uploaded: Sequence[ObjectId]
+    ) -> None:
         super().__init__(call, _write_submitted)
         self._uploads = uploads
         self._uploaded = uploaded

@@ -26,7 +26,7 @@ from rain.rpc.interface import Fields
 from rain.rpc.link import Link, Patience
 from rain.rpc.listener import Listener
 from rain.rpc.offered import IncomingCall, Served, offer
-from rain.rpc.peer import Remote
+from rain.rpc.peer import RemoteCapability
 from rain.rpc.pending import PENDING_LIMIT
 from rain.rpc.port import Port
 from rain.rpc.server_client import ServedClient
@@ -153,7 +153,7 @@ class Guest:
         self._nursery.start_soon(self._link.expect, self._client_silence)
         client.welcome(call, self._handler.cluster, self._handler.generation)
 
-    def _read_governor(self, params: Fields) -> tuple[GovernorHello, Remote]:
+    def _read_governor(self, params: Fields) -> tuple[GovernorHello, RemoteCapability]:
         version: int = params["version"]  # first: what another version says next is not known
         self._check_role("governor", Role.GOVERNOR, version, GOVERNOR_VERSION)
         if params["control"] is None:
@@ -169,7 +169,9 @@ class Guest:
         )
         return hello, params["control"]
 
-    def _register_governor(self, said: tuple[GovernorHello, Remote], call: IncomingCall) -> None:
+    def _register_governor(
+        self, said: tuple[GovernorHello, RemoteCapability], call: IncomingCall
+    ) -> None:
         hello, control = said
         # A governor that was not heard would be taken for silent, though its link is only slow.
         # How long it may be silent is for the reactor to judge.

@@ -23,7 +23,7 @@ from rain.rpc.handlers import GovernorHandler, GovernorHello, Reply, ServerHandl
 from rain.rpc.interface import Fields, Interface
 from rain.rpc.link import Link
 from rain.rpc.offered import IncomingCall, Offered, Served, nothing, offer
-from rain.rpc.peer import CallError, Remote
+from rain.rpc.peer import CallError, RemoteCapability
 
 STOP_GRACE = 2.0
 """Seconds that a governor has to say that it heard "stop", before its link is closed."""
@@ -40,7 +40,7 @@ _CALL_BACK = _CONTROL["callBack"]
 class GovernorEnd:
     """How the server speaks to one governor (`rain.rpc.handlers.GovernorLink`)."""
 
-    def __init__(self, link: Link, control: Remote, nursery: trio.Nursery) -> None:
+    def __init__(self, link: Link, control: RemoteCapability, nursery: trio.Nursery) -> None:
         self._link = link
         self._control = control
         self._nursery = nursery
@@ -124,7 +124,7 @@ class ServedGovernor:
         link: Link,
         server: ServerHandler,
         hello: GovernorHello,
-        control: Remote,
+        control: RemoteCapability,
         nursery: trio.Nursery,
     ) -> None:
         self._handler: GovernorHandler = server.join_governor(

@@ -30,8 +30,8 @@ from rain.server.lease.folder import FolderStore
 from rain.server.lease.holder import this_server
 from rain.server.lease.lease import Lease, take
 from rain.server.lease.places import store_of
-from rain.server.lease.rules import NOBODY, Holder, Record, Watching
-from rain.server.lease.store import LeaseStore, StoreError
+from rain.server.lease.rules import NOBODY, LeaseHolder, LeaseWatch, Record
+from rain.server.lease.store import LeaseStore, LeaseStoreError
 from rain.server.settings import LEASE_SECONDS, ServerSettings
 from rain.server.state import ReactorSettings
 
@@ -45,7 +45,7 @@ class Candidate:
 
     folder: JournalFolder
     store: LeaseStore
-    holder: Holder
+    holder: LeaseHolder
     length: float  # of its lease, in seconds
     log: FilteringBoundLogger
     clock: Callable[[], float] = time.monotonic
@@ -57,11 +57,11 @@ class Candidate:
         A server on another machine may have died and not have said so: then this waits until its
         lease would have lapsed.
         """
-        watching, first = Watching(), None
+        watching, first = LeaseWatch(), None
         while True:
             try:
                 found, has_ended = await trio.to_thread.run_sync(self.look, watching)
-            except StoreError as error:
+            except LeaseStoreError as error:
                 raise StartError(f"cannot see which server uses the journal: {error}") from None
             is_first, first = first is None, first or found
             if watching.may_take(has_ended=has_ended):
@@ -86,7 +86,7 @@ class Candidate:
 
         None if the cluster is over: who led it was told to end it.
         """
-        watching, following = Watching(), Following(self.folder, settings, self.log)
+        watching, following = LeaseWatch(), Following(self.folder, settings, self.log)
         trouble, led_by = "", NOBODY
         while True:
             try:
@@ -101,14 +101,14 @@ class Candidate:
                     led_by = found
                     self.log.info("another server leads", address=found.holder.address)
                 trouble = ""
-            except StoreError as error:
+            except LeaseStoreError as error:
                 if not trouble:
                     trouble = str(error)
                     self.log.warning("the lease cannot be seen", cause=trouble)
             await trio.to_thread.run_sync(following.follow)
             await trio.sleep(PAUSE)
 
-    def look(self, watching: Watching) -> tuple[Record, bool]:
+    def look(self, watching: LeaseWatch) -> tuple[Record, bool]:
         """The lease as it is now, and whether its holder is known to have ended."""
         began = self.clock()
         found = self.store.read()

@@ -31,7 +31,7 @@ from rain.server.back_off import Rest
 from rain.server.messages import SchedulerFailed
 from rain.server.noted_plans import NotedPlan, Step, restored
 from rain.server.state import State
-from rain.server.tampering import Watch
+from rain.server.tampering import TamperingWatch
 
 QUIET = 60.0
 """Seconds for which the same complaint is not told again."""
@@ -101,7 +101,7 @@ class Scheduling:
     stand_in: Scheduler | None = None  # while the scheduler rests
     nested: NestedTasks = Factory(NestedTasks)
     unheard: dict[Task, None] = Factory(dict)  # tasks that the scheduler may have lost sight of
-    watch: Watch = Factory(Watch)  # of a scheduler that is not ours
+    watch: TamperingWatch = Factory(TamperingWatch)  # of a scheduler that is not ours
     damage: str = ""  # what it has changed by itself, in the run that has just ended
     notes: list[list[Step]] | None = None  # the steps of all plans of a turn, if they are noted
 
@@ -248,7 +248,7 @@ class Scheduling:
         forget(graph)
         rest.begin(state.now)
         state.status.rests_until = rest.until
-        self.watch = Watch()
+        self.watch = TamperingWatch()
         _complain(state, f"{why}; rain plans in its place for the next {rest.length:g} seconds")
         self.stand_in = self.instead()
         self._let_plan(self.stand_in, state, first_news(graph))

@@ -11,7 +11,7 @@ from structlog.typing import FilteringBoundLogger
 
 from rain.base.users import UserRule
 from rain.daemon.garbage import LargeSubmissions
-from rain.daemon.turns import Turns
+from rain.daemon.turns import TurnLoop
 from rain.scheduler.api import Scheduler
 from rain.server import rights
 from rain.server.clock import Clock
@@ -50,7 +50,7 @@ class Service:
         self.guard.take()  # the time to make the scheduler is no time of a run
         self.log = log
         self.recorder = recorder
-        self.turns = Turns(self._turn, self._settle, clock.now)
+        self.turns = TurnLoop(self._turn, self._settle, clock.now)
         self._large_submissions = LargeSubmissions()
         self.inbox = Inbox(self.turns.ring, self._ring_soon)
         self.links = Links(self.inbox, log, uploads, state)

@@ -47,7 +47,7 @@ class Spool:
         self._lasts = lasts
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
-        self._accounts: dict[bytes, Account] = {}
+        self._accounts: dict[bytes, UploadAccount] = {}
         self._constants: dict[ObjectId, _Constant] = {}
 
     def __len__(self) -> int:
@@ -96,9 +96,9 @@ class Spool:
                 if constant is not None:
                     constant.path.unlink(missing_ok=self._lasts)  # see `restore`
 
-    def join(self) -> Account:
+    def join(self) -> UploadAccount:
         """Opens an account for a new client."""
-        account = Account(self, secrets.token_bytes(16))
+        account = UploadAccount(self, secrets.token_bytes(16))
         with self._lock:
             self._accounts[account.key] = account
         return account
@@ -128,7 +128,7 @@ class Spool:
             account, path = self._begin(key, object_id)
         return Adoption(self, account, object_id, path, length)
 
-    def _begin(self, key: bytes, object_id: ObjectId) -> tuple[Account, Path]:
+    def _begin(self, key: bytes, object_id: ObjectId) -> tuple[UploadAccount, Path]:
         """Whose upload this is, and where it will be."""
         account = self._accounts.get(key)
         if account is None:
@@ -158,7 +158,7 @@ class Spool:
             self._constants[upload.object] = _Constant(upload.path, upload.length)
             upload.account.pending[upload.object] = None
 
-    def leave(self, account: Account) -> None:
+    def leave(self, account: UploadAccount) -> None:
         with self._lock:
             self._accounts.pop(account.key, None)
 
@@ -167,8 +167,8 @@ class Spool:
             return self._constants[object_id].size
 
 
-class Account:
-    """The uploads of one client (`rain.rpc.handlers.Uploads`)."""
+class UploadAccount:
+    """The uploads of one client (`rain.rpc.handlers.ConstantUploads`)."""
 
     def __init__(self, spool: Spool, key: bytes) -> None:
         self.key = key
@@ -212,7 +212,7 @@ class Upload:
     """One upload in progress (`rain.stream.holder.UnfinishedUpload`)."""
 
     _spool: Spool
-    account: Account
+    account: UploadAccount
     object: ObjectId
     path: Path
     length: int
@@ -239,7 +239,7 @@ class Adoption:
     """A client's own file, which gets a name here (`rain.stream.holder.UnfinishedAdoption`)."""
 
     _spool: Spool
-    _account: Account
+    _account: UploadAccount
     _object: ObjectId
     _path: Path
     _length: int

@@ -21,7 +21,7 @@ LOOKED_AT = 100
 
 
 @define(eq=False)
-class Watch:
+class TamperingWatch:
     """The state before a run, and the tasks that are still to be planned."""
 
     waiting: deque[Task] = Factory(deque)

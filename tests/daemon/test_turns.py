@@ -8,14 +8,14 @@ from math import inf
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from rain.daemon.turns import Turns
+from rain.daemon.turns import TurnLoop
 
 
 class Daemon:
     """Notes when it takes turns, and asks for the next ones as a test says."""
 
     def __init__(self, next_times: list[float]) -> None:
-        self.turns = Turns(self._turn, self._settle, trio.current_time)
+        self.turns = TurnLoop(self._turn, self._settle, trio.current_time)
         self.taken: list[float] = []
         self._next_times = next_times
 

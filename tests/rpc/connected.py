@@ -10,7 +10,7 @@ import trio
 from rain.rpc.caller import Caller
 from rain.rpc.interface import Fields
 from rain.rpc.link import Link
-from rain.rpc.peer import CallError, Remote
+from rain.rpc.peer import CallError, RemoteCapability
 from tests.rpc.peers import COUNTER, Counter
 from tests.rpc.test_link import LONGEST, wired
 
@@ -28,7 +28,7 @@ class Connected:
         self.thread.start()
         self.serving.wait()
         self.caller = Caller(one)
-        self.root: Remote = self.caller.peer.bootstrap()
+        self.root: RemoteCapability = self.caller.peer.bootstrap()
 
     async def _serve(self) -> None:
         self.token = trio.lowlevel.current_trio_token()

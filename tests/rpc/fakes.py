@@ -71,7 +71,7 @@ from rain.rpc.governor_endpoint import Upstream, connect_governor
 from rain.rpc.handlers import ClientLink, GovernorHello, GovernorLink, Reply
 from rain.rpc.listener import Listener
 from rain.rpc.server_endpoint import listen
-from rain.server.spool import Account, Adoption, Spool, Upload
+from rain.server.spool import Adoption, Spool, Upload, UploadAccount
 from rain.stream.holder import Elsewhere, Held, InMemory
 from tests.support.swallowing import SwallowingProxy
 
@@ -278,7 +278,7 @@ class FakeUploads:
         self.spool = Spool(self.folder)
         finalize(self, rmtree, self.folder)
 
-    def join(self) -> Account:
+    def join(self) -> UploadAccount:
         return self.spool.join()
 
     def begin_upload(self, key: bytes, object_id: ObjectId, length: int) -> Upload:

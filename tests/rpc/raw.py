@@ -16,7 +16,7 @@ from rain.rpc.capnproto.framing import MESSAGE_LIMIT
 from rain.rpc.interface import Fields, Interface, Method
 from rain.rpc.link import Link
 from rain.rpc.offered import IncomingCall, Offered
-from rain.rpc.peer import CallError, Peer, Remote
+from rain.rpc.peer import CallError, Peer, RemoteCapability
 from rain.rpc.trio_dialing import dial
 from tests.rpc.fakes import FakeServer, serving
 
@@ -49,7 +49,11 @@ class Raw:
         self.bootstrap = link.peer.bootstrap()
 
     async def call(
-        self, interface: Interface, name: str, params: Fields, target: Remote | None = None
+        self,
+        interface: Interface,
+        name: str,
+        params: Fields,
+        target: RemoteCapability | None = None,
     ) -> Fields:
         """The results of a call; raises `CallError`."""
         outcomes: list[Fields | CallError] = []
@@ -66,10 +70,10 @@ class Raw:
             raise outcome
         return outcome
 
-    async def register_client(self) -> Remote:
+    async def register_client(self) -> RemoteCapability:
         """The service of a client that registers."""
         results = await self.call(BOOTSTRAP, "registerClient", {"version": CLIENT_VERSION})
-        service: Remote = results["service"]
+        service: RemoteCapability = results["service"]
         return service
 
     async def register_governor(self, **params: Any) -> Fields:

@@ -43,7 +43,7 @@ from rain.base.wire.requests import (
 )
 from rain.base.wire.submission import Submission, TaskColumns
 from rain.daemon import program
-from rain.rpc.client_calls import Asked
+from rain.rpc.client_calls import PendingCall
 from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.codec.split import PART_ROWS
 from rain.rpc.handlers import Reply
@@ -266,7 +266,7 @@ def test_a_session_that_nobody_waits_for_any_more_is_closed(
 
     def scene(client: ClientConnection) -> None:
         with monkeypatch.context() as patch:
-            patch.setattr(Asked, "take", interrupted)
+            patch.setattr(PendingCall, "take", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 client.ask(OpenSession("unwanted"))
         for _ in range(2):

@@ -25,7 +25,7 @@ from rain.base.wire.requests import (
 )
 from rain.base.wire.submission import ConstantColumns, Submission
 from rain.rpc import client_submit
-from rain.rpc.client_calls import Asked, ClientCalls
+from rain.rpc.client_calls import ClientCalls, PendingCall
 from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.handlers import Reply
 from rain.rpc.interface import Fields
@@ -38,7 +38,7 @@ def interrupt_when_sent(patched: pytest.MonkeyPatch) -> None:
     make = ClientCalls.make
 
     def make_and_be_interrupted(
-        calls: ClientCalls, asked: Asked[Any], due: float | None = None
+        calls: ClientCalls, asked: PendingCall[Any], due: float | None = None
     ) -> None:
         make(calls, asked, due)
         raise KeyboardInterrupt
@@ -52,7 +52,7 @@ def test_nothing_remains_of_a_computation_that_is_given_up(
     def scene(client: ClientConnection) -> None:
         waiting = client.begin(Submit(Submission(SESSION), (OBJECT,)))
         with monkeypatch.context() as patch:
-            patch.setattr(Asked, "take", interrupted)
+            patch.setattr(PendingCall, "take", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 waiting()
         client.ask(ServerInfo())
@@ -111,7 +111,7 @@ def test_the_refusal_of_an_interrupted_submission_is_told_by_the_next_call(
 
     def scene(client: ClientConnection) -> None:
         with monkeypatch.context() as patched:
-            patched.setattr(Asked, "take", interrupted)
+            patched.setattr(PendingCall, "take", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 client.ask(Submit(sent))
         assert client.has_left(sent)
@@ -129,9 +129,9 @@ def test_the_refusal_of_an_interrupted_submission_is_told_by_the_next_call(
 def test_the_refusal_of_an_interrupted_computation_is_told_by_the_next_call(
     moment: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    take = Asked[Any].take
+    take = PendingCall[Any].take
 
-    def take_and_be_interrupted(asked: Asked[Any], timeout: float | None = None) -> Never:
+    def take_and_be_interrupted(asked: PendingCall[Any], timeout: float | None = None) -> Never:
         if moment == "afterwards":
             with pytest.raises(RefusedError):
                 take(asked, timeout)
@@ -141,7 +141,7 @@ def test_the_refusal_of_an_interrupted_computation_is_told_by_the_next_call(
         with monkeypatch.context() as patched:
             if moment == "while it is sent":
                 interrupt_when_sent(patched)
-            patched.setattr(Asked, "take", take_and_be_interrupted)
+            patched.setattr(PendingCall, "take", take_and_be_interrupted)
             with pytest.raises(KeyboardInterrupt):
                 client.begin(Submit(Submission(SESSION), (OBJECT,)))()
         client.ask(OpenSession("behind it"))  # its answer comes after the refusal
@@ -191,7 +191,7 @@ def test_that_a_task_of_an_interrupted_computation_has_failed_is_no_refusal(
 ) -> None:
     def scene(client: ClientConnection) -> None:
         with monkeypatch.context() as patched:
-            patched.setattr(Asked, "take", interrupted)
+            patched.setattr(PendingCall, "take", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 client.begin(Submit(Submission(SESSION), (OBJECT,)))()
         client.ask(OpenSession("behind it"))
@@ -208,7 +208,7 @@ def test_nothing_is_kept_of_an_interrupted_computation_when_somebody_behind_it_i
 ) -> None:
     def scene(client: ClientConnection) -> None:
         with monkeypatch.context() as patched:
-            patched.setattr(Asked, "take", interrupted)
+            patched.setattr(PendingCall, "take", interrupted)
             for _ in range(3):
                 with pytest.raises(KeyboardInterrupt):
                     client.begin(Submit(Submission(SESSION), (OBJECT,)))()
@@ -223,7 +223,7 @@ def test_nothing_is_kept_of_an_interrupted_computation_when_somebody_behind_it_i
 
 def test_a_call_that_is_left_gives_what_has_come_and_what_comes() -> None:
     for early in (True, False):
-        asked = Asked(lambda fields: None, lambda error: ConnectionLostError("gone"))
+        asked = PendingCall(lambda fields: None, lambda error: ConnectionLostError("gone"))
         told: list[object] = []
         refusal: Fields = {"refusal": {"refused": "no"}}
         if early:

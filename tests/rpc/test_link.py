@@ -16,7 +16,7 @@ from rain.base.errors import ProtocolError
 from rain.rpc.interface import Fields
 from rain.rpc.link import Link, Patience
 from rain.rpc.offered import IncomingCall, Offered
-from rain.rpc.peer import CallError, Peer, Remote
+from rain.rpc.peer import CallError, Peer, RemoteCapability
 from rain.rpc.serving import TOGETHER
 from rain.rpc.sockets import prepare
 from rain.stream.sockets import Connected
@@ -34,7 +34,7 @@ class Ends:
     counter: Counter
     caller: Link
     server: Link
-    root: Remote
+    root: RemoteCapability
     causes: dict[str, str]
 
     async def call(self, method: str, **params: Any) -> Fields | CallError:

@@ -20,7 +20,7 @@ from rain.daemon import program
 from rain.rpc.codec.requests import write_wait
 from rain.rpc.handlers import Reply
 from rain.rpc.link import Patience
-from rain.rpc.peer import Remote
+from rain.rpc.peer import RemoteCapability
 from tests.rpc.fakes import FakeServer, Serving, serving
 from tests.rpc.raw import BOOTSTRAP, SERVICE, ByHand, connect_by_hand, governor_hello
 
@@ -51,7 +51,7 @@ def play(scene: Scene, patience: Patience) -> FakeServer:
     return servers[0]
 
 
-async def enter_as_client(here: Serving) -> tuple[ByHand, Remote]:
+async def enter_as_client(here: Serving) -> tuple[ByHand, RemoteCapability]:
     """A client that has registered."""
     client = await connect_by_hand(here.port)
     method = BOOTSTRAP.methods["registerClient"]
@@ -59,7 +59,7 @@ async def enter_as_client(here: Serving) -> tuple[ByHand, Remote]:
     return client, results["service"]
 
 
-def waits(client: ByHand, service: Remote, count: int, objects: int) -> bytes:
+def waits(client: ByHand, service: RemoteCapability, count: int, objects: int) -> bytes:
     """The bytes of a client that makes these calls."""
     asked = write_wait(WaitFor(SessionId(1), (), tuple(NAMED[:objects]), "all"))
     for _ in range(count):

@@ -8,7 +8,7 @@ import pytest
 
 from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import ObjectId
-from rain.server.spool import Account, Spool
+from rain.server.spool import Spool, UploadAccount
 
 A, B, C = ObjectId(1), ObjectId(2), ObjectId(3)
 
@@ -24,7 +24,7 @@ def files(tmp_path: Path) -> int:
     return len(list((tmp_path / "constants").iterdir()))
 
 
-def upload(spool: Spool, account: Account, object_id: ObjectId, data: bytes) -> None:
+def upload(spool: Spool, account: UploadAccount, object_id: ObjectId, data: bytes) -> None:
     draft = spool.begin_upload(account.key, object_id, len(data))
     os.write(draft.descriptor, data)
     draft.complete()

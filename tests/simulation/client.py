@@ -18,7 +18,7 @@ from rain.rpc.client_calls import ClientCalls
 from rain.rpc.client_submit import Sending
 from rain.rpc.codec.client_methods import method_of
 from rain.rpc.interface import Fields, Interface
-from rain.rpc.peer import CallError, Peer, Remote
+from rain.rpc.peer import CallError, Peer, RemoteCapability
 from rain.stream.reading import StreamReader
 from tests.simulation.agenda import Agenda, Mortal
 from tests.simulation.links import SimulatedLink
@@ -73,7 +73,7 @@ class Client(Mortal):
         self._link: SimulatedLink | None = None
         self._caller = SimulatedCaller(self._flush)  # another one until it is registered
         self._registering: Peer | None = None  # over a new connection
-        self._service: Remote | None = None
+        self._service: RemoteCapability | None = None
         self._cluster = self._token = b""
         self._calls: ClientCalls
 

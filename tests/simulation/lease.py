@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import Factory, define
 
 from rain.server.lease.rules import NOBODY, Record
-from rain.server.lease.store import StoreError
+from rain.server.lease.store import LeaseStoreError
 from tests.simulation.agenda import Agenda
 
 
@@ -46,7 +46,7 @@ class Store:
 
     def _reach(self) -> None:
         if self.agenda.now < self.away_until:
-            raise StoreError("no route to the place")
+            raise LeaseStoreError("no route to the place")
 
 
 @define(eq=False)

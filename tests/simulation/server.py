@@ -18,8 +18,8 @@ from rain.server.journal.keeping import JournalKeeper
 from rain.server.journal.writer import JournalEnded, Writer
 from rain.server.leading import Candidate, Following, read_to_end
 from rain.server.lease.lease import Lease, LeaseLostError
-from rain.server.lease.rules import BEATS, Holder, Watching
-from rain.server.lease.store import StoreError
+from rain.server.lease.rules import BEATS, LeaseHolder, LeaseWatch
+from rain.server.lease.store import LeaseStoreError
 from rain.server.links import Links
 from rain.server.messages import Effect, ServerReturned
 from rain.server.reactor import Reactor
@@ -68,7 +68,7 @@ class Server(Daemon):
         self.reactor: Reactor
         self.registration: Registration
         self._clock = Clock.of(agenda)
-        self._holder: Holder
+        self._holder: LeaseHolder
         self._following: Following
         self._lease: Lease
         self._inbox: Inbox
@@ -102,14 +102,14 @@ class Server(Daemon):
         self._freezes_for, self._delayed = None, []
         name = f"{self.host}, life {self.lives}"
         self.store.place.living.add(name)
-        self._holder = Holder(name, f"{self.host}:7210", self.host)
+        self._holder = LeaseHolder(name, f"{self.host}:7210", self.host)
         candidate = Candidate(
             self.disk.folder, self.store, self._holder, LEASE_SECONDS, logger(), self._clock
         )
         self._following = Following(self.disk.folder, SETTINGS, logger())
-        self._stand_by(candidate, Watching())
+        self._stand_by(candidate, LeaseWatch())
 
-    def _stand_by(self, candidate: Candidate, watching: Watching) -> None:
+    def _stand_by(self, candidate: Candidate, watching: LeaseWatch) -> None:
         """Looks whether it may lead by now."""
         try:
             found, has_ended = candidate.look(watching)
@@ -118,7 +118,7 @@ class Server(Daemon):
                 if lease is not None:
                     self._lead(lease)
                     return
-        except StoreError:
+        except LeaseStoreError:
             pass
         self._following.follow()
         self.later(*LOOKS_EVERY, partial(self._stand_by, candidate, watching))

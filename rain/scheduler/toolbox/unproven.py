@@ -30,7 +30,7 @@ _WAITING = (TaskRow.QUEUED, TaskRow.PLANNED, TaskRow.ASSIGNED)
 
 
 @define
-class Watch:
+class UnprovenTasks:
     """The planned tasks of one kind that have not ended."""
 
     tasks: deque[Task]
@@ -41,14 +41,14 @@ class Unproven:
     """The kinds of which no task has ended, by kind."""
 
     def __init__(self) -> None:
-        self.watches: dict[KindId, Watch] = {}
+        self.watches: dict[KindId, UnprovenTasks] = {}
 
     def add(self, tasks: Iterable[Task], seconds: float) -> None:
         """Tasks of one kind were planned, and each was counted for these seconds."""
         first, *others = tasks
         watch = self.watches.get(first.kind.id)
         if watch is None:
-            watch = self.watches[first.kind.id] = Watch(deque(), seconds)
+            watch = self.watches[first.kind.id] = UnprovenTasks(deque(), seconds)
         watch.tasks += (first, *others)
         watch.seconds = min(watch.seconds, seconds)
 

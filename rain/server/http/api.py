@@ -43,19 +43,19 @@ class _UnknownError(RefusedError):
 
 
 @frozen
-class Asked:
+class QueryString:
     """The query string of a request; each part may be given once."""
 
     parts: dict[str, str]
 
     @staticmethod
-    def of(query: str, known: tuple[str, ...]) -> Asked:
+    def of(query: str, known: tuple[str, ...]) -> QueryString:
         """Parses a query string; raises RefusedError for an unknown part."""
         parts = dict(parse_qsl(query, keep_blank_values=True))
         for name in parts:
             if name not in known:
                 raise RefusedError(f"unknown part {name!r}; known: {', '.join(known)}")
-        return Asked(parts)
+        return QueryString(parts)
 
     def number(self, name: str, default: int | None = None, largest: int = _LARGEST) -> int:
         """A whole number; it is required if there is no default."""
@@ -127,7 +127,7 @@ class Api:
 
     async def _answer(
         self,
-        serve: Callable[[Library, Asked], Awaitable[Json]],
+        serve: Callable[[Library, QueryString], Awaitable[Json]],
         known: tuple[str, ...],
         request: Request,
     ) -> Response:
@@ -135,7 +135,9 @@ class Api:
             line = "this server keeps no event log: see --event-log"
             return messages.text(HTTPStatus.NOT_FOUND, line)
         try:
-            return messages.json_value(await serve(self.library, Asked.of(request.query, known)))
+            return messages.json_value(
+                await serve(self.library, QueryString.of(request.query, known))
+            )
         except _UnknownError as error:
             return messages.text(HTTPStatus.NOT_FOUND, str(error))
         except RefusedError as error:
@@ -146,11 +148,11 @@ class Api:
             line = f"the event log cannot be read: {error}"
             return messages.text(HTTPStatus.SERVICE_UNAVAILABLE, line)
 
-    async def _machines(self, library: Library, asked: Asked) -> Json:
+    async def _machines(self, library: Library, asked: QueryString) -> Json:
         minutes = asked.number("minutes", 15)
         return await library.read(partial(machines, library.path, self.now(), minutes))
 
-    async def _events(self, library: Library, asked: Asked) -> Json:
+    async def _events(self, library: Library, asked: QueryString) -> Json:
         types = tuple(
             Condition(name, "=") for name in asked.parts.get("types", "").split(",") if name
         )
@@ -161,14 +163,14 @@ class Api:
         )
         return {"events": await library.read(partial(newest, library.path, query))}
 
-    async def _sessions(self, library: Library, _: Asked) -> Json:
+    async def _sessions(self, library: Library, _: QueryString) -> Json:
         found = await library.read(partial(reading.sessions, library.path))
         living = {
             each["session"]: each for each in gather_status(self.state, self.now())["sessions"]
         }
         return {"sessions": [each | _progress_of(living.get(each["session"])) for each in found]}
 
-    async def _session(self, library: Library, asked: Asked) -> Json:
+    async def _session(self, library: Library, asked: QueryString) -> Json:
         now = self.now()
 
         def view(digest: Digest, read: float) -> Json:
@@ -176,16 +178,16 @@ class Api:
 
         return await library.ask(asked.number("session"), view)
 
-    async def _graph(self, library: Library, asked: Asked) -> Json:
+    async def _graph(self, library: Library, asked: QueryString) -> Json:
         return await library.ask(asked.number("session"), lambda digest, _: shape(digest))
 
-    async def _timeline(self, library: Library, asked: Asked) -> Json:
+    async def _timeline(self, library: Library, asked: QueryString) -> Json:
         now, since, until = self.now(), asked.moment("since"), asked.moment("until")
         return await library.ask(
             asked.number("session"), lambda digest, _: timeline(digest, now, since, until)
         )
 
-    async def _tasks(self, library: Library, asked: Asked) -> Json:
+    async def _tasks(self, library: Library, asked: QueryString) -> Json:
         name, skip = asked.parts.get("name", ""), asked.number("skip", 0)
         state = asked.choice("state", ("", *[mark.name.lower() for mark in TASK_MARKS]))
         order = asked.choice("order", rows.ORDERS)
@@ -194,7 +196,7 @@ class Api:
             lambda digest, _: rows.task_rows(digest, name, state, order, skip),
         )
 
-    async def _task(self, library: Library, asked: Asked) -> Json:
+    async def _task(self, library: Library, asked: QueryString) -> Json:
         session = asked.number("session")
         number = asked.number("task", largest=NUMBER_MASK)  # large ones belong to joined clients
         known = await library.read(partial(reading.task, library.path, session, number))
@@ -208,7 +210,7 @@ class Api:
             now["printed"] = printed
         return {"session": session, "task": number, **known, "now": now}
 
-    async def _objects(self, library: Library, asked: Asked) -> Json:
+    async def _objects(self, library: Library, asked: QueryString) -> Json:
         session, skip = asked.number("session"), asked.number("skip", 0)
         living = present.objects_now(self.state, session, skip)
         if living is not None:

@@ -16,7 +16,7 @@ from attrs import Factory, define
 
 from rain.base.address import spell_address
 from rain.server.lease.rules import NOBODY, Record
-from rain.server.lease.store import StoreError
+from rain.server.lease.store import LeaseStoreError
 from rain.server.lease.written import AsRead
 
 TIMEOUT = 2.0
@@ -82,7 +82,7 @@ class EtcdStore:
             finally:
                 connection.close()
             troubles.append(f"{spell_address(host, port)}: {trouble}")
-        raise StoreError(f"etcd does not answer: {'; '.join(troubles)}")
+        raise LeaseStoreError(f"etcd does not answer: {'; '.join(troubles)}")
 
 
 def _in_base64(text: str) -> str:

@@ -21,7 +21,7 @@ from rain.daemon.folders import sync_folder
 from rain.server.lease import written
 from rain.server.lease.holder import this_boot
 from rain.server.lease.rules import NOBODY, Record
-from rain.server.lease.store import StoreError
+from rain.server.lease.store import LeaseStoreError
 
 KEPT = 100
 """Files of former generations that stay: nobody is so slow that it tries one that has gone."""
@@ -130,5 +130,5 @@ def is_locked(path: Path) -> bool:
     return False
 
 
-def _trouble(folder: Path, error: OSError) -> StoreError:
-    return StoreError(f"the leases in {folder} cannot be used: {error.strerror}")
+def _trouble(folder: Path, error: OSError) -> LeaseStoreError:
+    return LeaseStoreError(f"the leases in {folder} cannot be used: {error.strerror}")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import secrets
 import socket
 
-from rain.server.lease.rules import Holder
+from rain.server.lease.rules import LeaseHolder
 from rain.stream.machine import machine_id
 from rain.stream.protocol import NOBODY
 
 
-def this_server(address: str) -> Holder:
+def this_server(address: str) -> LeaseHolder:
     """This start of this server, which peers find at the address."""
-    return Holder(secrets.token_hex(8), address, socket.gethostname(), this_boot())
+    return LeaseHolder(secrets.token_hex(8), address, socket.gethostname(), this_boot())
 
 
 def this_boot() -> str:

@@ -18,8 +18,8 @@ import trio
 from structlog.typing import FilteringBoundLogger
 
 from rain.base.errors import RainError
-from rain.server.lease.rules import BEATS, Holder, Holding, Record
-from rain.server.lease.store import LeaseStore, StoreError
+from rain.server.lease.rules import BEATS, Holding, LeaseHolder, Record
+from rain.server.lease.store import LeaseStore, LeaseStoreError
 
 
 class LeaseLostError(RainError):
@@ -62,7 +62,7 @@ class Lease:
                 return  # `check` finds out what has become of it
             try:
                 record = self._renewed(holding.record)
-            except StoreError as error:
+            except LeaseStoreError as error:
                 self._trouble = str(error)
                 return
             if record is None:
@@ -84,7 +84,7 @@ class Lease:
         try:
             found = self._store.read()
             self._lost = f"the server at {found.holder.address} has taken it"
-        except StoreError as error:
+        except LeaseStoreError as error:
             self._lost = str(error)
         self._holding = Holding(self._holding.record, -inf)
 
@@ -115,7 +115,7 @@ class Lease:
             if not self._store.put(found, record):
                 self._lose()
                 return
-        except StoreError as error:
+        except LeaseStoreError as error:
             self._trouble = str(error)
             return
         self._holding = Holding.of(record, began)
@@ -170,7 +170,7 @@ class Lease:
                 after = record.let_go(over=over)
                 self._store.put(record, after)
                 self._holding = Holding(after, -inf)
-        except StoreError as error:
+        except LeaseStoreError as error:
             self._log.warning("the lease was not let go, and lapses", cause=str(error))
         finally:
             self._using.release()
@@ -179,7 +179,7 @@ class Lease:
 def take(
     store: LeaseStore,
     found: Record,
-    holder: Holder,
+    holder: LeaseHolder,
     length: float,
     above: int,
     log: FilteringBoundLogger,

@@ -10,7 +10,7 @@ import psycopg
 from attrs import Factory, define
 
 from rain.server.lease.rules import NOBODY, Record
-from rain.server.lease.store import StoreError
+from rain.server.lease.store import LeaseStoreError
 from rain.server.lease.written import AsRead
 
 CONNECTING = {
@@ -73,4 +73,4 @@ class PostgresStore:
         except psycopg.Error as error:
             self.close()
             text = " ".join(str(error).split())
-            raise StoreError(f"the database of the lease: {text}") from error
+            raise LeaseStoreError(f"the database of the lease: {text}") from error

@@ -27,7 +27,7 @@ UNKNOWN_LENGTH = 5.0
 
 
 @frozen
-class Holder:
+class LeaseHolder:
     """Who holds a lease."""
 
     name: str = ""  # drawn for each start of a server
@@ -44,7 +44,7 @@ class Record:
     """A lease as it stands in the shared place."""
 
     generation: int  # how often the lease was taken until now
-    holder: Holder = field(factory=Holder)
+    holder: LeaseHolder = field(factory=LeaseHolder)
     length: float = UNKNOWN_LENGTH  # seconds without a change after which another one may take it
     beat: int = 0  # how often this holder has renewed it
     released: bool = False  # its holder has ended in order
@@ -56,7 +56,7 @@ class Record:
     def let_go(self, *, over: bool = False) -> Record:
         return evolve(self, beat=self.beat + 1, released=True, over=over)
 
-    def taken_by(self, holder: Holder, length: float, above: int = 0) -> Record:
+    def taken_by(self, holder: LeaseHolder, length: float, above: int = 0) -> Record:
         """The next generation, which is also above the one that a journal has."""
         return Record(max(self.generation, above) + 1, holder, length)
 
@@ -90,7 +90,7 @@ class Holding:
 
 
 @define
-class Watching:
+class LeaseWatch:
     """A lease from the side of a server that waits for it. All times are of its own clock."""
 
     seen: Record = NOBODY

@@ -8,7 +8,7 @@ from rain.base.errors import RainError
 from rain.server.lease.rules import Record
 
 
-class StoreError(RainError):
+class LeaseStoreError(RainError):
     """The place cannot be reached, or does not do what it is asked; it may do so later."""
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from attrs import asdict
 
-from rain.server.lease.rules import NOBODY, Holder, Record
-from rain.server.lease.store import StoreError
+from rain.server.lease.rules import NOBODY, LeaseHolder, Record
+from rain.server.lease.store import LeaseStoreError
 
 
 def written(record: Record) -> str:
@@ -20,7 +20,7 @@ def read(text: str | bytes) -> Record:
     try:
         said: dict[str, Any] = json.loads(text)
         holder: dict[str, Any] = said.pop("holder")
-        return Record(holder=Holder(**holder), **said)
+        return Record(holder=LeaseHolder(**holder), **said)
     except (TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"no lease: {error}") from error
 
@@ -40,7 +40,7 @@ class AsRead:
         try:
             self._record, self._text = read(text), text
         except ValueError as error:
-            raise StoreError(f"what is in {where} is {error}") from error
+            raise LeaseStoreError(f"what is in {where} is {error}") from error
         return self._record
 
     def of(self, record: Record) -> str:

@@ -12,7 +12,7 @@ from attrs import evolve
 from rain.server.lease.folder import KEPT, FolderStore
 from rain.server.lease.holder import this_server
 from rain.server.lease.rules import NOBODY, Record
-from rain.server.lease.store import StoreError
+from rain.server.lease.store import LeaseStoreError
 
 ONE, TWO = this_server("one:7210"), this_server("two:7210")
 
@@ -92,5 +92,5 @@ def test_files_of_long_ago_go(store: FolderStore) -> None:
 
 def test_a_folder_that_has_gone_is_told_by_name(tmp_path: Path) -> None:
     store = FolderStore(tmp_path / "gone")
-    with pytest.raises(StoreError, match=r"the leases in .*gone cannot be used: No such file"):
+    with pytest.raises(LeaseStoreError, match=r"the leases in .*gone cannot be used: No such file"):
         store.read()

@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 from rain.server.lease.holder import this_server
 from rain.server.lease.lease import Lease, LeaseLostError, take
 from rain.server.lease.rules import NOBODY, Record
-from rain.server.lease.store import StoreError
+from rain.server.lease.store import LeaseStoreError
 
 ONE, TWO = this_server("one:7210"), this_server("two:7210")
 LENGTH = 5.0
@@ -40,7 +40,7 @@ class Place:
             return False
         self.record = after
         if self.loses_answers:
-            raise StoreError("no answer")
+            raise LeaseStoreError("no answer")
         return True
 
     def has_ended(self, record: Record) -> bool:
@@ -52,7 +52,7 @@ class Place:
     def _work(self) -> None:
         self.now += self.takes
         if self.trouble:
-            raise StoreError(self.trouble)
+            raise LeaseStoreError(self.trouble)
 
     def take(self) -> Lease:
         lease = take(self, self.record, ONE, LENGTH, 0, structlog.get_logger(), self.clock)

@@ -6,7 +6,7 @@ from attrs import define, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rain.server.lease.rules import NOBODY, Holder, Holding, Record, Watching
+from rain.server.lease.rules import NOBODY, Holding, LeaseHolder, LeaseWatch, Record
 
 LENGTH = 5.0
 SLOWEST, FASTEST = 0.95, 1.05
@@ -32,7 +32,7 @@ class Server:
     name: str
     rate: float
     holding: Holding | None = None
-    watching: Watching = field(factory=Watching)
+    watching: LeaseWatch = field(factory=LeaseWatch)
     _planned: str = "look"
     _seen: Record = NOBODY
     _began: float = 0.0
@@ -74,7 +74,7 @@ class Server:
 
     def _take(self) -> None:
         """As the file of the next generation is made: nobody looks at what beats it had."""
-        after = self._seen.taken_by(Holder(self.name), LENGTH)
+        after = self._seen.taken_by(LeaseHolder(self.name), LENGTH)
         self._put = self.world.record.generation < after.generation
         if self._put:
             self.world.record = self._after = after
@@ -157,7 +157,7 @@ def test_a_server_that_renews_keeps_the_lease(rate: float, other: float) -> None
 
 # One rule at a time.
 
-HELD = Record(3, Holder("one"), LENGTH)
+HELD = Record(3, LeaseHolder("one"), LENGTH)
 
 
 def test_a_renewal_that_took_too_long_gains_nothing() -> None:
@@ -169,7 +169,7 @@ def test_a_renewal_that_took_too_long_gains_nothing() -> None:
 
 
 def test_each_change_gives_the_holder_its_whole_time() -> None:
-    watching = Watching()
+    watching = LeaseWatch()
     watching.look(HELD, 10.0, 10.1)
     watching.look(HELD, 15.0, 15.3)
     assert not watching.may_take()
@@ -182,7 +182,7 @@ def test_each_change_gives_the_holder_its_whole_time() -> None:
 
 
 def test_what_was_let_go_or_has_ended_may_be_taken_at_once() -> None:
-    watching = Watching()
+    watching = LeaseWatch()
     assert watching.may_take()  # nobody has ever had it
     watching.look(HELD, 0.0, 0.1)
     assert watching.may_take(has_ended=True)
@@ -192,13 +192,13 @@ def test_what_was_let_go_or_has_ended_may_be_taken_at_once() -> None:
 
 
 def test_a_generation_is_above_those_of_the_lease_and_of_the_journal() -> None:
-    assert HELD.taken_by(Holder("two"), LENGTH).generation == 4
-    assert HELD.taken_by(Holder("two"), LENGTH, above=9).generation == 10
+    assert HELD.taken_by(LeaseHolder("two"), LENGTH).generation == 4
+    assert HELD.taken_by(LeaseHolder("two"), LENGTH, above=9).generation == 10
 
 
 def test_a_holder_with_the_slowest_clock_stops_before_the_fastest_one_says_that_it_may() -> None:
     holding = Holding.of(HELD, 0.0)
-    watching = Watching()
+    watching = LeaseWatch()
     watching.look(HELD, 0.0, 0.0)
     stops = holding.until / SLOWEST  # in true seconds
     watching.look(HELD, stops * FASTEST, 99.0)

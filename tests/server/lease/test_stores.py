@@ -14,7 +14,7 @@ from rain.server.lease.holder import this_server
 from rain.server.lease.lease import LeaseLostError, take
 from rain.server.lease.places import store_of
 from rain.server.lease.rules import NOBODY
-from rain.server.lease.store import StoreError
+from rain.server.lease.store import LeaseStoreError
 from tests.server.lease.real_stores import etcd, free_ports, postgresql
 
 ONE, TWO = this_server("one:7210"), this_server("two:7210")
@@ -107,7 +107,7 @@ def test_two_clusters_have_leases_of_their_own(url: str, tmp_path: Path) -> None
 def test_a_place_that_does_not_answer_is_told_by_name(scheme: str, tmp_path: Path) -> None:
     (port,) = free_ports(1)
     store = store_of(f"{scheme}://127.0.0.1:{port}", tmp_path)
-    with pytest.raises(StoreError, match=f"{port}.*refused"):
+    with pytest.raises(LeaseStoreError, match=f"{port}.*refused"):
         store.read()
 
 
