@@ -19,7 +19,7 @@ from rain.base.ids import ObjectId, TaskId
 from rain.base.runs import RunCause
 from rain.base.wire.update import TaskNote
 from rain.common.notes import NOTES_LIMIT
-from rain.common.printed import HEAD, TAIL, Kept, Streams, logs_of
+from rain.common.printed import HEAD, TAIL, KeptText, Streams, logs_of
 from rain.governor.events import CallsDone
 from rain.governor.results import NOT_RUN, Failed, Made, NotRun, Outputs, PassedOn, Stored
 from rain.governor.store import StoreError
@@ -218,7 +218,7 @@ def _streams(row: Any) -> Streams:
     for data, size in ((out, out_size), (err, err_size)):
         if type(data) is not bytes or type(size) is not int or len(data) != min(size, HEAD + TAIL):
             raise ValueError(f"{row!r:.200} is nothing that was printed")
-    return Kept(out, out_size), Kept(err, err_size)
+    return KeptText(out, out_size), KeptText(err, err_size)
 
 
 def _exception(words: list[Any]) -> bytes:

@@ -20,7 +20,7 @@ from rain.cache.contents import Digests
 from rain.cache.digests import digest_of, digest_of_texts
 from rain.cache.entries import Output
 from rain.cache.errors import CacheError
-from rain.cache.folder import CacheFolder, Found
+from rain.cache.folder import CacheFolder, FoundEntry
 from rain.cache.places import open_place
 from rain.cache.plan import read_plan
 from rain.governor.effects import BuiltinInput, KeepOutputs, LookUp
@@ -157,7 +157,7 @@ class CacheWork:
             digest = self._digests.of(self._store.path(content))
         return digest_of_texts(digest, given.content_type or given.kind.content_type)
 
-    def _outputs(self, found: Found, kind: TaskKind) -> Outputs:
+    def _outputs(self, found: FoundEntry, kind: TaskKind) -> Outputs:
         entry = found.entry
         if len(entry.outputs) != len(kind.outputs):
             raise CacheError(f"{found.path} has {len(entry.outputs)} outputs")

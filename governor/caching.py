@@ -25,7 +25,7 @@ from rain.governor.tables import TaskMove, TaskRow
 
 
 @frozen
-class Kept:
+class KeptOutputs:
     """The outputs of a task, while the cache keeps them."""
 
     task: Task
@@ -41,7 +41,7 @@ class Caching:
         self._outbox = outbox
         self._count = 0
         self.asked: dict[int, Task] = {}
-        self.keeping: dict[int, Kept] = {}
+        self.keeping: dict[int, KeptOutputs] = {}
 
     def ask(self, task: Task) -> None:
         """The inputs of a task have arrived: asks the cache for its outputs."""
@@ -73,12 +73,12 @@ class Caching:
         """A task has made these outputs."""
         task.move(TaskMove.KEEP)
         self._count += 1
-        self.keeping[self._count] = Kept(task, start, seconds, outputs)
+        self.keeping[self._count] = KeptOutputs(task, start, seconds, outputs)
         rows = tuple(_row(task, output) for output in outputs)
         folder = task.kind.cache
         self._outbox.effects.append(KeepOutputs(self._count, folder, key, seconds, rows))
 
-    def kept(self, number: int) -> Kept:
+    def kept(self, number: int) -> KeptOutputs:
         """The cache has these outputs now, or could not keep them.
 
         The caller must finish the task, unless nobody wants it any more.

@@ -27,7 +27,7 @@ from rain.governor.cbor_calls import (
     call_frame,
     drop_frame,
 )
-from rain.governor.cbor_outputs import Exchange
+from rain.governor.cbor_outputs import ExchangeFolder
 from rain.governor.cbor_replies import AtPath, Registered, Result, decode_reply
 from rain.governor.effects import CallExecutor, DropCached
 from rain.governor.events import (
@@ -70,7 +70,7 @@ class CborLink:
         self._runner = runner
         self._places = around.places
         self._background = background = around.background
-        self._exchange = Exchange(around.store, around.places.folder(number))
+        self._exchange = ExchangeFolder(around.store, around.places.folder(number))
         self._tell = InOrder(around.tell, background)
         self._blame = around.blame
         self._kinds = Kinds()

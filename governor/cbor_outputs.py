@@ -23,7 +23,7 @@ from rain.governor.store import Store, StoreError
 from rain.stream.removing import remove
 
 
-class Exchange:
+class ExchangeFolder:
     """The inputs and outputs of one executor; `folder` belongs to it."""
 
     def __init__(self, store: Store, folder: Path) -> None:

@@ -23,7 +23,7 @@ import rain
 from rain.base import executor_protocol as protocol
 from rain.base.admission import TLS_FILE
 from rain.base.executor_protocol import SERVER
-from rain.common.printed import NOTHING, Kept, Streams, empty, keep, keep_of
+from rain.common.printed import NOTHING, KeptText, Streams, empty, keep, keep_of
 from rain.common.secret_file import VARIABLE as SECRET_FILE
 from rain.common.signals import signal_name
 from rain.governor.strays import Origin, kill_tree, marked
@@ -249,7 +249,7 @@ def take_printed(number: int, places: Places) -> Streams:
     return _taken(places.log(number, "out")), _taken(places.log(number, "err"))
 
 
-def _taken(path: Path) -> Kept:
+def _taken(path: Path) -> KeptText:
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:  # somebody has tidied up the log folder

@@ -49,7 +49,7 @@ ATTEMPTS = 3
 """How often a file is asked for until it counts as lost. fsspec tries again by itself, too."""
 
 
-class DamagedError(FilesError):
+class DamagedFileError(FilesError):
     """What the store has is not what was written."""
 
 
@@ -163,7 +163,7 @@ class FarStore:
                 fill(target)
             there = int(fresh_info(self._system, path)["size"])
         if not there == target.written == size:
-            raise DamagedError(f"{shown(self.url)}: of {size} bytes {there} were written")
+            raise DamagedFileError(f"{shown(self.url)}: of {size} bytes {there} were written")
         return Written(size, target.checksum, files)
 
     def _check_open(self) -> None:
@@ -200,7 +200,7 @@ class FarStore:
             with io.BufferedReader(Coming(self._verified(number, known)), PIECE) as archive:
                 return self._store.unpack_far(archive)
         except tarfile.TarError:
-            raise DamagedError(f"{shown(self.url)}: a file is no archive any more") from None
+            raise DamagedFileError(f"{shown(self.url)}: a file is no archive any more") from None
 
     def _copy_to(self, number: int, known: Written, target: Writable) -> None:
         """All of a file, if it is what was written."""
@@ -218,7 +218,9 @@ class FarStore:
                     yield last
                 checksum, received, last = crc32(piece, checksum), received + len(piece), piece
         if (received, checksum) != (known.size, known.checksum):
-            raise DamagedError(f"{shown(self.url)}: a file has other bytes than were written there")
+            raise DamagedFileError(
+                f"{shown(self.url)}: a file has other bytes than were written there"
+            )
         yield last
 
     # For those who read it from here, in the threads of their streams.
@@ -231,7 +233,7 @@ class FarStore:
         with _breaking(), naming(self.url):
             data = self._system.cat_file(self._path(number), start=start, end=stop)
             if len(data) != stop - start:
-                raise DamagedError(f"{shown(self.url)}: a file is shorter than it was")
+                raise DamagedFileError(f"{shown(self.url)}: a file is shorter than it was")
         return data
 
     def _whole(self, number: int, known: Written) -> InFile:

@@ -18,7 +18,7 @@ from attrs import Factory, define, frozen
 from rain.base.ids import NO_SESSION, SessionId, TaskId
 from rain.base.printed_lines import Waiting
 from rain.base.wire.printed import PrintedLines, Watch
-from rain.common.printed import HEAD, TAIL, Kept, Streams
+from rain.common.printed import HEAD, TAIL, KeptText, Streams
 
 LOOK = 0.5
 """Seconds between two looks at the files."""
@@ -76,7 +76,7 @@ def as_seen(text: str) -> str:
     return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
 
 
-def unsent_of(kept: Kept, told: int) -> Unsent:
+def unsent_of(kept: KeptText, told: int) -> Unsent:
     """What was not told of a stream that has ended."""
     data, size = kept
     count = max(size - told, 0)

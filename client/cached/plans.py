@@ -50,7 +50,7 @@ def checked_cache_key(what: str, given: object, cache: str) -> str:
     return value_digest(given)
 
 
-class Plan:
+class KeyBuilder:
     """The parts of the key that one task names."""
 
     def __init__(self, session: object, name: str, cache_key: str) -> None:
@@ -119,7 +119,7 @@ def plan_of_call(
     """The plan of a call of a function; `arguments` are named."""
     module = getattr(fn, "__module__", None) or ""
     name = getattr(fn, "__qualname__", type(fn).__qualname__)
-    plan = Plan(session, f"{module}.{name}", cache_key)
+    plan = KeyBuilder(session, f"{module}.{name}", cache_key)
     plan.add(FUNCTION, function)
     plan.add(OUTPUTS, value_digest(outputs))
     plan.add(PYTHON, _PYTHON)
@@ -139,7 +139,7 @@ def plan_of_program(
     inputs: Iterable[str],
 ) -> dict[str, Any]:
     """The plan of an external program; `inputs` are the names of all its inputs in their order."""
-    plan = Plan(session, name, cache_key)
+    plan = KeyBuilder(session, name, cache_key)
     plan.add(COMMAND, value_digest(command))
     plan.add(ENVIRONMENT, value_digest(dict(env)))
     for index, label in enumerate(inputs):

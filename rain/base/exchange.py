@@ -25,7 +25,7 @@ LISTED = "exchange"
 
 
 @frozen
-class Listed:
+class ListedObject:
     """One partitioned object, and where it is."""
 
     object: ObjectId
@@ -33,21 +33,22 @@ class Listed:
     source: str
 
 
-def encode_list(members: Sequence[Listed]) -> bytes:
+def encode_list(members: Sequence[ListedObject]) -> bytes:
     """The list as bytes; each source is named once."""
     places = {source: place for place, source in enumerate({one.source: 0 for one in members})}
     rows = [(one.object, one.piece, places[one.source]) for one in members]
     return json.dumps({"sources": [*places], "objects": rows}).encode()
 
 
-def decode_list(data: bytes | memoryview) -> list[Listed]:
+def decode_list(data: bytes | memoryview) -> list[ListedObject]:
     """Reads it; `ProtocolError` if that is none."""
     try:
         table: dict[str, Any] = json.loads(bytes(data))
         sources: list[str] = table["sources"]
         rows: list[tuple[int, int, int]] = table["objects"]
         return [
-            Listed(ObjectId(object_id), piece, sources[place]) for object_id, piece, place in rows
+            ListedObject(ObjectId(object_id), piece, sources[place])
+            for object_id, piece, place in rows
         ]
     except (ValueError, TypeError, LookupError) as error:
         raise ProtocolError(f"the list of an exchange makes no sense: {error!r}") from None

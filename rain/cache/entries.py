@@ -15,7 +15,7 @@ from attrs import frozen
 
 from rain.base.caching import Key, Parts
 from rain.cache.digests import digest_of
-from rain.cache.errors import DamagedError
+from rain.cache.errors import DamagedEntryError
 
 MAGIC = b"rain cache entry 1\n"
 _SUM = 40  # characters
@@ -64,10 +64,10 @@ def encode(key: Key, seconds: float, outputs: Sequence[KeptOutput]) -> bytes:
 
 
 def decode(data: bytes) -> Entry:
-    """The entry of these bytes; DamagedError when these are none."""
+    """The entry of these bytes; DamagedEntryError when these are none."""
     body, summed = data[len(MAGIC) : -_SUM], data[-_SUM:]
     if not data.startswith(MAGIC) or digest_of(body).encode() != summed:
-        raise DamagedError("its checksum is wrong")
+        raise DamagedEntryError("its checksum is wrong")
     name, parts, seconds, rows = msgpack.unpackb(body)
     outputs: list[Any] = [KeptOutput(*row) for row in rows]
     return Entry(name, tuple((words, digest) for words, digest in parts), seconds, tuple(outputs))

@@ -7,5 +7,5 @@ class CacheError(RainError):
     """A cache cannot be used; one line for people."""
 
 
-class DamagedError(CacheError):
+class DamagedEntryError(CacheError):
     """An entry is not what was stored."""

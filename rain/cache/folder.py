@@ -20,10 +20,10 @@ from rain.cache import files
 from rain.cache.contents import Digests
 from rain.cache.digests import digest_of
 from rain.cache.entries import Entry, KeptOutput, Output, decode, encode
-from rain.cache.errors import CacheError, DamagedError
-from rain.cache.journal import Journal
+from rain.cache.errors import CacheError, DamagedEntryError
+from rain.cache.journal import CacheJournal
 from rain.cache.limits import Limit, remove_left_behind
-from rain.cache.places import Place
+from rain.cache.places import CachePlace
 from rain.stream.removing import remove
 
 DAMAGED = "its entry was damaged"
@@ -32,7 +32,7 @@ _JOURNALS_REMEMBERED = 256
 
 
 @frozen
-class Found:
+class FoundEntry:
     """An entry, and where its large outputs are."""
 
     entry: Entry
@@ -46,24 +46,24 @@ class Found:
 class CacheFolder:
     """A cache as one process uses it."""
 
-    def __init__(self, place: Place, digests: Digests, most: int | None) -> None:
+    def __init__(self, place: CachePlace, digests: Digests, most: int | None) -> None:
         self.place = place
         self._digests = digests
         self._limit = Limit(place, most)
         remove_left_behind(place)
-        self._journals: dict[str, Journal] = {}
+        self._journals: dict[str, CacheJournal] = {}
         self._lock = threading.Lock()
 
     # Reading.
 
-    def find(self, key: Key) -> Found | str:
+    def find(self, key: Key) -> FoundEntry | str:
         """The entry of a key, which counts as used now; or why there is none."""
         path = self.path_of(key)
         try:
             found = self._read(path)
         except FileNotFoundError:
             return self.journal(key.name).why(key)
-        except DamagedError:
+        except DamagedEntryError:
             self._throw_away(path)
             return DAMAGED
         except OSError as error:
@@ -72,36 +72,36 @@ class CacheFolder:
             os.utime(path)
         return found
 
-    def _read(self, path: Path) -> Found:
+    def _read(self, path: Path) -> FoundEntry:
         try:
             data = path.read_bytes()
         except IsADirectoryError:
             data = (path / "entry").read_bytes()
-        found = Found(decode(data), path)
+        found = FoundEntry(decode(data), path)
         for place, kept in enumerate(found.entry.outputs):
             if kept.data is None:
                 try:
                     digest = self._digests.of(found.place_of(place))
                 except FileNotFoundError:
                     if path.exists():
-                        raise DamagedError(f"its output {place} is missing") from None
+                        raise DamagedEntryError(f"its output {place} is missing") from None
                     raise
                 if digest != kept.digest:
-                    raise DamagedError(f"its output {place} has changed")
+                    raise DamagedEntryError(f"its output {place} has changed")
         return found
 
     def path_of(self, key: Key) -> Path:
         """Where the entry of a key is."""
         return self.place.path / "entries" / key.digest[:2] / key.digest
 
-    def journal(self, name: str) -> Journal:
+    def journal(self, name: str) -> CacheJournal:
         """The journal of a name."""
         with self._lock:
             known = self._journals.get(name)
             if known is None:
                 if len(self._journals) >= _JOURNALS_REMEMBERED:
                     self._journals.clear()
-                known = self._journals[name] = Journal(self.place, name)
+                known = self._journals[name] = CacheJournal(self.place, name)
             return known
 
     # Writing.

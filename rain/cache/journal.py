@@ -18,7 +18,7 @@ from attrs import define
 
 from rain.base.caching import CHANGES, Key
 from rain.cache.digests import digest_of_texts
-from rain.cache.places import Place
+from rain.cache.places import CachePlace
 
 NO_ENTRY = "no entry"
 EVICTED = "its entry was evicted"
@@ -48,10 +48,10 @@ class _Siblings:
         self.last_run = run
 
 
-class Journal:
+class CacheJournal:
     """The journal of one name, as far as this process has read it. Any thread may ask."""
 
-    def __init__(self, place: Place, name: str) -> None:
+    def __init__(self, place: CachePlace, name: str) -> None:
         self._place = place
         self.path = place.path / "journals" / digest_of_texts(name)[:_SHORT]
         self._lock = threading.Lock()
@@ -144,7 +144,7 @@ class Journal:
             self._newest.append((digest, run, parts))
 
 
-def shorten(path: Path, place: Place) -> None:
+def shorten(path: Path, place: CachePlace) -> None:
     """Keeps only the end of a long journal; a line that is added meanwhile is lost."""
     if path.stat().st_size <= MOST_KEPT:
         return

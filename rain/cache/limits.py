@@ -20,7 +20,7 @@ from attrs import frozen
 from rain.cache import files
 from rain.cache.errors import CacheError
 from rain.cache.journal import shorten
-from rain.cache.places import Place
+from rain.cache.places import CachePlace
 from rain.stream.removing import remove
 
 PART_OF_THE_DISK = 10
@@ -45,7 +45,7 @@ class Usage:
     path: Path
 
 
-def entries_of(place: Place) -> Iterator[Usage]:
+def entries_of(place: CachePlace) -> Iterator[Usage]:
     """All entries, in no order."""
     for folder in (place.path / "entries").iterdir():
         with suppress(OSError):  # it goes meanwhile
@@ -58,7 +58,7 @@ def entries_of(place: Place) -> Iterator[Usage]:
 class Limit:
     """The limit of one cache, as one process keeps it; `most` is None for a part of the disk."""
 
-    def __init__(self, place: Place, most: int | None) -> None:
+    def __init__(self, place: CachePlace, most: int | None) -> None:
         self._place = place
         self._lock = threading.Lock()
         self._counted: int | None = None  # bytes of all entries, when they were counted last
@@ -103,7 +103,7 @@ class Limit:
         return total
 
 
-def evict(place: Place, path: Path) -> bool:
+def evict(place: CachePlace, path: Path) -> bool:
     """Removes an entry, as a whole for all who read; whether that was possible."""
     gone = place.path / "new" / f"gone-{secrets.token_hex(8)}"
     try:
@@ -114,7 +114,7 @@ def evict(place: Place, path: Path) -> bool:
     return True
 
 
-def remove_left_behind(place: Place) -> None:
+def remove_left_behind(place: CachePlace) -> None:
     """Removes what killed processes were making a day ago."""
     oldest = time.time() - LEFT_BEHIND
     for path in (place.path / "new").iterdir():
@@ -123,7 +123,7 @@ def remove_left_behind(place: Place) -> None:
                 remove(path)
 
 
-def tidy(place: Place) -> None:
+def tidy(place: CachePlace) -> None:
     """Removes what killed processes have left behind, and the beginnings of long journals."""
     remove_left_behind(place)
     for path in (place.path / "journals").iterdir():
@@ -132,7 +132,7 @@ def tidy(place: Place) -> None:
 
 
 @contextmanager
-def alone(place: Place) -> Generator[bool]:
+def alone(place: CachePlace) -> Generator[bool]:
     """Whether no other process evicts entries meanwhile."""
     lock = place.path / "lock"
     try:

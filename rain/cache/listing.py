@@ -9,9 +9,9 @@ from attrs import frozen
 
 from rain.base.caching import Parts
 from rain.cache.entries import decode
-from rain.cache.errors import DamagedError
+from rain.cache.errors import DamagedEntryError
 from rain.cache.limits import entries_of, evict, tidy
-from rain.cache.places import Place
+from rain.cache.places import CachePlace
 from rain.stream.removing import remove
 
 DAMAGED = "(damaged)"
@@ -19,7 +19,7 @@ DAMAGED = "(damaged)"
 
 
 @frozen
-class Listed:
+class ListedEntry:
     """One entry."""
 
     name: str
@@ -38,25 +38,27 @@ class Gone:
     size: int
 
 
-def listed(place: Place, name: str = "") -> list[Listed]:
+def listed(place: CachePlace, name: str = "") -> list[ListedEntry]:
     """All entries of a name, or of all names; the one that was used last first."""
-    found: list[Listed] = []
+    found: list[ListedEntry] = []
     for usage in entries_of(place):
         path = usage.path / "entry" if usage.path.is_dir() else usage.path
         try:
             entry = decode(path.read_bytes())
         except OSError:  # it goes meanwhile
             continue
-        except DamagedError:
-            one = Listed(DAMAGED, (), 0.0, usage.used, usage.size, usage.path)
+        except DamagedEntryError:
+            one = ListedEntry(DAMAGED, (), 0.0, usage.used, usage.size, usage.path)
         else:
-            one = Listed(entry.name, entry.parts, entry.seconds, usage.used, usage.size, usage.path)
+            one = ListedEntry(
+                entry.name, entry.parts, entry.seconds, usage.used, usage.size, usage.path
+            )
         if name in ("", one.name):
             found.append(one)
     return sorted(found, key=lambda one: one.used, reverse=True)
 
 
-def sums(found: Iterable[Listed]) -> list[tuple[str, int, int]]:
+def sums(found: Iterable[ListedEntry]) -> list[tuple[str, int, int]]:
     """Name, number of entries and bytes, the largest first."""
     by_name: dict[str, tuple[int, int]] = {}
     for one in found:
@@ -66,11 +68,11 @@ def sums(found: Iterable[Listed]) -> list[tuple[str, int, int]]:
     return sorted(rows, key=lambda row: row[2], reverse=True)
 
 
-def trim(place: Place, most: int, name: str = "") -> Gone:
+def trim(place: CachePlace, most: int, name: str = "") -> Gone:
     """Removes what was not used for longest, until at most `most` bytes are left."""
     found = listed(place, name)
     left = sum(one.size for one in found)
-    going: list[Listed] = []
+    going: list[ListedEntry] = []
     for one in reversed(found):
         if left <= most:
             break
@@ -81,7 +83,7 @@ def trim(place: Place, most: int, name: str = "") -> Gone:
     return Gone(len(gone), sum(one.size for one in gone))
 
 
-def clear(place: Place, name: str = "") -> Gone:
+def clear(place: CachePlace, name: str = "") -> Gone:
     """Removes all entries of a name, or everything, also what would say why tasks run."""
     gone = trim(place, -1, name)
     if not name:

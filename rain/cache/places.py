@@ -30,7 +30,7 @@ _TAG_TEXT = "Signature: 8a477f597d28d172789f06886806bc55\n# Results of Rain task
 
 
 @frozen
-class Place:
+class CachePlace:
     """A folder that can be used."""
 
     path: Path
@@ -62,7 +62,7 @@ def own_folder() -> Path:
     return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "rain" / "results"
 
 
-def open_place(word: str) -> Place:
+def open_place(word: str) -> CachePlace:
     """The folder that a kind of tasks names, made if it is missing; CacheError if unusable."""
     is_own = word == OWN_FOLDER
     path = own_folder() if is_own else Path(word)
@@ -86,12 +86,12 @@ def open_place(word: str) -> Place:
     return place
 
 
-def _place(path: Path, status: os.stat_result) -> Place:
+def _place(path: Path, status: os.stat_result) -> CachePlace:
     mode = stat.S_IMODE(status.st_mode)
     # What is made inside of folders with a group for all gets that group, too.
     folder_rights = mode & _FOLDER_RIGHTS | (stat.S_ISGID if mode & _GROUP else 0)
     is_shared = bool(mode & _OTHERS)
-    return Place(path, is_shared, status.st_gid, folder_rights, mode & _FILE_RIGHTS | 0o400)
+    return CachePlace(path, is_shared, status.st_gid, folder_rights, mode & _FILE_RIGHTS | 0o400)
 
 
 def _fault(status: os.stat_result) -> str:

@@ -18,7 +18,7 @@ FORM = "rain cache 1"
 
 
 @frozen
-class Plan:
+class KeyPlan:
     """What the client knows of a key."""
 
     name: str
@@ -44,12 +44,12 @@ class Plan:
         return Key(self.name, self.run, parts, digest_of_texts(FORM, kind, *flat))
 
 
-def read_plan(config: bytes, inputs: int) -> Plan:
+def read_plan(config: bytes, inputs: int) -> KeyPlan:
     """The plan in the config of a task with `inputs` inputs: JSON, or msgpack for functions."""
     try:
         table = json.loads(config) if config[:1] == b"{" else msgpack.unpackb(config)
         given: dict[str, Any] = table[CONFIG_KEY]
-        plan = Plan(
+        plan = KeyPlan(
             _text(given["name"]),
             _text(given["run"]),
             tuple((_text(words), _text(digest)) for words, digest in given["parts"]),

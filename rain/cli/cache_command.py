@@ -11,7 +11,7 @@ import click
 from rain.cli.options import PATH, size
 
 if TYPE_CHECKING:
-    from rain.cache.listing import Listed
+    from rain.cache.listing import ListedEntry
 
 
 @click.command()
@@ -60,7 +60,7 @@ def cache(what: str, folder: Path | None, name: str, why: bool, limit: str | Non
     return 0
 
 
-def _show(one: Listed, *, why: bool) -> None:
+def _show(one: ListedEntry, *, why: bool) -> None:
     from rain.base.sizes import spell_size
 
     used = datetime.fromtimestamp(one.used).astimezone().strftime("%Y-%m-%d %H:%M")

@@ -11,7 +11,7 @@ import click
 from rain.cli.options import PATH
 
 if TYPE_CHECKING:
-    from rain.server.journal.listing import Contents, Listed
+    from rain.server.journal.listing import Contents, ListedFile
 
 
 @click.command()
@@ -46,7 +46,7 @@ def journal(folder: Path | None, remove: bool) -> int:
     return 1 if contents.wrong else 0
 
 
-def _line(file: Listed) -> str:
+def _line(file: ListedFile) -> str:
     from rain.base.sizes import spell_size
 
     line = f"{file.name:<24} {spell_size(file.size):>10}"

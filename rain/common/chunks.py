@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from rain.base.exchange import Listed
+from rain.base.exchange import ListedObject
 from rain.common.errors import RainException
 from rain.common.partitioned import Partitioned
 from rain.common.pieces import Pieces
@@ -36,7 +36,7 @@ def _cut(chunk: Any, box: Box) -> Any:
     return np.ascontiguousarray(piece) if type(piece) is np.ndarray else piece
 
 
-def assembled(listed: list[Listed], part: int, extents: Extents) -> Any:
+def assembled(listed: list[ListedObject], part: int, extents: Extents) -> Any:
     """A chunk made of its pieces. They come in the order of their places in it."""
     return assemble(Pieces(listed, part), extents)
 

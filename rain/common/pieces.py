@@ -19,7 +19,7 @@ from outcome import Outcome, capture
 from rain.base.address import Source
 from rain.base.admission import TLS_FILE, Member
 from rain.base.errors import ProtocolError, RefusedError
-from rain.base.exchange import Listed
+from rain.base.exchange import ListedObject
 from rain.base.executor_protocol import SERVER
 from rain.base.ids import ObjectId
 from rain.base.leading import Servers
@@ -36,7 +36,7 @@ OBJECTS_AT_ONCE = 256
 class Reader(Protocol):
     """Reads pieces."""
 
-    def read(self, part: int, members: Sequence[Listed]) -> list[Part | None]:
+    def read(self, part: int, members: Sequence[ListedObject]) -> list[Part | None]:
         """The piece of each of these; None where there is none."""
         ...
 
@@ -49,7 +49,7 @@ class Pieces:
     part is left out.
     """
 
-    def __init__(self, members: Sequence[Listed], part: int) -> None:
+    def __init__(self, members: Sequence[ListedObject], part: int) -> None:
         self._members = members
         self.part = part
 
@@ -117,7 +117,7 @@ class PiecesInRounds:
         return f"<Pieces of part {self._rest.part}, in {len(self._collected) + 1} rounds>"
 
 
-def windows(members: Sequence[Listed]) -> Iterator[Sequence[Listed]]:
+def windows(members: Sequence[ListedObject]) -> Iterator[Sequence[ListedObject]]:
     """Those that are read together: about as much as is read at once, if parts are alike."""
     first = size = 0
     for place, one in enumerate(members):
@@ -151,7 +151,7 @@ class StreamedPieces:
             identity=identity,
         )
 
-    def read(self, part: int, members: Sequence[Listed]) -> list[Part | None]:
+    def read(self, part: int, members: Sequence[ListedObject]) -> list[Part | None]:
         from rain.stream.part_reading import Parts  # noqa: PLC0415 # as above
 
         found: dict[ObjectId, Part | None] = {}

@@ -15,28 +15,28 @@ SHOWN = 4096
 """Characters of each stream that are shown in an error."""
 
 
-class Kept(NamedTuple):
+class KeptText(NamedTuple):
     """What is kept of a file, and the size of the whole file."""
 
     data: bytes
     size: int
 
 
-Streams = tuple[Kept, Kept]
+Streams = tuple[KeptText, KeptText]
 """What is kept of stdout and of stderr."""
 
-NOTHING = Kept(b"", 0)
+NOTHING = KeptText(b"", 0)
 
 
-def keep(descriptor: int, size: int) -> Kept:
+def keep(descriptor: int, size: int) -> KeptText:
     """Reads a file of `size` bytes; of a large one only the start and the end."""
     if size <= HEAD + TAIL:
-        return Kept(os.pread(descriptor, size, 0), size)
+        return KeptText(os.pread(descriptor, size, 0), size)
     both = os.pread(descriptor, HEAD, 0) + os.pread(descriptor, TAIL, size - TAIL)
-    return Kept(both, size)
+    return KeptText(both, size)
 
 
-def keep_of(path: str) -> Kept:
+def keep_of(path: str) -> KeptText:
     """Like `keep` for the file at a path; nothing if there is none."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123 # pathlib starts slowly
@@ -59,7 +59,7 @@ def empty(descriptor: int, size: int) -> None:
         flock(descriptor, LOCK_UN)
 
 
-def text_of(kept: Kept) -> str:
+def text_of(kept: KeptText) -> str:
     """The text, with a line that says how much is left out."""
     data, size = kept
     if size > HEAD + TAIL:

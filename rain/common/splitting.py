@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rain.base.exchange import Listed
+from rain.base.exchange import ListedObject
 from rain.common.partitioned import Collected, Partitioned
 from rain.common.pieces import Pieces, PiecesInRounds
 
@@ -21,13 +21,13 @@ class Split:
         return Partitioned(self._fn(value, self._parts), self._parts)
 
 
-def pieces_of(listed: list[Listed], part: int) -> Pieces:
+def pieces_of(listed: list[ListedObject], part: int) -> Pieces:
     """In a pickled argument: what the function gets for one part of an exchange."""
     return Pieces(listed, part)
 
 
 def pieces_in_rounds(
-    collected: Sequence[Collected], listed: list[Listed], part: int
+    collected: Sequence[Collected], listed: list[ListedObject], part: int
 ) -> PiecesInRounds:
     """As `pieces_of`, where the pieces of the first inputs were collected."""
     return PiecesInRounds(collected, Pieces(listed, part))

@@ -18,7 +18,7 @@ from rain.base.errors import StartError
 ONLY_OWNER = 0o700
 
 
-class Found(Protocol):
+class CheckedStatus(Protocol):
     """The checked fields of an `os.stat_result`."""
 
     @property
@@ -28,7 +28,7 @@ class Found(Protocol):
     def st_uid(self) -> int: ...
 
 
-def objection(found: Found, user: int) -> str:
+def objection(found: CheckedStatus, user: int) -> str:
     """Why a folder cannot be the private folder of a user; "" if it can. No I/O."""
     if stat.S_ISLNK(found.st_mode):
         return "is a symbolic link"
@@ -39,7 +39,7 @@ def objection(found: Found, user: int) -> str:
     return ""
 
 
-def objection_above(found: Found, trusted: frozenset[int]) -> str:
+def objection_above(found: CheckedStatus, trusted: frozenset[int]) -> str:
     """Why a folder above makes a private folder unsafe; "" if it does not. No I/O.
 
     Another user who may rename its entries could replace our folder with another one. The sticky
@@ -52,7 +52,7 @@ def objection_above(found: Found, trusted: frozenset[int]) -> str:
     return ""
 
 
-def objection_to_file(found: Found, user: int) -> str:
+def objection_to_file(found: CheckedStatus, user: int) -> str:
     """Why a file is not a private file of a user; "" if it is. No I/O."""
     if not stat.S_ISREG(found.st_mode):
         return "is not a file"

@@ -13,7 +13,7 @@ The list never stays at the server, although it is small: the server would take 
 
 from __future__ import annotations
 
-from rain.base.exchange import EXCHANGE, Listed, encode_list
+from rain.base.exchange import EXCHANGE, ListedObject, encode_list
 from rain.base.states import TaskRow
 from rain.base.wire.orders import SERVER
 from rain.graph.data_object import DataObject
@@ -32,7 +32,7 @@ def list_of(task: Task) -> bytes:
     """Where the objects of an exchange are now."""
     readers = sum(len(made.consumers) for made in task.outputs) or 1
     return encode_list(
-        [Listed(one.id, one.size // readers, _source(one)) for one in task.unique_inputs()]
+        [ListedObject(one.id, one.size // readers, _source(one)) for one in task.unique_inputs()]
     )
 
 

@@ -13,7 +13,7 @@ from attrs import Factory, define, frozen
 
 from rain.base.resources import CPUS, ONE_CPU, Resources, checked_amount
 from rain.lab.bounds import inputs_first
-from rain.lab.places import Place
+from rain.lab.places import PlacedValue
 from rain.lab.workload import MIB, Batch, Cluster, LabTask, Workload
 
 FORMAT = "rain-lab-1"
@@ -35,7 +35,7 @@ class GraphFile:
 
 def read_graph(values: object, name: str) -> GraphFile:
     """Builds the graph of a parsed file; `name` is used if the file has no name."""
-    place = Place("", values)
+    place = PlacedValue("", values)
     top = place.table(_GRAPH)
     said = top.text("format")
     if said != FORMAT:
@@ -62,11 +62,11 @@ class _Reading:
     _tasks: dict[str, int] = Factory(dict)
     _objects: dict[str, int] = Factory(dict)
 
-    def outside(self, place: Place) -> None:
+    def outside(self, place: PlacedValue) -> None:
         """Reads an object that no task makes."""
         self._object(place, None)
 
-    def _object(self, place: Place, producer: int | None) -> None:
+    def _object(self, place: PlacedValue, producer: int | None) -> None:
         entry = place.table(_OBJECT)
         name = entry.text("id")
         if name in self._objects:
@@ -79,7 +79,7 @@ class _Reading:
             size, producer, expected=expected, name=name, kept=entry.flag("kept")
         )
 
-    def task(self, place: Place) -> None:
+    def task(self, place: PlacedValue) -> None:
         """Reads a task and its outputs; its inputs may come later in the file."""
         entry = place.table(_TASK)
         name = entry.text("id")
@@ -100,7 +100,7 @@ class _Reading:
         for output in entry.items("outputs", optional=True):
             self._object(output, number)
 
-    def inputs(self, number: int, place: Place) -> None:
+    def inputs(self, number: int, place: PlacedValue) -> None:
         """Reads the inputs of a task."""
         for entry in place.items("inputs", optional=True):
             name = entry.as_text()
@@ -108,7 +108,7 @@ class _Reading:
                 raise entry.wrong(f"there is no object {name!r}")
             self.workload.tasks[number].inputs.append(self._objects[name])
 
-    def batches(self, top: Place) -> None:
+    def batches(self, top: PlacedValue) -> None:
         """Reads the batches in which the tasks are submitted."""
         entries = top.items("batches", optional=True)
         if entries:
@@ -121,7 +121,7 @@ class _Reading:
                 raise entry.at("batch").wrong(f"there are only {count} batches, counted from 0")
             self._check_order(number, entry)
 
-    def _batch(self, place: Place) -> Batch:
+    def _batch(self, place: PlacedValue) -> Batch:
         entry = place.table({"delay", "after"})
         after: list[int] = []
         for one in entry.items("after", optional=True):
@@ -131,7 +131,7 @@ class _Reading:
             after.append(self._tasks[name])
         return Batch(entry.number("delay", 0.0) or 0.0, tuple(after))
 
-    def _check_order(self, number: int, place: Place) -> None:
+    def _check_order(self, number: int, place: PlacedValue) -> None:
         """Checks that no task reads an object of a later batch."""
         tasks = self.workload.tasks
         for position, made in enumerate(tasks[number].inputs):
@@ -140,7 +140,7 @@ class _Reading:
                 raise place.at("inputs").one(position).wrong("it is made in a later batch")
 
 
-def _resources(entry: Place) -> Resources:
+def _resources(entry: PlacedValue) -> Resources:
     amounts = {CPUS: entry.whole("cpus", 1)}
     others = entry.at("resources")
     if others.value is not None:
@@ -153,7 +153,7 @@ def _resources(entry: Place) -> Resources:
     return ONE_CPU if found == ONE_CPU else found
 
 
-def _cluster(place: Place) -> Cluster:
+def _cluster(place: PlacedValue) -> Cluster:
     entry = place.table(_CLUSTER)
     governors: list[Resources] = []
     for one in entry.items("governors"):

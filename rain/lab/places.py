@@ -15,7 +15,7 @@ _NO_TEXT = ""
 
 
 @frozen
-class Place:
+class PlacedValue:
     """A value and its place, for instance `tasks[3].duration`."""
 
     path: str
@@ -25,13 +25,13 @@ class Place:
         """Makes an error about this place."""
         return LabError(f"{self.path}: {why}" if self.path else why)
 
-    def at(self, key: str) -> Place:
+    def at(self, key: str) -> PlacedValue:
         """The entry of a table; its value is None if it is missing."""
-        return Place(f"{self.path}.{key}" if self.path else key, self.value.get(key))
+        return PlacedValue(f"{self.path}.{key}" if self.path else key, self.value.get(key))
 
-    def one(self, number: int) -> Place:
+    def one(self, number: int) -> PlacedValue:
         """An item of a list."""
-        return Place(f"{self.path}[{number}]", self.value[number])
+        return PlacedValue(f"{self.path}[{number}]", self.value[number])
 
     def mapping(self) -> Mapping[str, Any]:
         """The value, which must be a table."""
@@ -39,21 +39,21 @@ class Place:
             raise self.wrong(f"this is {_kind(self.value)}, and should be a table")
         return self.value
 
-    def table(self, known: AbstractSet[str]) -> Place:
+    def table(self, known: AbstractSet[str]) -> PlacedValue:
         """Checks that this is a table with known keys only."""
         for key in self.mapping():
             if key not in known:
                 raise self.at(key).wrong(f"unknown; known: {', '.join(sorted(known))}")
         return self
 
-    def items(self, key: str, *, optional: bool = False) -> list[Place]:
+    def items(self, key: str, *, optional: bool = False) -> list[PlacedValue]:
         """The items of an entry that is a list."""
         entry = self.at(key)
         if entry.value is None and optional:
             return []
         if not _is_list(entry.value):
             raise entry.wrong(f"this is {_kind(entry.value)}, and should be a list")
-        return [Place(f"{entry.path}[{i}]", value) for i, value in enumerate(entry.value)]
+        return [PlacedValue(f"{entry.path}[{i}]", value) for i, value in enumerate(entry.value)]
 
     def as_text(self) -> str:
         """The value, which must be a non-empty text."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from rain.base.errors import RefusedError
-from rain.base.exchange import Listed
+from rain.base.exchange import ListedObject
 from rain.base.ids import ObjectId, spell
 from rain.common.errors import PiecesLostError, RainException
 from rain.common.pickles import Part
@@ -22,7 +22,7 @@ class LocalPieces:
     def __init__(self, find: Find) -> None:
         self._find = find
 
-    def read(self, part: int, members: Sequence[Listed]) -> list[Part | None]:
+    def read(self, part: int, members: Sequence[ListedObject]) -> list[Part | None]:
         return [self._piece(one.object, part) for one in members]
 
     def _piece(self, object_id: ObjectId, part: int) -> Part | None:

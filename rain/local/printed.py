@@ -11,7 +11,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, TextIO, cast
 
-from rain.common.printed import HEAD, TAIL, Kept
+from rain.common.printed import HEAD, TAIL, KeptText
 
 
 class Written:
@@ -30,9 +30,9 @@ class Written:
         self._tail = (self._tail + data[room:])[-TAIL:]
 
     @property
-    def kept(self) -> Kept:
+    def kept(self) -> KeptText:
         """The beginning and the end of it."""
-        return Kept(self._head + self._tail, self._size)
+        return KeptText(self._head + self._tail, self._size)
 
 
 class Tee:

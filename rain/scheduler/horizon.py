@@ -38,7 +38,7 @@ from rain.scheduler.toolbox.slots import kept
 from rain.scheduler.toolbox.too_long import TooLong
 from rain.scheduler.toolbox.transfers import (
     Note,
-    Place,
+    PossiblePlace,
     note_of,
     occupy_links,
     place_on,
@@ -309,7 +309,7 @@ class HorizonScheduler:
             place.site.book(min(task.cpus, place.site.cpus), place.start, note.seconds)
             off.tried[place.site] = None
 
-    def _assign(self, task: Task, note: Note, place: Place, plan: Plan) -> None:
+    def _assign(self, task: Task, note: Note, place: PossiblePlace, plan: Plan) -> None:
         site, governor = place.site, place.site.governor
         share = self._shares.of(task.session)
         priority = self._accounts.priority(task, note.seconds, share, self._sites.cpus)

@@ -29,7 +29,7 @@ _HEAVY = ("rain.server.http.listener", "rain.server.http.site")
 
 
 @frozen
-class Place:
+class DashboardSettings:
     """Where a dashboard is served, and what it shows."""
 
     http: HttpSettings
@@ -42,7 +42,7 @@ class Place:
 class DashboardOnDemand:
     """It begins once, and goes on until the server ends."""
 
-    place: Place
+    place: DashboardSettings
     nursery: trio.Nursery
     state: State
     live: LiveLogs

@@ -17,7 +17,7 @@ from rain.base.errors import RainError
 _HEAD = struct.Struct(">II")
 
 
-class DamagedError(RainError):
+class DamagedRecordError(RainError):
     """A record is not what was written."""
 
 
@@ -45,7 +45,7 @@ class Frames:
     cut: int = 0  # bytes after the last whole record, once all is read
 
     def read(self) -> bytes | None:
-        """The next record; None after the last whole one. A wrong one raises `DamagedError`."""
+        """The next record; None after the last whole one; `DamagedRecordError` if it is wrong."""
         head = self._file.read(_HEAD.size)
         if len(head) < _HEAD.size:
             self.cut = len(head)
@@ -57,5 +57,5 @@ class Frames:
             return None
         self.whole += len(head) + length
         if zlib.crc32(record) != checksum:
-            raise DamagedError(f"damaged before byte {self._file.tell()}")
+            raise DamagedRecordError(f"damaged before byte {self._file.tell()}")
         return record

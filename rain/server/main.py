@@ -24,7 +24,7 @@ from rain.rpc.listener import Listener
 from rain.rpc.server_endpoint import listen
 from rain.scheduler.api import Scheduler
 from rain.server.clock import Clock
-from rain.server.dashboard_on_demand import DashboardOnDemand, Place
+from rain.server.dashboard_on_demand import DashboardOnDemand, DashboardSettings
 from rain.server.history.keeper import HistorySettings, open_history
 from rain.server.history.reader import EventReader
 from rain.server.journal.journal import Journal, open_journal
@@ -165,7 +165,9 @@ async def _start_http(
     """Serves HTTP, now or when a client asks for the dashboard; its address, if it is served."""
     if settings.http is not None and history is not None and settings.on_demand:
         service.links.on_demand = DashboardOnDemand(
-            Place(settings.http, history, _http_secret(settings), _own_names(settings.http.names)),
+            DashboardSettings(
+                settings.http, history, _http_secret(settings), _own_names(settings.http.names)
+            ),
             nursery,
             service.reactor.state,
             service.links.live,

@@ -28,7 +28,7 @@ from attrs import define, field, frozen
 from rain.base.errors import RainError, StartError
 from rain.base.moments import rfc3339
 from rain.scheduler.api import Scheduler
-from rain.server.framing import DamagedError, Frames, frame
+from rain.server.framing import DamagedRecordError, Frames, frame
 from rain.server.guard import guard_meanwhile
 from rain.server.messages import TurnInput
 from rain.server.plain import from_plain, to_plain
@@ -178,7 +178,7 @@ class Recording:
     def _record(self) -> bytes | None:
         try:
             return self._frames.read()
-        except DamagedError as error:
+        except DamagedRecordError as error:
             raise RecordingError(f"the recording is {error}") from error
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 from rain.base.caching import Key
 from rain.cache.contents import Digests
 from rain.cache.entries import Output
-from rain.cache.folder import CacheFolder, Found
+from rain.cache.folder import CacheFolder, FoundEntry
 from rain.cache.places import open_place
-from rain.cache.plan import Plan
+from rain.cache.plan import KeyPlan
 
 ROOMY = 10_000_000
 
@@ -20,7 +20,7 @@ def a_cache(folder: Path, most: int | None = ROOMY) -> CacheFolder:
 def a_key(run: str = "today", name: str = "f", **parts: str) -> Key:
     """A key whose parts are these words, with an underscore for each blank."""
     given = tuple((words.replace("_", " "), digest) for words, digest in parts.items())
-    return Plan(name, run, given, ()).key("py/", [])
+    return KeyPlan(name, run, given, ()).key("py/", [])
 
 
 def add(cache: CacheFolder, key: Key, *contents: bytes | Path) -> None:
@@ -32,10 +32,10 @@ def add(cache: CacheFolder, key: Key, *contents: bytes | Path) -> None:
     cache.add(key, 0.5, outputs)
 
 
-def found(cache: CacheFolder, key: Key) -> Found:
+def found(cache: CacheFolder, key: Key) -> FoundEntry:
     """The entry of a key, which must be there."""
     entry = cache.find(key)
-    assert isinstance(entry, Found), entry
+    assert isinstance(entry, FoundEntry), entry
     return entry
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from rain.cache import limits
 from rain.cache.errors import CacheError
-from rain.cache.folder import CacheFolder, Found
+from rain.cache.folder import CacheFolder, FoundEntry
 from rain.cache.journal import EVICTED
 from rain.cache.limits import alone, entries_of
 from tests.cache.support import a_cache, a_key, add
@@ -41,7 +41,7 @@ def test_what_was_not_used_for_longest_goes_first(tmp_path: Path) -> None:
 def test_an_entry_that_was_used_stays(tmp_path: Path) -> None:
     cache = a_cache(tmp_path, 10_000)
     fill(cache, 6)
-    assert isinstance(cache.find(a_key(function="0")), Found)
+    assert isinstance(cache.find(a_key(function="0")), FoundEntry)
     fill_more = [a_key(function=f"new {number}") for number in range(6)]
     for key in fill_more:
         add(cache, key, bytes(1000))

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from rain.cache.contents import Digests
 from rain.cache.digests import digest_of, digest_of_texts
 from rain.cache.entries import decode
-from rain.cache.errors import CacheError, DamagedError
-from rain.cache.plan import Plan, read_plan
+from rain.cache.errors import CacheError, DamagedEntryError
+from rain.cache.plan import KeyPlan, read_plan
 
 TABLE: dict[str, Any] = {
     "name": "f",
@@ -26,7 +26,7 @@ TABLE: dict[str, Any] = {
 def test_a_plan_is_read_from_configs_of_programs_and_of_functions(packed: Any) -> None:
     config = packed({"cache": TABLE, "args": []})
     config = config.encode() if isinstance(config, str) else config
-    assert read_plan(config, 2) == Plan(
+    assert read_plan(config, 2) == KeyPlan(
         "f", "today", (("function", "1"), ("argument x", "2")), (("argument x", 1),)
     )
 
@@ -57,7 +57,7 @@ def test_any_bytes_are_a_plan_or_are_refused(config: bytes) -> None:
 
 @given(st.binary(max_size=80))
 def test_any_bytes_are_an_entry_or_damaged(data: bytes) -> None:
-    with pytest.raises(DamagedError):
+    with pytest.raises(DamagedEntryError):
         decode(data)
 
 
@@ -69,16 +69,16 @@ def test_parts_of_the_same_words_become_one() -> None:
 
 
 def test_a_key_depends_on_each_part_and_on_the_kind_of_the_task() -> None:
-    plan = Plan("f", "today", (("a", "1"), ("b", "2")), ())
+    plan = KeyPlan("f", "today", (("a", "1"), ("b", "2")), ())
     others = [
-        Plan("f", "today", (("a", "1"), ("b", "3")), ()).key("py/", []),
-        Plan("f", "today", (("a", "12"), ("b", "")), ()).key("py/", []),
-        Plan("f", "today", (("a", "1"),), ()).key("py/", []),
+        KeyPlan("f", "today", (("a", "1"), ("b", "3")), ()).key("py/", []),
+        KeyPlan("f", "today", (("a", "12"), ("b", "")), ()).key("py/", []),
+        KeyPlan("f", "today", (("a", "1"),), ()).key("py/", []),
         plan.key("buildin/run", []),
     ]
     digests = {plan.key("py/", []).digest, *(key.digest for key in others)}
     assert len(digests) == 5
-    assert Plan("f", "another", plan.parts, ()).key("py/", []).digest in digests
+    assert KeyPlan("f", "another", plan.parts, ()).key("py/", []).digest in digests
 
 
 @given(st.lists(st.text(max_size=3), max_size=4), st.lists(st.text(max_size=3), max_size=4))

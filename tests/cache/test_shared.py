@@ -16,7 +16,7 @@ GROUP = 64_321
 _USER = """
 import os, sys
 from pathlib import Path
-from rain.cache.folder import Found
+from rain.cache.folder import FoundEntry
 from tests.cache.support import a_cache, a_key, add
 user, group, folder, made = int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]), sys.argv[4]
 if os.geteuid() == 0:
@@ -27,7 +27,7 @@ large.write_bytes(bytes(3000))
 cache = a_cache(folder, 10_000)
 for name in ("1", "2", "3"):
     key = a_key(function=name)
-    print("found" if isinstance(cache.find(key), Found) else cache.find(key))
+    print("found" if isinstance(cache.find(key), FoundEntry) else cache.find(key))
 for name in made.split(","):
     add(cache, a_key(function=name), large)
 """

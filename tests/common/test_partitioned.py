@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from attrs import Factory, define
 
-from rain.base.exchange import Listed, decode_list, encode_list
+from rain.base.exchange import ListedObject, decode_list, encode_list
 from rain.base.ids import ObjectId
 from rain.common import pieces
 from rain.common.content_type import decode_value, encode_value
@@ -28,7 +28,7 @@ class Reading:
     objects: Sequence[bytes]
     asked: int = 0
 
-    def read(self, part: int, members: Sequence[Listed]) -> list[Part | None]:
+    def read(self, part: int, members: Sequence[ListedObject]) -> list[Part | None]:
         self.asked += 1
         found: list[Part | None] = []
         for one in members:
@@ -38,8 +38,8 @@ class Reading:
         return found
 
 
-def members(count: int, piece: int = 10) -> list[Listed]:
-    return [Listed(ObjectId(number), piece, f"h{number % 3}:1") for number in range(count)]
+def members(count: int, piece: int = 10) -> list[ListedObject]:
+    return [ListedObject(ObjectId(number), piece, f"h{number % 3}:1") for number in range(count)]
 
 
 def test_pieces_come_back_under_the_numbers_of_their_parts() -> None:

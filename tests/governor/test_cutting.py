@@ -12,7 +12,7 @@ import pytest
 import structlog
 import trio
 
-from rain.common.printed import CUT_FROM, HEAD, TAIL, Kept, keep, text_of
+from rain.common.printed import CUT_FROM, HEAD, TAIL, KeptText, keep, text_of
 from rain.executor import printed as of_executor
 from rain.governor import cutting
 from rain.governor.cutting import cut, cut_all, keep_cutting, open_large
@@ -59,7 +59,7 @@ def test_a_task_that_goes_on_printing_notices_nothing(tmp_path: Path) -> None:
     assert data[:HEAD] == LINES[:HEAD]
     assert data[HEAD:].endswith(LINES[-1000:] + b"the end\n")
     assert b"\0" not in data
-    assert f"{size - HEAD - TAIL} bytes are left out" in text_of(Kept(data, size))
+    assert f"{size - HEAD - TAIL} bytes are left out" in text_of(KeptText(data, size))
 
 
 def test_what_is_small_or_gone_is_not_touched(tmp_path: Path) -> None:

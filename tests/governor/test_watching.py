@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rain.base.ids import SessionId, TaskId, pack
 from rain.base.wire.printed import PrintedLines, Watch
-from rain.common.printed import HEAD, NOTHING, TAIL, Kept, Streams
+from rain.common.printed import HEAD, NOTHING, TAIL, KeptText, Streams
 from rain.governor.watching import (
     LONGEST_LINE,
     MOST,
@@ -57,7 +57,7 @@ class Printing:
         out = self.out
         if len(out) > HEAD + TAIL:
             out = out[:HEAD] + out[-TAIL:]
-        return Kept(out, len(self.out)), NOTHING
+        return KeptText(out, len(self.out)), NOTHING
 
 
 def printing(watch: Watch | None = None) -> Printing:
@@ -79,7 +79,7 @@ def test_what_tasks_of_tasks_print_is_told_to_who_watches_the_session_of_the_out
     watching = Watching()
     for number, session in enumerate((1, 2), 1):
         watching.watch(number, Watch(frozenset([SessionId(session)])))
-    nested, look = TaskId(pack(7, 10)), look_at((Kept(b"deep\n", 5), NOTHING))
+    nested, look = TaskId(pack(7, 10)), look_at((KeptText(b"deep\n", 5), NOTHING))
     watching.over(Running(nested, "talk", look, root=SessionId(1)))
     assert [(number, lines[0].text) for number, lines in watching.take()] == [(1, "deep\n")]
 

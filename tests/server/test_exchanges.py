@@ -6,7 +6,7 @@ import pytest
 from attrs import frozen
 
 from rain.base.errors import ProtocolError
-from rain.base.exchange import EXCHANGE, Listed, decode_list
+from rain.base.exchange import EXCHANGE, ListedObject, decode_list
 from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId, TaskId
 from rain.base.runs import RunCause, RunState
@@ -47,7 +47,7 @@ def split_on(s: Scene, made: Shuffle, one: int, two: int) -> None:
     s.run(made.splits[1], on=two, size=600)
 
 
-def exchange_on(s: Scene, made: Shuffle, on: int) -> list[Listed]:
+def exchange_on(s: Scene, made: Shuffle, on: int) -> list[ListedObject]:
     """Runs the exchange; what its governor was told."""
     config = told(s, s.assign(made.exchange, to=on), on).configs[0]
     s.governors[on].finish(made.exchange, data=config)
@@ -69,7 +69,10 @@ def test_the_governor_of_an_exchange_is_told_the_places_and_gets_nothing_else() 
     assert s.governors[2].fetching() == []
     a, b = made.pieces
     first, second = s.governors[0].source, s.governors[1].source
-    assert decode_list(columns.configs[0]) == [Listed(a, 100, first), Listed(b, 300, second)]
+    assert decode_list(columns.configs[0]) == [
+        ListedObject(a, 100, first),
+        ListedObject(b, 300, second),
+    ]
 
 
 def test_small_results_whose_governor_has_gone_are_read_from_the_server() -> None:

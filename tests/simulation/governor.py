@@ -10,7 +10,7 @@ from attrs import Factory, define
 
 from rain.base.address import Source
 from rain.base.errors import InvariantError, ProtocolError, StartError
-from rain.base.exchange import EXCHANGE, Listed, decode_list
+from rain.base.exchange import EXCHANGE, ListedObject, decode_list
 from rain.base.ids import GovernorId, ObjectId, TaskId
 from rain.base.resources import Resources
 from rain.base.runs import RunCause
@@ -531,7 +531,7 @@ class Governor(Daemon):
             return Stored(self._new_file(other.files[found.file]), found.size)
         return found
 
-    def _part(self, listed: Listed, part: int) -> bytes | None:
+    def _part(self, listed: ListedObject, part: int) -> bytes | None:
         """A part of an object that a list names, if it can be read from there."""
         if listed.source == SERVER:
             held = self._find_at_server(listed.object)

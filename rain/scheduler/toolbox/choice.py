@@ -12,7 +12,7 @@ from rain.graph.times import has_time
 from rain.scheduler.api import Plan
 from rain.scheduler.toolbox.fit import Fit, fit
 from rain.scheduler.toolbox.sites import Site, Sites
-from rain.scheduler.toolbox.transfers import Note, Place, kin, place_on, wanted_inputs
+from rain.scheduler.toolbox.transfers import Note, PossiblePlace, kin, place_on, wanted_inputs
 
 NEAREST = 8
 """The most governors with inputs, or with inputs of consumers, that are compared."""
@@ -21,7 +21,9 @@ SOCIAL = 0.3
 """Transfers also delay others: a second of transfer counts as this many seconds of waiting."""
 
 
-def choose_place(task: Task, need: int, ready: float, sites: Sites, plan: Plan) -> Place | None:
+def choose_place(
+    task: Task, need: int, ready: float, sites: Sites, plan: Plan
+) -> PossiblePlace | None:
     """The place where a task that is ready at this time would end first; None if none can take it.
 
     It needs this many bytes of memory beyond what its kind declares.
@@ -43,10 +45,10 @@ def choose_place(task: Task, need: int, ready: float, sites: Sites, plan: Plan) 
             return None
         if not near and not related:
             start = max(first.start(cpus, now), first.has_memory(need, now), ready)
-            return Place(first, start, 0.0)
+            return PossiblePlace(first, start, 0.0)
         candidates = [first, *_nearest(near, task, sites), *_nearest(related, task, sites)]
     best: tuple[float, float, Fit] | None = None
-    chosen: Place | None = None
+    chosen: PossiblePlace | None = None
     for site in dict.fromkeys(candidates):
         if site.slots[0] <= now:
             sites.look(site, now)
@@ -100,7 +102,7 @@ def _nearest(weights: dict[Governor, float], task: Task, sites: Sites) -> list[S
     return [sites[governor] for governor in fitting[:NEAREST]]
 
 
-def take_site(task: Task, note: Note, place: Place) -> None:
+def take_site(task: Task, note: Note, place: PossiblePlace) -> None:
     """Books the cpus and the memory of the task where it was planned."""
     site, start, _ = place
     cpus, seconds = task.cpus, note.seconds

@@ -60,7 +60,7 @@ class Wanted(NamedTuple):
     seconds: float  # duration of its transfer
 
 
-class Place(NamedTuple):
+class PossiblePlace(NamedTuple):
     """A possible place of a task, with its times."""
 
     site: Site
@@ -96,7 +96,7 @@ def place_on(
     ready: float,
     now: float,
     need: int = 0,
-) -> Place:
+) -> PossiblePlace:
     """When a task that is ready at this time could start there, with so much memory."""
     arrival, down, moving = ready, max(site.download, now), 0.0
     for found in wanted:
@@ -107,7 +107,7 @@ def place_on(
         arrival = max(arrival, down)
     if need:
         arrival = max(arrival, site.has_memory(need, now))
-    return Place(site, max(arrival, site.start(min(cpus, site.cpus), now)), moving)
+    return PossiblePlace(site, max(arrival, site.start(min(cpus, site.cpus), now)), moving)
 
 
 def occupy_links(site: Site, sites: Sites, wanted: Wanted) -> None:

@@ -8,7 +8,7 @@ from attrs import Factory, define
 
 from rain.base.errors import InvariantError, StartError
 from rain.scheduler.rain import RainScheduler
-from rain.server.framing import DamagedError
+from rain.server.framing import DamagedRecordError
 from rain.server.journal.folder import JournalFolder
 from rain.server.journal.reading import OpenFile, first_of_successor
 from rain.server.journal.records import JournalError
@@ -20,7 +20,7 @@ from rain.server.state import ReactorSettings
 
 
 @define
-class Listed:
+class ListedFile:
     """A file of a journal. Turns that are in a snapshot as well are not read."""
 
     name: str
@@ -38,7 +38,7 @@ class Contents:
     """A journal, as far as it can be read."""
 
     recovered: Recovered
-    files: list[Listed] = Factory(list)
+    files: list[ListedFile] = Factory(list)
     lease: Record = NOBODY
     is_used: bool = False  # by a server that runs, as far as can be known here
 
@@ -60,14 +60,14 @@ def look_into(path: Path) -> Contents:
     contents = Contents(recovered, lease=lease, is_used=is_used)
     for number, snapshot in folder.snapshots().items():
         wrong = recovered.damage if number > recovered.snapshot else ""
-        contents.files.append(Listed(snapshot.name, snapshot.stat().st_size, wrong=wrong))
+        contents.files.append(ListedFile(snapshot.name, snapshot.stat().st_size, wrong=wrong))
     files = folder.files()
     begun = folder.begun(max(files, default=0) + 1)
     if begun.exists():
         files[max(files, default=0) + 1] = begun
     reactor, goes_on = Reactor(RainScheduler, recovered.state), True
     for number, file in files.items():
-        listed = Listed(file.name, file.stat().st_size)
+        listed = ListedFile(file.name, file.stat().st_size)
         contents.files.append(listed)
         if number > recovered.file and goes_on:
             _read(folder, OpenFile.of(number, file), listed, reactor, recovered)
@@ -78,7 +78,7 @@ def look_into(path: Path) -> Contents:
 def _read(
     folder: JournalFolder,
     begun: OpenFile | None,
-    listed: Listed,
+    listed: ListedFile,
     reactor: Reactor,
     recovered: Recovered,
 ) -> None:
@@ -95,5 +95,5 @@ def _read(
                 listed.last = record.came.number
                 listed.begin, listed.end = listed.begin or record.came.now, record.came.now
         listed.cut = begun.records.cut
-    except (JournalError, DamagedError, InvariantError, OSError) as error:
+    except (JournalError, DamagedRecordError, InvariantError, OSError) as error:
         listed.wrong = str(error)

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from attrs import define
 
-from rain.server.framing import DamagedError, Frames, holds_record
+from rain.server.framing import DamagedRecordError, Frames, holds_record
 from rain.server.journal.folder import JournalFolder
 from rain.server.journal.records import Decoder, Header, JournalError, TurnRecord
 from rain.server.journal.writer import MAGIC
@@ -85,7 +85,9 @@ class Records:
         """The next turn; None if it is not there, or not whole, or not yet."""
         begin = self._file.tell()
         record = None
-        with suppress(DamagedError):  # it may be about to be written; in the end it will be judged
+        with suppress(
+            DamagedRecordError
+        ):  # it may be about to be written; in the end it will be judged
             record = self._frames.read()
         if record:
             return self._decoder.turn(record)
@@ -98,7 +100,7 @@ class Records:
         while True:
             try:
                 record = self._frames.read()
-            except DamagedError:
+            except DamagedRecordError:
                 if self._has_more(begin):
                     raise
                 record = None

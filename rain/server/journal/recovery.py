@@ -22,7 +22,7 @@ from rain.scheduler.api import News
 from rain.scheduler.rain import RainScheduler
 from rain.scheduler.renewal import forget, without_plan
 from rain.scheduler.throttle import Throttle
-from rain.server.framing import DamagedError
+from rain.server.framing import DamagedRecordError
 from rain.server.journal.folder import JournalFolder
 from rain.server.journal.reading import OpenFile, first_of_successor
 from rain.server.journal.records import Header, JournalError, TurnRecord, make_again
@@ -206,7 +206,7 @@ def _named(path: Path, recovered: Recovered) -> Generator[None]:
     """Says which file is wrong, and of a snapshot before it if that may be the reason."""
     try:
         yield
-    except (JournalError, DamagedError, InvariantError, OSError) as error:
+    except (JournalError, DamagedRecordError, InvariantError, OSError) as error:
         also = f", and {recovered.damage}" if recovered.damage else ""
         raise StartError(
             f"the journal {path} cannot be used: {error}{also}. Move the folder away to begin anew"

@@ -21,7 +21,7 @@ from attrs import frozen
 
 from rain.base.errors import InvariantError
 from rain.graph import check
-from rain.server.framing import DamagedError, Frames
+from rain.server.framing import DamagedRecordError, Frames
 from rain.server.migrations import UnreadableError
 from rain.server.snapshot.reading import Columns, SnapshotError
 from rain.server.snapshot.writing import Records
@@ -80,5 +80,5 @@ def _records(file: BinaryIO) -> Iterator[bytes]:
     try:
         while (record := frames.read()) is not None:
             yield record
-    except DamagedError as error:
+    except DamagedRecordError as error:
         raise SnapshotError(f"the snapshot is {error}") from error

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rain.base.caching import CONFIG_KEY, OWN_FOLDER
-from rain.cache.plan import Plan, read_plan
+from rain.cache.plan import KeyPlan, read_plan
 from rain.client import (
     Input,
     Output,
@@ -33,7 +33,7 @@ def f(x: Any, y: Any = 1, *more: Any, **named: Any) -> Any:
     return x, y, more, named
 
 
-def plan_of(task: Task) -> Plan:
+def plan_of(task: Task) -> KeyPlan:
     return read_plan(task.wire_config, len(task.input_objects))
 
 

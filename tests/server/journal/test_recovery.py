@@ -14,7 +14,7 @@ from rain.base.ids import GovernorId
 from rain.base.states import TaskState
 from rain.graph import check
 from rain.scheduler.rain import RainScheduler
-from rain.server.framing import DamagedError, frame
+from rain.server.framing import DamagedRecordError, frame
 from rain.server.journal.folder import JournalFolder
 from rain.server.journal.reading import Records
 from rain.server.journal.records import Header, JournalError, encode_header
@@ -270,7 +270,7 @@ def test_a_folder_is_private_and_must_be_one(tmp_path: Path) -> None:
 def test_a_record_of_another_format_is_refused_by_name() -> None:
     with pytest.raises(JournalError, match="its header cannot be read"):
         Records.of(BytesIO(MAGIC + frame(b"\xc1")))
-    with pytest.raises(DamagedError):
+    with pytest.raises(DamagedRecordError):
         Records.of(BytesIO(HEAD[:-1] + b"?"))
 
 
