@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from rain.base.admission import TLS_FILE, Member, Secret
+from rain.base.admission import TLS_FILE, MemberKind, Secret
 from rain.base.errors import StartError
 from rain.common.errors import RainException
 from rain.common.secret_file import read_secret, secret_from_environment
@@ -64,7 +64,7 @@ class Credentials:
         from rain.tls.identity import Identity  # noqa: PLC0415
 
         try:
-            identity = Identity.read(Path(named), Member.CLIENT)
+            identity = Identity.read(Path(named), MemberKind.CLIENT)
         except StartError as error:
             raise RainException(str(error)) from None
         warning = identity.warning(time.time())

@@ -21,7 +21,7 @@ from rain.cli.cluster_file import read_cluster_file, read_order
 from rain.client import Client
 from rain.start.asked import how_many
 from rain.start.choice import find_cluster
-from rain.start.clusters import Cluster as Started
+from rain.start.clusters import ClusterDescription as Started
 from rain.start.clusters import read_cluster, user_index
 from rain.start.governors import (
     SSH,
@@ -36,7 +36,7 @@ from rain.start.governors import (
 )
 from rain.start.interrupts import InterruptedStartError
 from rain.start.jobs import JobLine, look_at_jobs
-from rain.start.options import AnyPath, Environment, Order, StartOptions
+from rain.start.options import AnyPath, Environment, StartOptions, StartRequest
 from rain.start.stop import stop_cluster
 
 GRACE = 10.0
@@ -135,7 +135,9 @@ class Cluster:
         user, jump = options.pop("user", ""), options.pop("jump", "")
         governors = as_user(RemoteGovernors(tuple(hosts)), user)
         more = StartOptions(**cast("ServerOptions", options))  # what is left are those of all
-        return cls._start_order(Order(more, governors, ssh=through(command, jump), scale=scale))
+        return cls._start_order(
+            StartRequest(more, governors, ssh=through(command, jump), scale=scale)
+        )
 
     @classmethod
     def slurm(cls, governors: int | None = None, **options: Unpack[JobOptions]) -> Self:
@@ -304,10 +306,10 @@ class Cluster:
     def _start(
         cls, governors: Governors, options: ServerOptions, scale: Scale | None = None
     ) -> Self:
-        return cls._start_order(Order(StartOptions(**options), governors, scale=scale))
+        return cls._start_order(StartRequest(StartOptions(**options), governors, scale=scale))
 
     @classmethod
-    def _start_order(cls, order: Order) -> Self:
+    def _start_order(cls, order: StartRequest) -> Self:
         try:
             started = order.start()
         except InterruptedStartError as interrupted:

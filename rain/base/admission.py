@@ -73,15 +73,15 @@ class NeedsTlsError(NotAdmittedError):
         )
 
 
-class NoRoomError(RainError):
+class NotAcceptingError(RainError):
     """The acceptor cannot accept anyone at present, and says why."""
 
 
-class StandsByError(NoRoomError):
+class StandsByError(NotAcceptingError):
     """The acceptor is a standby: it accepts nobody while another server leads the cluster."""
 
 
-_REASONS = {_REFUSED: NotAdmittedError, _FULL: NoRoomError, _STANDBY: StandsByError}
+_REASONS = {_REFUSED: NotAdmittedError, _FULL: NotAcceptingError, _STANDBY: StandsByError}
 
 
 class Role(enum.Enum):
@@ -92,7 +92,7 @@ class Role(enum.Enum):
     READER = b"r"  # of data
 
 
-class Member(enum.Enum):
+class MemberKind(enum.Enum):
     """What a certificate says of its owner (rain/tls)."""
 
     SERVER = "server"
@@ -101,9 +101,9 @@ class Member(enum.Enum):
 
 
 ROLES_OF = {
-    Member.SERVER: frozenset({Role.READER}),  # it passes on what governors have
-    Member.GOVERNOR: frozenset({Role.GOVERNOR, Role.READER}),
-    Member.CLIENT: frozenset({Role.CLIENT, Role.READER}),
+    MemberKind.SERVER: frozenset({Role.READER}),  # it passes on what governors have
+    MemberKind.GOVERNOR: frozenset({Role.GOVERNOR, Role.READER}),
+    MemberKind.CLIENT: frozenset({Role.CLIENT, Role.READER}),
 }
 """The roles that the owners of certificates may ask for."""
 
@@ -183,7 +183,7 @@ class Admitted:
 
 
 def accept(
-    secret: Secret | None, nonce: bytes, member: Member | None = None, user: str = ""
+    secret: Secret | None, nonce: bytes, member: MemberKind | None = None, user: str = ""
 ) -> Generator[Step, bytes, Admitted]:
     """The accepting side. Raises `ProtocolError` or, after it has said why, `NotAdmittedError`.
 
@@ -239,7 +239,7 @@ def _secret_of(
 
 
 def dial(secret: Secret | None, role: Role, nonce: bytes) -> Generator[Step, bytes, None]:
-    """The dialling side. Raises `NotAdmittedError` or `NoRoomError`.
+    """The dialling side. Raises `NotAdmittedError` or `NotAcceptingError`.
 
     Raises `ProtocolError` if the other side speaks another protocol.
     """

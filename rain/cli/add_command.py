@@ -11,8 +11,8 @@ from rain.cli.start_options import of_governors
 
 if TYPE_CHECKING:
     from rain.start.add import Added
-    from rain.start.clusters import Cluster
-    from rain.start.options import Order
+    from rain.start.clusters import ClusterDescription
+    from rain.start.options import StartRequest
 
 _CLUSTER = click.Option(
     ["--to", "which"],
@@ -32,7 +32,7 @@ def adding(command: click.Command) -> click.Command:
         from rain.start.interrupts import InterruptedStartError
 
         assert governors.callback is not None
-        order: Order = governors.callback(**values)
+        order: StartRequest = governors.callback(**values)
         cluster = find_cluster(user_index(), which)
         try:
             added = order.add_to(cluster)
@@ -50,7 +50,7 @@ def adding(command: click.Command) -> click.Command:
     )
 
 
-def _tell(cluster: Cluster, added: Added) -> None:
+def _tell(cluster: ClusterDescription, added: Added) -> None:
     for kind in added.kinds:
         click.echo(f"{cluster.address} gets {kind} governors when tasks wait for them.")
     if not added.members and not added.jobs:

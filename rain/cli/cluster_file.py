@@ -24,7 +24,7 @@ from rain.cli.start_alone import start_command, start_names
 from rain.cli.start_options import of_governors
 
 if TYPE_CHECKING:
-    from rain.start.options import Order
+    from rain.start.options import StartRequest
 
 LAUNCHER, KINDS = "launcher", "kinds"
 _OF_EACH_KIND = ("governors", "max", "min", "kind")
@@ -44,7 +44,7 @@ class ClusterFile:
     command: click.Command
     values: dict[str, object]
 
-    def order(self, more: Mapping[str, object]) -> Order:
+    def order(self, more: Mapping[str, object]) -> StartRequest:
         """The cluster that is asked for; `more` wins over the file, and has the same names."""
         return _order(self.command, {**self.values, **read_values(self.command, more)})
 
@@ -52,24 +52,24 @@ class ClusterFile:
 def _with_kinds(command: click.Command, kinds: Sequence[ClusterFile]) -> click.Command:
     """A command that asks for governors of further kinds, too."""
 
-    def asks(**values: object) -> Order:
+    def asks(**values: object) -> StartRequest:
         assert command.callback is not None
-        first: Order = command.callback(**values)
+        first: StartRequest = command.callback(**values)
         return evolve(first, kinds=tuple([kind.order({}) for kind in kinds]))
 
     return click.Command(command.name, params=command.params, callback=asks, help=command.help)
 
 
-def read_order(launcher: str, said: Mapping[str, object]) -> Order:
+def read_order(launcher: str, said: Mapping[str, object]) -> StartRequest:
     """The governors that a program asks for in the words of the command line."""
     command = of_governors(_command(launcher, ""))
     return _order(command, read_values(command, said))
 
 
-def _order(command: click.Command, values: dict[str, object]) -> Order:
+def _order(command: click.Command, values: dict[str, object]) -> StartRequest:
     try:
         with command.make_context(command.name, [], default_map=values) as context:
-            order: Order = command.invoke(context)
+            order: StartRequest = command.invoke(context)
     except click.ClickException as error:
         raise StartError(error.format_message()) from None
     return order

@@ -26,7 +26,7 @@ def drain(governor: str, which: str, grace: float) -> int:
     from rain.start.choice import find_cluster
     from rain.start.clusters import user_index
     from rain.start.drain import drain_governor, governor_of
-    from rain.start.ending import Ending
+    from rain.start.ending import ProcessEnding
     from rain.start.jobs import drain_job
 
     cluster = find_cluster(user_index(), which)
@@ -36,13 +36,13 @@ def drain(governor: str, which: str, grace: float) -> int:
         return 0
     member = governor_of(cluster, governor)
     match drain_governor(cluster, member, grace):
-        case Ending.GONE:
+        case ProcessEnding.GONE:
             raise StartError(f"{member.name} at {member.address} had ended before")
-        case Ending.KILLED:
+        case ProcessEnding.KILLED:
             raise StartError(
                 f"{member.name} at {member.address} was killed: it has not ended within"
                 f" {grace:g} seconds"
             )
-        case Ending.STOPPED:
+        case ProcessEnding.STOPPED:
             click.echo(f"{member.name} at {member.address} has left the cluster")
     return 0

@@ -10,7 +10,7 @@ import click
 from rain.cli.options import server_options, size
 
 if TYPE_CHECKING:
-    from rain.start.reaching import Reached
+    from rain.start.reaching import ReachedServer
 
 
 @click.group()
@@ -61,7 +61,7 @@ def trim(limit: str) -> int:
     multiple=True,
     help="Compare only this one; repeatable.",
 )
-def check(server: Reached, packages: tuple[str, ...]) -> int:
+def check(server: ReachedServer, packages: tuple[str, ...]) -> int:
     """Compare Python and the packages here with those of the governors.
 
     Without an argument, of the cluster that 'rain start' has started here, or of the usual port.

@@ -9,7 +9,7 @@ from tempfile import gettempdir
 
 import click
 
-from rain.base.admission import Member
+from rain.base.admission import MemberKind
 from rain.base.errors import StartError
 from rain.cli.options import (
     PATH,
@@ -214,7 +214,7 @@ def governor(
 
     servers = parse_addresses(server, "127.0.0.1", 7210)
     host, port = parse_address(listen_at, "127.0.0.1", 0)
-    secret, identity = daemon.secret(), daemon.identity(Member.GOVERNOR)
+    secret, identity = daemon.secret(), daemon.identity(MemberKind.GOVERNOR)
     is_open = daemon.insecure or identity is not None
     check_exposure(host, secret, insecure=is_open, risk="read the data of all tasks")
     secret = or_user_key(secret, host, *(one for one, _ in servers), insecure=is_open)

@@ -9,7 +9,7 @@ import click
 from rain.cli.options import server_options
 
 if TYPE_CHECKING:
-    from rain.start.reaching import Reached
+    from rain.start.reaching import ReachedServer
 
 
 @click.command()
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     http="Where the server serves HTTP, for sessions that are over, if 'rain start' has not started"
     " it here."
 )
-def logs(task: str, server: Reached, follow: bool) -> int:
+def logs(task: str, server: ReachedServer, follow: bool) -> int:
     """Print what a task has printed, or has printed so far.
 
     TASK is its id, as 3/12. The second argument says which server is meant; without it, the cluster

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import click
 from attrs import frozen
 
-from rain.base.admission import TLS_FILE, Member, Secret
+from rain.base.admission import TLS_FILE, MemberKind, Secret
 from rain.base.errors import StartError
 from rain.base.silence import check_limit
 from rain.base.sizes import parse_size
@@ -269,7 +269,7 @@ class DaemonOptions:
             return read_secret_from(self.secret_fd)
         return None if self.secret_file is None else read_secret(self.secret_file)
 
-    def identity(self, member: Member) -> Identity | None:
+    def identity(self, member: MemberKind) -> Identity | None:
         """The certificate of this daemon, or None if it encrypts nothing."""
         if self.insecure or (self.tls is None and self.tls_fd is None) or self.tls == NONE:
             return None

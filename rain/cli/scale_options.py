@@ -12,7 +12,7 @@ from rain.base.durations import parse_duration
 from rain.cli.options import parsed
 
 if TYPE_CHECKING:
-    from rain.start.options import Order
+    from rain.start.options import StartRequest
 
 _OPTIONS = (
     click.option(
@@ -51,7 +51,7 @@ _OPTIONS = (
 )
 
 
-def scale_options(run: Callable[..., Order]) -> Callable[..., Order]:
+def scale_options(run: Callable[..., StartRequest]) -> Callable[..., StartRequest]:
     """Adds these options to a command, which gets what they say as `scale`.
 
     Its `governors`, if it has them, are 0 if there is a scale, and else as many as were asked for.
@@ -65,7 +65,7 @@ def scale_options(run: Callable[..., Order]) -> Callable[..., Order]:
         largest: int | None,
         kind: str | None,
         **own: Any,
-    ) -> Order:
+    ) -> StartRequest:
         from rain.start.governors import read_scale
 
         try:

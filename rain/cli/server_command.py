@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from rain.base.admission import Member
+from rain.base.admission import MemberKind
 from rain.base.errors import StartError
 from rain.cli.options import (
     PATH,
@@ -208,7 +208,7 @@ def server(
     journal = chosen(journal, port, records=record is not None)
     if standby and journal is None:
         raise StartError("--standby needs the journal of the server to stand by for: --journal")
-    secret, identity = daemon.secret(), daemon.identity(Member.SERVER)
+    secret, identity = daemon.secret(), daemon.identity(MemberKind.SERVER)
     is_open = daemon.insecure or identity is not None
     check_exposure(host, secret, insecure=is_open, risk="run programs here")
     http = (

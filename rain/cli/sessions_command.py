@@ -10,7 +10,7 @@ from rain.base.errors import StartError
 from rain.cli.options import json_option, server_options
 
 if TYPE_CHECKING:
-    from rain.start.reaching import Reached
+    from rain.start.reaching import ReachedServer
 
 
 @click.command()
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @server_options()
 @json_option
 def sessions(
-    server: Reached, remove: str, share: str, users: tuple[str, ...], as_json: bool
+    server: ReachedServer, remove: str, share: str, users: tuple[str, ...], as_json: bool
 ) -> int:
     """List the durable sessions of a server, remove one, or share one with other users.
 

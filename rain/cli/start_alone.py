@@ -19,7 +19,7 @@ from rain.cli.start_batch import (
 from rain.cli.start_options import start_options
 
 if TYPE_CHECKING:
-    from rain.start.options import Order, StartOptions
+    from rain.start.options import StartOptions, StartRequest
 
 
 @click.command("start")
@@ -58,10 +58,10 @@ def start_alone(
     reserve_cpu: bool,
     remote_init: str,
     ssh: tuple[str, ...],
-) -> Order:
+) -> StartRequest:
     """`rain start` without the name of a launcher."""
     from rain.start.asked import asked_governors
-    from rain.start.options import Order
+    from rain.start.options import StartRequest
 
     governors = asked_governors(
         simple=simple,
@@ -71,7 +71,7 @@ def start_alone(
         server_host=options.listen_host,
         environment=os.environ,
     )
-    return Order(options, governors, reserve_cpu, remote_init, ssh)
+    return StartRequest(options, governors, reserve_cpu, remote_init, ssh)
 
 
 def start_names() -> list[str]:

@@ -17,7 +17,7 @@ from rain.start.governors import SSH, as_user, through
 
 if TYPE_CHECKING:
     from rain.start.governors import Scale
-    from rain.start.options import Order, StartOptions
+    from rain.start.options import StartOptions, StartRequest
 
 
 class _Spoken(NamedTuple):
@@ -102,20 +102,20 @@ def start_local(
     scale: Scale | None,
     cpus: int | None,
     reserve_cpu: bool,
-) -> Order:
+) -> StartRequest:
     """Start governors on this machine."""
     from rain.start.governors import LocalGovernors
-    from rain.start.options import Order
+    from rain.start.options import StartRequest
 
     if cpus is not None and reserve_cpu:
         raise click.UsageError("-S and --cpus cannot be combined: the number says it already")
     if scale is not None:
-        return Order(options, LocalGovernors((cpus,)), scale=scale)
+        return StartRequest(options, LocalGovernors((cpus,)), scale=scale)
     governors = governors or 1
     if cpus is None and governors > 1:
         cpus = max(1, (len(os.sched_getaffinity(0)) - reserve_cpu) // governors)
         reserve_cpu = False
-    return Order(options, LocalGovernors((cpus,) * governors), reserve_cpu=reserve_cpu)
+    return StartRequest(options, LocalGovernors((cpus,) * governors), reserve_cpu=reserve_cpu)
 
 
 @click.command("ssh")
@@ -139,16 +139,16 @@ def start_ssh(
     jump: str,
     ssh: tuple[str, ...],
     reserve_cpu: bool,
-) -> Order:
+) -> StartRequest:
     """Start a governor on each host, which is reached through ssh.
 
     FILE has one host per line; # starts a comment.
     """
     from rain.start.asked import hosts_of
-    from rain.start.options import Order
+    from rain.start.options import StartRequest
 
     governors = as_user(hosts_of(hosts, options.listen_host), user)
-    return Order(options, governors, reserve_cpu, ssh=through(ssh, jump), scale=scale)
+    return StartRequest(options, governors, reserve_cpu, ssh=through(ssh, jump), scale=scale)
 
 
 def batch_command(name: str) -> click.Command:
@@ -197,17 +197,17 @@ def batch_command(name: str) -> click.Command:
         time: int | None,
         wait: int,
         further: tuple[str, ...],
-    ) -> Order:
+    ) -> StartRequest:
         from rain.start.asked import how_many
         from rain.start.governors import BatchGovernors
-        from rain.start.options import Order
+        from rain.start.options import StartRequest
 
         if scale is None and not governors and not spoken.part:
             raise click.UsageError("say how many: --governors, or --max if the work decides it")
         if scale is None:
             governors = how_many(name, governors, further)
         jobs = BatchGovernors(name, governors, cpus, memory, gpus, time, further, wait)
-        return Order(options, jobs, scale=scale)
+        return StartRequest(options, jobs, scale=scale)
 
     command.help = f"Start a server here, and governors {spoken.title}.\n\n{spoken.meaning}"
     return command

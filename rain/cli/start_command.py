@@ -13,11 +13,11 @@ from rain.cli.start_options import start_and_tell
 from rain.start.governors import refuse_options_before
 
 if TYPE_CHECKING:
-    from rain.start.options import Order
+    from rain.start.options import StartRequest
 
 
 @click.pass_context
-def _start(context: click.Context, /, **values: object) -> Order | None:
+def _start(context: click.Context, /, **values: object) -> StartRequest | None:
     """Start a server and governors, here or on other hosts, and let them run.
 
     If this command ends with status 0, all of them are ready; otherwise none is left running. End
@@ -29,7 +29,7 @@ def _start(context: click.Context, /, **values: object) -> Order | None:
     With a file, which says all of that: rain start cluster.toml
     """
     if context.invoked_subcommand is None:
-        order: Order = context.invoke(start_alone, **values)
+        order: StartRequest = context.invoke(start_alone, **values)
         return order
     given = [
         max(parameter.opts, key=len)
@@ -51,5 +51,5 @@ start = Launchers(
 
 
 @start.result_callback()
-def _run(order: Order, **_: object) -> int:
+def _run(order: StartRequest, **_: object) -> int:
     return start_and_tell(order)

@@ -15,7 +15,7 @@ from rain.cli.options import PATH, parsed, words
 from rain.launchers.surroundings import read_scratch, read_variable
 
 if TYPE_CHECKING:
-    from rain.start.options import Order
+    from rain.start.options import StartRequest
     from rain.start.start import StartedCluster
 
 
@@ -199,7 +199,7 @@ _OF_GOVERNORS = (
 """What governors that are added to a cluster may be told, too."""
 
 
-def start_options(run: Callable[..., Order]) -> Callable[..., Order]:
+def start_options(run: Callable[..., StartRequest]) -> Callable[..., StartRequest]:
     """Adds the options of all starts, which the command gets as `options`.
 
     The command starts nothing: it says what is asked for. So a file and a program can ask for it in
@@ -207,7 +207,7 @@ def start_options(run: Callable[..., Order]) -> Callable[..., Order]:
     """
 
     @wraps(run)
-    def command(**values: Any) -> Order:
+    def command(**values: Any) -> StartRequest:
         from attrs import fields_dict
 
         from rain.start.options import StartOptions
@@ -226,7 +226,7 @@ def of_governors(command: click.Command) -> click.Command:
     return click.Command(command.name, params=kept, callback=command.callback, help=command.help)
 
 
-def start_and_tell(order: Order) -> int:
+def start_and_tell(order: StartRequest) -> int:
     """Starts a cluster and prints what its user needs to know; returns the exit status."""
     from rain.start.interrupts import InterruptedStartError
 

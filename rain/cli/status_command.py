@@ -10,13 +10,13 @@ import click
 from rain.cli.options import json_option, server_options
 
 if TYPE_CHECKING:
-    from rain.start.reaching import Reached
+    from rain.start.reaching import ReachedServer
 
 
 @click.command()
 @server_options(http="Where the server serves HTTP, if 'rain start' has not started it here.")
 @json_option
-def status(server: Reached, as_json: bool) -> int:
+def status(server: ReachedServer, as_json: bool) -> int:
     """Show the governors and sessions of a server.
 
     Without an argument, of the cluster that 'rain start' has started here, or of the usual port.

@@ -20,13 +20,13 @@ def stop(which: str, grace: float) -> int:
     """
     from rain.start.choice import find_cluster
     from rain.start.clusters import user_index
-    from rain.start.ending import Ending
+    from rain.start.ending import ProcessEnding
     from rain.start.stop import stop_cluster
 
     index = user_index()
     cluster = find_cluster(index, which)
     stopped = stop_cluster(cluster, index, grace)
-    gone, killed = stopped.gone(), stopped.named(Ending.KILLED)
+    gone, killed = stopped.gone(), stopped.named(ProcessEnding.KILLED)
     if gone and len(gone) < len(cluster.here()):
         click.echo(f"had ended before: {', '.join(gone)}")
     if killed:
@@ -34,7 +34,7 @@ def stop(which: str, grace: float) -> int:
     if stopped.unreached:
         again = f"try again with: rain stop {shlex.quote(str(cluster.log_folder))}"
         raise StartError("\n".join([*stopped.unreached, again]))
-    if len(stopped.named(Ending.GONE)) == len(cluster.daemons):
+    if len(stopped.named(ProcessEnding.GONE)) == len(cluster.daemons):
         raise StartError(f"the cluster of {cluster.log_folder} does not run any more")
     click.echo(f"The cluster at {cluster.address} has ended; its logs are in {cluster.log_folder}")
     return 0

@@ -24,7 +24,7 @@ def token(which: str, secret_file: Path | None, tls: Path | None, url: bool) -> 
     started here is meant, or the usual port.
     """
     from rain.base.address import spell_address
-    from rain.base.admission import Member, http_url
+    from rain.base.admission import MemberKind, http_url
     from rain.common.secret_file import read_secret
     from rain.daemon.addresses import parse_address
     from rain.daemon.exposure import or_user_key
@@ -46,7 +46,7 @@ def token(which: str, secret_file: Path | None, tls: Path | None, url: bool) -> 
     if secret is None and tls is not None and is_encrypted:
         from rain.tls.identity import Identity
 
-        secret = Identity.read(tls, Member.SERVER).secret
+        secret = Identity.read(tls, MemberKind.SERVER).secret
     if secret is None and cluster is not None and not url:
         raise StartError(f"the cluster at {cluster.address} has no secret: no token is needed")
     if secret is None and cluster is None:

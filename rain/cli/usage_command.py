@@ -10,7 +10,7 @@ from rain.base.errors import StartError
 from rain.cli.options import json_option, server_options
 
 if TYPE_CHECKING:
-    from rain.start.reaching import Reached
+    from rain.start.reaching import ReachedServer
 
 
 @click.command()
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @server_options()
 @json_option
 def usage(
-    server: Reached,
+    server: ReachedServer,
     user: str,
     since: str,
     until: str,
@@ -75,7 +75,7 @@ def _day(option: str, text: str) -> int:
 @click.command()
 @server_options()
 @json_option
-def queue(server: Reached, as_json: bool) -> int:
+def queue(server: ReachedServer, as_json: bool) -> int:
     """Show the sessions that have tasks which wait or run, and what holds them up.
 
     A user sees the own sessions, the owner and admins see all. SECONDS LEFT is for all that

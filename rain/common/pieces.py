@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from outcome import Outcome, capture
 
 from rain.base.address import Source
-from rain.base.admission import TLS_FILE, Member
+from rain.base.admission import TLS_FILE, MemberKind
 from rain.base.errors import ProtocolError, RefusedError
 from rain.base.exchange import ListedObject
 from rain.base.executor_protocol import SERVER
@@ -143,7 +143,7 @@ class StreamedPieces:
 
             from rain.tls.identity import Identity  # noqa: PLC0415 # it brings ssl along
 
-            identity = Identity.read(Path(named), Member.CLIENT)
+            identity = Identity.read(Path(named), MemberKind.CLIENT)
         self._reader = StreamReader(
             Servers.of(os.environ[SERVER]),
             machine=machine_id(),

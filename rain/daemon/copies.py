@@ -22,7 +22,7 @@ MOST_DESCRIPTORS = 16
 
 
 @frozen
-class Order:
+class CopyOrder:
     """An order for one copy: its arguments and its process settings."""
 
     number: int
@@ -32,13 +32,13 @@ class Order:
     options: tuple[str, ...] = ()  # the value of each is the number of one more descriptor
 
 
-def spell_order(order: Order) -> bytes:
+def spell_order(order: CopyOrder) -> bytes:
     return json.dumps(asdict(order)).encode()
 
 
-def parse_order(text: bytes) -> Order:
+def parse_order(text: bytes) -> CopyOrder:
     fields = json.loads(text)
-    return Order(
+    return CopyOrder(
         fields["number"],
         fields["name"],
         tuple(fields["arguments"]),
@@ -67,7 +67,7 @@ def become(orders: socket.socket) -> list[str] | None:
         _close(descriptors)
 
 
-def _begin(orders: socket.socket, order: Order, descriptors: list[int]) -> list[str]:
+def _begin(orders: socket.socket, order: CopyOrder, descriptors: list[int]) -> list[str]:
     """Makes a copy an independent process."""
     if order.new_session:
         os.setsid()

@@ -2,8 +2,8 @@
 
 `Template` starts that process and sends it an order for each copy (`rain.daemon.copies`). A copy
 reports its pid and waits. When all pids are known, `release` lets the copies continue; the template
-then ends, and they become children of this process: a `Copy` can do everything that a process of
-`subprocess` can do.
+then ends, and they become children of this process: a `DaemonCopy` can do everything that a process
+of `subprocess` can do.
 
 This works because the kernel gives orphans to their nearest subreaper ancestor, and this process is
 a subreaper while a template runs.
@@ -24,7 +24,7 @@ from typing import IO, Self
 
 from attrs import define
 
-from rain.daemon.copies import Order, parse_birth, spell_order
+from rain.daemon.copies import CopyOrder, parse_birth, spell_order
 
 COMMAND = "template"
 """The command of `rain` that runs the template (`rain.cli.template_command`)."""
@@ -34,7 +34,7 @@ _PR_GET_CHILD_SUBREAPER = 37
 
 
 @define(eq=False)
-class Copy:
+class DaemonCopy:
     """A child that this process did not start itself; it works like a `subprocess.Popen`."""
 
     pid: int
@@ -136,7 +136,7 @@ class Template:
         held: Sequence[int] = (),
     ) -> None:
         """Orders a copy; it gets the descriptors of the options and keeps some others open."""
-        order = Order(self._asked, name, tuple(arguments), self.new_session, tuple(options))
+        order = CopyOrder(self._asked, name, tuple(arguments), self.new_session, tuple(options))
         self._asked += 1
         descriptors = [output.fileno(), errors.fileno(), self._gate, *options.values(), *held]
         with suppress(BrokenPipeError):  # it has ended, which `hear` reports
@@ -158,9 +158,9 @@ class Template:
         """Whether the pids of all ordered copies are known."""
         return len(self._pids) == self._asked
 
-    def copies(self) -> list[Copy]:
+    def copies(self) -> list[DaemonCopy]:
         """The copies in the order in which they were ordered."""
-        return [Copy(self._pids[number]) for number in range(self._asked)]
+        return [DaemonCopy(self._pids[number]) for number in range(self._asked)]
 
     def release(self) -> None:
         """Lets all copies continue. They are children of this process when this returns."""
@@ -179,7 +179,7 @@ class Template:
         self.process.wait()
         self._close()
         for pid in self._pids.values():
-            Copy(pid).wait()
+            DaemonCopy(pid).wait()
 
     def _close(self) -> None:
         self._socket.close()

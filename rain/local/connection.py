@@ -51,7 +51,7 @@ from rain.stream.staged import Staged
 A = TypeVar("A")
 
 
-class Cluster(Protocol):
+class ClusterInProcess(Protocol):
     """The cluster that it leads to."""
 
     server: Server
@@ -89,7 +89,7 @@ class LocalConnection:
     returns = False  # it ends with this process
     is_waited_for = False  # what cannot run has failed at once
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: ClusterInProcess) -> None:
         self.here = cluster  # threads that wait run calls
         self.cluster = cluster.name
         self._cluster = cluster

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from rain.base.address import spell_address
 from rain.base.admission import (
-    Member,
+    MemberKind,
     NeedsTlsError,
-    NoRoomError,
+    NotAcceptingError,
     NotAdmittedError,
     Role,
     Secret,
@@ -116,7 +116,7 @@ def dial_in_thread(
             bare.setblocking(True)
             left = max(due - time.monotonic(), 0.001)
             limit_waiting(bare, left)
-            connected = dial_tls(bare, identity, Member.SERVER, left)
+            connected = dial_tls(bare, identity, MemberKind.SERVER, left)
             introduce(connected, secret, role)
             prepare(bare)
         except BaseException:
@@ -143,7 +143,7 @@ def spelled(where: str, timeout: float, secret: Secret | None) -> Generator[None
         raise NotLetInError(f"{error}{_advice(secret)}") from None
     except StandsByError as error:
         raise StandsByHereError(f"{where}: {error}") from None
-    except NoRoomError as error:
+    except NotAcceptingError as error:
         raise UnreachableError(f"{where}: {error}") from None
     except NotTlsError as error:  # or it has died in the middle
         raise UnreachableError(f"{where}: {error.strerror}") from None

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 import trio
 
 from rain.base import admission
-from rain.base.admission import NONCE, Admitted, Member, Role, Secret, Step
+from rain.base.admission import NONCE, Admitted, MemberKind, Role, Secret, Step
 from rain.base.errors import ProtocolError
 from rain.stream.sockets import Connected
 from rain.tls import handshake
@@ -50,7 +50,7 @@ async def dial_tls(connected: socket.socket, identity: Identity | None) -> Conne
     """The same for a connection to a server."""
     if identity is None:
         return connected
-    pump = identity.dialling(Member.SERVER)
+    pump = identity.dialling(MemberKind.SERVER)
     return await _shake(connected, pump, handshake.dial(pump))
 
 

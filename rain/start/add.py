@@ -15,10 +15,10 @@ from rain.common.secret_file import keep_secret, read_secret
 from rain.daemon.exposure import is_loopback
 from rain.daemon.folders import make_folder
 from rain.launchers.registry import find_launcher
-from rain.start.clusters import Cluster, JobEntry, Member, changing, write_cluster
+from rain.start.clusters import ClusterDescription, JobEntry, StartedDaemon, changing, write_cluster
 from rain.start.governors import BatchGovernors, LocalGovernors, RemoteGovernors
 from rain.start.interrupts import interrupts
-from rain.start.jobs import Submission
+from rain.start.jobs import JobSubmission
 from rain.start.launch import Launch
 from rain.start.plan import NONE, Settings, check_reach, seen_from_governors
 from rain.start.processes import is_running
@@ -42,13 +42,13 @@ _NAMED = re.compile(r"governor-(\d+)")
 class Added:
     """What has come to a cluster."""
 
-    members: tuple[Member, ...] = ()
+    members: tuple[StartedDaemon, ...] = ()
     jobs: tuple[JobEntry, ...] = ()
     kinds: tuple[str, ...] = ()  # of governors that are started when work waits for them
 
 
 def add_governors(
-    wanted: Cluster, settings: Settings, access: RemoteAccess, timeout: float
+    wanted: ClusterDescription, settings: Settings, access: RemoteAccess, timeout: float
 ) -> Added:
     """Starts governors for a cluster; StartError if any cannot be, and then none is left running.
 
@@ -61,7 +61,7 @@ def add_governors(
         address = _address_for(cluster, settings)
         with (
             interrupts() as signals,
-            Submission() as submission,
+            JobSubmission() as submission,
             Launch(signals, timeout) as launch,
         ):
             template = order_template(launch, settings)
@@ -85,7 +85,9 @@ def add_governors(
     return added
 
 
-def add_kind(wanted: Cluster, settings: Settings, access: RemoteAccess, timeout: float) -> Added:
+def add_kind(
+    wanted: ClusterDescription, settings: Settings, access: RemoteAccess, timeout: float
+) -> Added:
     """Lets the scaler of a cluster start another kind of governors, too; it may be the first one.
 
     `settings.scale` says how many there may be.
@@ -125,12 +127,12 @@ def add_kind(wanted: Cluster, settings: Settings, access: RemoteAccess, timeout:
     return Added(kinds=(name,))
 
 
-def known_order(cluster: Cluster) -> ScalerOrder:
+def known_order(cluster: ClusterDescription) -> ScalerOrder:
     """What the scaler of a cluster may start; nothing if it has none."""
     return ScalerOrder() if cluster.scaler is None else read_order(cluster.log_folder)
 
 
-def has_jobs(cluster: Cluster) -> bool:
+def has_jobs(cluster: ClusterDescription) -> bool:
     """Whether jobs of a batch system find the log folder of a cluster, since it has some."""
     return bool(cluster.jobs) or any(
         one.launcher not in HERE and one.log_folder == cluster.log_folder
@@ -143,7 +145,7 @@ def _here(order: ScalerOrder) -> int:
     return sum(one.kind.most for one in order.kinds if one.launcher == LOCAL)
 
 
-def _address_for(cluster: Cluster, settings: Settings) -> str:
+def _address_for(cluster: ClusterDescription, settings: Settings) -> str:
     """Where these governors find the servers of a cluster."""
     if isinstance(settings.governors, LocalGovernors):
         return cluster.addresses
@@ -151,7 +153,7 @@ def _address_for(cluster: Cluster, settings: Settings) -> str:
     return cluster.or_standby(seen_from_governors(cluster.server.address, own))
 
 
-def _check_way(cluster: Cluster, settings: Settings) -> None:
+def _check_way(cluster: ClusterDescription, settings: Settings) -> None:
     """Refuses governors elsewhere for a server that only this machine reaches, or that is gone."""
     if not cluster.has_server:
         raise StartError(f"the server of the cluster at {cluster.address} does not run")
@@ -167,7 +169,7 @@ def _check_way(cluster: Cluster, settings: Settings) -> None:
         )
 
 
-def _alike(cluster: Cluster, settings: Settings) -> Settings:
+def _alike(cluster: ClusterDescription, settings: Settings) -> Settings:
     """The settings for governors that are like those of the cluster, unless they say otherwise."""
     names = [member.name for member in cluster.members] + [job.name for job in cluster.jobs]
     numbers = [int(found[1]) for name in names if (found := _NAMED.fullmatch(name))]
@@ -187,7 +189,7 @@ def _alike(cluster: Cluster, settings: Settings) -> Settings:
     )
 
 
-def _secret_file(cluster: Cluster, settings: Settings) -> Path | None:
+def _secret_file(cluster: ClusterDescription, settings: Settings) -> Path | None:
     """The secret of the cluster, where the governors find it: perhaps beside their logs."""
     file = _path(cluster.secret_file)
     make_folder(settings.log_folder, "log folder")

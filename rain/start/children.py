@@ -17,7 +17,7 @@ from typing import IO, BinaryIO, Protocol
 from attrs import define, field
 
 from rain.base.errors import StartError
-from rain.start.plan import Daemon
+from rain.start.plan import PlannedDaemon
 from rain.start.processes import ProcessMark
 from rain.start.remote import TAIL_LINES, Report, read_report
 
@@ -57,7 +57,7 @@ class Process(Protocol):
 class Child(ABC):
     """A daemon that is being started."""
 
-    daemon: Daemon
+    daemon: PlannedDaemon
     process: Process
     reports: int  # the descriptor of its reports
     mark: ProcessMark | None = None  # the daemon's process, once it is known
@@ -105,7 +105,7 @@ def open_log(path: Path, *, again: bool = False) -> BinaryIO:
 
 
 def popen(
-    daemon: Daemon,
+    daemon: PlannedDaemon,
     command: list[str],
     *,
     stdin: int,

@@ -9,11 +9,11 @@ from pathlib import Path
 from rain.base.address import split_address
 from rain.base.errors import StartError
 from rain.daemon.exposure import is_loopback
-from rain.start.clusters import FILE, Cluster, Elsewhere, Index, read_cluster
+from rain.start.clusters import FILE, ClusterDescription, Index, StartedElsewhere, read_cluster
 from rain.start.plan import DEFAULT_PORT
 
 
-def find_cluster(index: Index, wanted: str) -> Cluster:
+def find_cluster(index: Index, wanted: str) -> ClusterDescription:
     """Returns the running cluster that the user means; StartError says why there is none."""
     if is_folder(wanted):
         return _by_folder(Path(wanted).absolute())
@@ -30,7 +30,7 @@ def find_cluster(index: Index, wanted: str) -> Cluster:
     return running[0]
 
 
-def server_of(index: Index, wanted: str) -> Cluster | None:
+def server_of(index: Index, wanted: str) -> ClusterDescription | None:
     """Returns the cluster of the server, or None if the user has not started it here.
 
     An address may be that of any server, not only of one in a cluster of the user.
@@ -46,7 +46,7 @@ def server_of(index: Index, wanted: str) -> Cluster | None:
     return find_cluster(index, "") if running else None
 
 
-def serves_http(index: Index, wanted: str) -> Cluster | None:
+def serves_http(index: Index, wanted: str) -> ClusterDescription | None:
     """Returns the user's cluster that serves HTTP at an address, or the only one there is.
 
     A log folder may stand for the address.
@@ -69,14 +69,14 @@ def serves_http(index: Index, wanted: str) -> Cluster | None:
     return found[0] if found else None
 
 
-def describe(cluster: Cluster) -> str:
+def describe(cluster: ClusterDescription) -> str:
     """Describes a cluster in one line."""
     count = cluster.governors
     governors = "1 governor" if count == 1 else f"{count} governors"
     return f"{cluster.address}  {governors}  {cluster.log_folder}"
 
 
-def _is_server_of(cluster: Cluster, wanted: str) -> bool:
+def _is_server_of(cluster: ClusterDescription, wanted: str) -> bool:
     return any(is_address_of(address, wanted) for address in cluster.addresses.split(","))
 
 
@@ -110,7 +110,7 @@ def is_folder(wanted: str) -> bool:
     return False
 
 
-def _by_folder(folder: Path) -> Cluster:
+def _by_folder(folder: Path) -> ClusterDescription:
     cluster = read_cluster(folder)
     if cluster is None:
         raise StartError(f"no cluster was started with its logs in {folder}")
@@ -123,7 +123,7 @@ def _by_folder(folder: Path) -> Cluster:
     return cluster
 
 
-def _by_address(running: Sequence[Cluster], wanted: str) -> Cluster:
+def _by_address(running: Sequence[ClusterDescription], wanted: str) -> ClusterDescription:
     found = [cluster for cluster in running if _is_server_of(cluster, wanted)]
     if len(found) == 1:
         return found[0]
@@ -137,7 +137,7 @@ def _by_address(running: Sequence[Cluster], wanted: str) -> Cluster:
     raise StartError(f"no cluster of yours runs at {wanted}{known}")
 
 
-def _and_elsewhere(elsewhere: Sequence[Elsewhere]) -> str:
+def _and_elsewhere(elsewhere: Sequence[StartedElsewhere]) -> str:
     if not elsewhere:
         return ""
     return "; these were started on others:" + "".join(

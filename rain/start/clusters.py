@@ -28,7 +28,7 @@ _LOCK = "cluster.lock"
 
 
 @frozen
-class Member:
+class StartedDaemon:
     """One daemon of a cluster."""
 
     name: str
@@ -58,26 +58,26 @@ class GovernorOptions:
 
 
 @frozen
-class Cluster:
+class ClusterDescription:
     """The description of a cluster that was started."""
 
     log_folder: Path
     machine: str  # where it was started
     address: str
     http: str
-    members: tuple[Member, ...]  # the server first, which may have a standby
+    members: tuple[StartedDaemon, ...]  # the server first, which may have a standby
     access: RemoteAccess
     secret_file: str = ""  # "" for a cluster without a secret
     tls: str = ""  # the folder of its certificates; "" for one that encrypts nothing
     jobs: tuple[JobEntry, ...] = ()
     server_command: tuple[str, ...] = ()  # starts its server again; () if nobody waits for that
     alike: GovernorOptions = GovernorOptions()
-    scaler: Member | None = None  # starts and ends governors as the work needs
-    standby: Member | None = None  # the second server, at the address for its peers
+    scaler: StartedDaemon | None = None  # starts and ends governors as the work needs
+    standby: StartedDaemon | None = None  # the second server, at the address for its peers
     standby_command: tuple[str, ...] = ()  # starts it again
 
     @property
-    def servers(self) -> tuple[Member, ...]:
+    def servers(self) -> tuple[StartedDaemon, ...]:
         """Its server and the standby. Which one leads is found by asking."""
         return self.members[:1] if self.standby is None else (self.server, self.standby)
 
@@ -96,23 +96,23 @@ class Cluster:
         return any(server.host or is_running(server.mark) for server in self.servers)
 
     @property
-    def daemons(self) -> tuple[Member, ...]:
+    def daemons(self) -> tuple[StartedDaemon, ...]:
         """All that serve or work, in the order in which they end."""
         return self.members if self.standby is None else (self.standby, *self.members)
 
-    def here(self) -> list[Member]:
+    def here(self) -> list[StartedDaemon]:
         """Those on this machine."""
         return [member for member in self.daemons if not member.host]
 
-    def elsewhere(self) -> dict[tuple[str, RemoteAccess], list[Member]]:
+    def elsewhere(self) -> dict[tuple[str, RemoteAccess], list[StartedDaemon]]:
         """Those on other hosts, by host and the way to it."""
-        by_host: dict[tuple[str, RemoteAccess], list[Member]] = {}
+        by_host: dict[tuple[str, RemoteAccess], list[StartedDaemon]] = {}
         for member in self.daemons:
             if member.host:
                 by_host.setdefault((member.host, self.way_to(member)), []).append(member)
         return by_host
 
-    def way_to(self, member: Member) -> RemoteAccess:
+    def way_to(self, member: StartedDaemon) -> RemoteAccess:
         """How the host of a member is reached."""
         return member.access or self.access
 
@@ -122,7 +122,7 @@ class Cluster:
         return any(is_running(member.mark) for member in ours)
 
     @property
-    def server(self) -> Member:
+    def server(self) -> StartedDaemon:
         """Its server."""
         return self.members[0]
 
@@ -138,7 +138,7 @@ class Cluster:
         return f"{self.machine}-{mark.pid}-{mark.start}"
 
 
-def spell_cluster(cluster: Cluster) -> str:
+def spell_cluster(cluster: ClusterDescription) -> str:
     """The text of cluster.json."""
     content = {
         "format": FORMAT,
@@ -160,7 +160,7 @@ def spell_cluster(cluster: Cluster) -> str:
     return json.dumps(content, indent=2) + "\n"
 
 
-def _spell_member(member: Member) -> dict[str, object]:
+def _spell_member(member: StartedDaemon) -> dict[str, object]:
     return {
         "name": member.name,
         "host": member.host,
@@ -183,23 +183,25 @@ def _read_access(told: Mapping[str, Any]) -> RemoteAccess:
     return RemoteAccess(tuple(told["ssh"]), Path(told["folder"]), told["init"], tuple(told["rain"]))
 
 
-def _read_member(told: Mapping[str, Any]) -> Member:
+def _read_member(told: Mapping[str, Any]) -> StartedDaemon:
     access = _read_access(told["remote"]) if "remote" in told else None
-    return Member(told["name"], told["address"], _mark(told["process"]), told["host"], access)
+    return StartedDaemon(
+        told["name"], told["address"], _mark(told["process"]), told["host"], access
+    )
 
 
-def _read_scaler(told: str | None) -> Member | None:
-    return None if told is None else Member("scaler", "", _mark(told))
+def _read_scaler(told: str | None) -> StartedDaemon | None:
+    return None if told is None else StartedDaemon("scaler", "", _mark(told))
 
 
-def parse_cluster(text: str, where: Path) -> Cluster:
+def parse_cluster(text: str, where: Path) -> ClusterDescription:
     """Parses the text of cluster.json."""
     try:
         content: dict[str, Any] = json.loads(text)
         if content["format"] != FORMAT:
             raise StartError(f"{where} was written by another version of Rain")
         folder, launcher = Path(content["log_folder"]), content.get("launcher", "")
-        cluster = Cluster(
+        cluster = ClusterDescription(
             folder,
             content["machine"],
             content["address"],
@@ -237,7 +239,7 @@ def _mark(text: str) -> ProcessMark:
     return found
 
 
-def read_cluster(log_folder: Path) -> Cluster | None:
+def read_cluster(log_folder: Path) -> ClusterDescription | None:
     """Returns the cluster with its logs in a folder; None if none was started there."""
     file = log_folder / FILE
     try:
@@ -258,7 +260,7 @@ def has_ended(log_folder: Path) -> bool:
     return cluster is None or not cluster.is_running()
 
 
-def write_cluster(cluster: Cluster) -> None:
+def write_cluster(cluster: ClusterDescription) -> None:
     """Writes cluster.json."""
     file = cluster.log_folder / FILE
     try:
@@ -270,7 +272,7 @@ def write_cluster(cluster: Cluster) -> None:
 
 
 @contextmanager
-def changing(log_folder: Path) -> Generator[Cluster]:
+def changing(log_folder: Path) -> Generator[ClusterDescription]:
     """The cluster with its logs in a folder, which no other command changes meanwhile."""
     with ExitStack() as stack:
         try:
@@ -289,7 +291,7 @@ def changing(log_folder: Path) -> Generator[Cluster]:
 
 
 @frozen
-class Elsewhere:
+class StartedElsewhere:
     """A cluster that was started on another machine with the same home folder."""
 
     machine: str
@@ -307,7 +309,7 @@ class Index:
         """The index in the user's state folder."""
         return Index(state_folder(environment) / "clusters")
 
-    def add(self, cluster: Cluster) -> None:
+    def add(self, cluster: ClusterDescription) -> None:
         """Adds a cluster; raises OSError if the index cannot be written."""
         self.folder.mkdir(parents=True, exist_ok=True)
         entry = {
@@ -317,14 +319,14 @@ class Index:
         }
         self._file(cluster).write_text(json.dumps(entry) + "\n", encoding="utf-8")
 
-    def remove(self, cluster: Cluster) -> None:
+    def remove(self, cluster: ClusterDescription) -> None:
         """Removes a cluster that has ended."""
         self._file(cluster).unlink(missing_ok=True)
 
-    def look(self) -> tuple[list[Cluster], list[Elsewhere]]:
+    def look(self) -> tuple[list[ClusterDescription], list[StartedElsewhere]]:
         """Returns running clusters and those of other machines; removes ended clusters."""
-        running: list[Cluster] = []
-        elsewhere: list[Elsewhere] = []
+        running: list[ClusterDescription] = []
+        elsewhere: list[StartedElsewhere] = []
         files = sorted(self.folder.glob("*.json")) if self.folder.is_dir() else []
         for file in files:
             try:
@@ -336,7 +338,7 @@ class Index:
             except (ValueError, KeyError, TypeError) as error:
                 raise StartError(f"{file} is not an entry of a cluster: remove it") from error
             if machine != socket.gethostname():
-                elsewhere.append(Elsewhere(machine, folder))
+                elsewhere.append(StartedElsewhere(machine, folder))
                 continue
             cluster = read_cluster(folder) if same_boot else None
             if cluster is not None and cluster.is_running():
@@ -345,7 +347,7 @@ class Index:
                 file.unlink(missing_ok=True)
         return running, elsewhere
 
-    def _file(self, cluster: Cluster) -> Path:
+    def _file(self, cluster: ClusterDescription) -> Path:
         return self.folder / f"{cluster.identity}.json"
 
 

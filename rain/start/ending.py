@@ -29,7 +29,7 @@ from rain.start.processes import (
 _AFTER_FORCE = 5.0  # seconds that the kernel may need to remove a killed process
 
 
-class Ending(StrEnum):
+class ProcessEnding(StrEnum):
     """How a process ended."""
 
     GONE = "gone"  # ended before it was asked to
@@ -67,7 +67,7 @@ class _Victim:
         return any(process.runs() for process in self.session.values())
 
 
-def end_processes(marks: Sequence[ProcessMark], grace: float) -> list[Ending]:
+def end_processes(marks: Sequence[ProcessMark], grace: float) -> list[ProcessEnding]:
     """Ends sessions, given by their leaders, all at the same time; returns how each ended."""
     with ExitStack() as stack:
         victims: dict[int, _Victim] = {}
@@ -88,10 +88,10 @@ def end_processes(marks: Sequence[ProcessMark], grace: float) -> list[Ending]:
     return endings
 
 
-def _judge(victim: _Victim | None) -> Ending:
+def _judge(victim: _Victim | None) -> ProcessEnding:
     if victim is None:
-        return Ending.GONE
-    return Ending.KILLED if victim.runs() else Ending.STOPPED
+        return ProcessEnding.GONE
+    return ProcessEnding.KILLED if victim.runs() else ProcessEnding.STOPPED
 
 
 def _end_by_force(victims: dict[int, _Victim], stack: ExitStack) -> None:

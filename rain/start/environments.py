@@ -12,7 +12,7 @@ from rain.base.address import split_address
 from rain.base.errors import ConnectionLostError, RefusedError, StartError
 from rain.client import Client, RainException
 from rain.rpc.client_endpoint import ClientConnection
-from rain.start.reaching import Reached
+from rain.start.reaching import ReachedServer
 
 
 @frozen
@@ -57,7 +57,7 @@ def differences(here: Installed, there: Installed, only: Iterable[str] = ()) -> 
     return found
 
 
-def ask_governors(reached: Reached) -> dict[str, Installed]:
+def ask_governors(reached: ReachedServer) -> dict[str, Installed]:
     """What each governor has in which tasks can run now."""
     host, port = split_address(reached.address)
     try:

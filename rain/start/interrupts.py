@@ -22,7 +22,7 @@ class InterruptedStartError(Exception):
 
 
 @define(eq=False)
-class Interrupts:
+class SignalDescriptor:
     """A descriptor that becomes readable when a signal has come."""
 
     socket: socket.socket
@@ -40,7 +40,7 @@ class Interrupts:
 
 
 @contextmanager
-def interrupts() -> Generator[Interrupts]:
+def interrupts() -> Generator[SignalDescriptor]:
     """Replaces signal handlers in its scope: signals become readable and interrupt nothing.
 
     So no process can be started without being recorded, and no cleanup is left half done.
@@ -53,7 +53,7 @@ def interrupts() -> Generator[Interrupts]:
         old_handlers = {number: signal.signal(number, _ignore) for number in INTERRUPTS}
         old_fd = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
         try:
-            yield Interrupts(reader)
+            yield SignalDescriptor(reader)
         finally:
             signal.set_wakeup_fd(old_fd)
             for number, handler in old_handlers.items():

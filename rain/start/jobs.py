@@ -13,10 +13,10 @@ from rain.base.errors import StartError
 from rain.launchers.interface import Job, JobState, Launcher, Standing
 from rain.launchers.registry import find_launcher
 from rain.launchers.script import governor_script
-from rain.start.clusters import Cluster, JobEntry
+from rain.start.clusters import ClusterDescription, JobEntry
 from rain.start.governors import BatchGovernors
 from rain.start.launch import Launch
-from rain.start.plan import Daemon, seen_from_governors
+from rain.start.plan import PlannedDaemon, seen_from_governors
 from rain.start.scaling_files import scaled_jobs
 
 LOOK_AGAIN = 1.0  # seconds; batch systems do not like to be asked more often
@@ -29,7 +29,9 @@ def ready_file(log_folder: Path, name: str) -> Path:
     return log_folder / f"{name}.ready"
 
 
-def plan_job(daemon: Daemon, governors: BatchGovernors, folder: Path, cpus_variable: str) -> Job:
+def plan_job(
+    daemon: PlannedDaemon, governors: BatchGovernors, folder: Path, cpus_variable: str
+) -> Job:
     """The job of a governor."""
     return Job(
         f"rain-{daemon.name}",
@@ -53,7 +55,7 @@ def plan_job(daemon: Daemon, governors: BatchGovernors, folder: Path, cpus_varia
     )
 
 
-class Submission:
+class JobSubmission:
     """A context of jobs that are being submitted; all are cancelled on exit without `keep`."""
 
     def __init__(self) -> None:
@@ -80,7 +82,9 @@ class Submission:
                 f"{error}\nthe jobs {', '.join(numbers)} may go on: {trouble}"
             ) from error
 
-    def submit(self, daemons: Sequence[Daemon], governors: BatchGovernors, folder: Path) -> None:
+    def submit(
+        self, daemons: Sequence[PlannedDaemon], governors: BatchGovernors, folder: Path
+    ) -> None:
         """Submits a job for each of these governors."""
         self._launcher = find_launcher(governors.launcher)
         for daemon in daemons:
@@ -179,26 +183,26 @@ def _because(why: str) -> str:
     return f": {why}" if why else ""
 
 
-def all_jobs(cluster: Cluster) -> list[JobEntry]:
+def all_jobs(cluster: ClusterDescription) -> list[JobEntry]:
     """The jobs of a cluster, those of its scaler among them."""
     return [*cluster.jobs, *scaled_jobs(cluster.log_folder)]
 
 
-def look_at_jobs(cluster: Cluster) -> list[JobLine]:
+def look_at_jobs(cluster: ClusterDescription) -> list[JobLine]:
     """The jobs of a cluster."""
     return [
         line for name, jobs in _by_launcher(cluster) for line in look(find_launcher(name), jobs)
     ]
 
 
-def _by_launcher(cluster: Cluster) -> list[tuple[str, list[JobEntry]]]:
+def _by_launcher(cluster: ClusterDescription) -> list[tuple[str, list[JobEntry]]]:
     found: dict[str, list[JobEntry]] = {}
     for job in all_jobs(cluster):
         found.setdefault(job.launcher, []).append(job)
     return list(found.items())
 
 
-def drain_job(cluster: Cluster, wanted: str) -> JobEntry | None:
+def drain_job(cluster: ClusterDescription, wanted: str) -> JobEntry | None:
     """Cancels the job of a governor with this name or number; None if there is none.
 
     A batch system ends a job that runs with SIGTERM, so that its governor drains.
@@ -210,7 +214,7 @@ def drain_job(cluster: Cluster, wanted: str) -> JobEntry | None:
     return None
 
 
-def cancel_jobs(cluster: Cluster) -> list[str]:
+def cancel_jobs(cluster: ClusterDescription) -> list[str]:
     """Cancels the jobs of a cluster; returns a line for each batch system that could not do it."""
     troubles: list[str] = []
     for name, jobs in _by_launcher(cluster):

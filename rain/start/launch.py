@@ -18,9 +18,9 @@ from typing import Self
 from rain.base.errors import StartError
 from rain.start.children import Child, end_status
 from rain.start.ending import end_processes, wait_readable
-from rain.start.interrupts import Interrupts
+from rain.start.interrupts import SignalDescriptor
 from rain.start.local_child import LocalChild, spawn_local
-from rain.start.plan import Daemon
+from rain.start.plan import PlannedDaemon
 from rain.start.remote import RemoteAccess
 from rain.start.remote_child import RemoteChild, spawn_remote
 from rain.start.template_child import TemplateChild, spawn_template
@@ -32,7 +32,7 @@ _GOODBYE = 5.0  # more seconds in which a session must report that it has ended
 class Launch:
     """A context of children that are being started; all are ended on exit without `settle`."""
 
-    def __init__(self, interrupts: Interrupts, timeout: float) -> None:
+    def __init__(self, interrupts: SignalDescriptor, timeout: float) -> None:
         self._interrupts = interrupts
         self._timeout = timeout
         self._deadline = monotonic() + timeout
@@ -60,19 +60,19 @@ class Launch:
         finally:
             self._close()
 
-    def local(self, daemon: Daemon, *, again: bool = False) -> Child:
+    def local(self, daemon: PlannedDaemon, *, again: bool = False) -> Child:
         """Starts a daemon on this machine, perhaps one that was started before."""
         self._interrupts.check()
         return self._watch(spawn_local(daemon, again=again))
 
-    def template(self, daemon: Daemon) -> TemplateChild:
+    def template(self, daemon: PlannedDaemon) -> TemplateChild:
         """Starts the template process, of which the governors of this machine are copies."""
         self._interrupts.check()
         child = spawn_template(daemon)
         self._watch(child)
         return child
 
-    def copies(self, template: TemplateChild, daemons: Sequence[Daemon]) -> list[Child]:
+    def copies(self, template: TemplateChild, daemons: Sequence[PlannedDaemon]) -> list[Child]:
         """Starts daemons on this machine as copies of the template, which then ends."""
         for daemon in daemons:
             self._interrupts.check()
@@ -83,7 +83,7 @@ class Launch:
         template.release()
         return children
 
-    def remote(self, daemon: Daemon, access: RemoteAccess, server_boot: str) -> Child:
+    def remote(self, daemon: PlannedDaemon, access: RemoteAccess, server_boot: str) -> Child:
         """Starts a daemon on its host."""
         self._interrupts.check()
         return self._watch(spawn_remote(daemon, access, server_boot, GRACE))

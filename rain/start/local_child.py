@@ -11,7 +11,7 @@ from rain.base.errors import StartError
 from rain.daemon.private import ONLY_OWNER
 from rain.start import processes
 from rain.start.children import Child, end_status, how_ended, log_end, open_log, popen
-from rain.start.plan import Daemon
+from rain.start.plan import PlannedDaemon
 from rain.start.remote import Note, Ready, Report
 
 
@@ -38,13 +38,13 @@ class LocalChild(Child):
         return f"{mute}the log of {self.daemon.name}, {log}, {log_end(log)}"
 
 
-def make_work_root(daemon: Daemon) -> None:
+def make_work_root(daemon: PlannedDaemon) -> None:
     """Creates the parent folder of all work folders."""
     if daemon.work_folder is not None:
         daemon.work_folder.mkdir(mode=ONLY_OWNER, parents=True, exist_ok=True)
 
 
-def spawn_local(daemon: Daemon, *, again: bool = False) -> LocalChild:
+def spawn_local(daemon: PlannedDaemon, *, again: bool = False) -> LocalChild:
     """Starts a daemon of this machine in its own session, so that it outlives the terminal.
 
     `again` says that it was started before, and that its logs go on.

@@ -21,7 +21,7 @@ from rain.daemon.addresses import parse_address
 from rain.daemon.folders import default_log_folder
 from rain.launchers.surroundings import Surroundings, read_scratch
 from rain.start.add import Added, add_governors, add_kind, has_jobs
-from rain.start.clusters import Cluster, has_ended, read_cluster, user_index
+from rain.start.clusters import ClusterDescription, has_ended, read_cluster, user_index
 from rain.start.governors import SSH, BatchGovernors, Governors, LocalGovernors, Scale
 from rain.start.plan import DEFAULT_PORT, GOVERNOR, NONE, Settings, run_rain
 from rain.start.remote import RemoteAccess
@@ -135,7 +135,7 @@ class StartOptions:
 
 
 @frozen
-class Order:
+class StartRequest:
     """A request for a cluster or for more governors, from a command, a file or a program."""
 
     options: StartOptions
@@ -145,7 +145,7 @@ class Order:
     ssh: tuple[str, ...] = USUAL_SSH
     scale: Scale | None = None
 
-    kinds: tuple[Order, ...] = ()  # more governors of other kinds
+    kinds: tuple[StartRequest, ...] = ()  # more governors of other kinds
 
     def start(self) -> StartedCluster:
         """Starts it; StartError if it cannot be, and then nothing is left running."""
@@ -170,7 +170,7 @@ class Order:
             raise StartError("--wait and --max cannot be combined: tasks bring the governors")
         self.options.check()
 
-    def add_to(self, cluster: Cluster) -> Added:
+    def add_to(self, cluster: ClusterDescription) -> Added:
         """Adds the governors to a cluster that runs."""
         self.check()
         if self.kinds:

@@ -54,7 +54,7 @@ class Settings:
 
 
 @frozen
-class Daemon:
+class PlannedDaemon:
     """One process of the cluster."""
 
     name: str
@@ -98,7 +98,7 @@ def run_rain(python: str, checkout: Path, here: Path) -> tuple[str, ...]:
     return (python, *safely, "-m", "rain")
 
 
-def plan_server(settings: Settings, name: str = SERVER) -> Daemon:
+def plan_server(settings: Settings, name: str = SERVER) -> PlannedDaemon:
     """Plans the server, or another one of the cluster with a name of its own."""
     local = isinstance(settings.governors, LocalGovernors)
     host = settings.listen_host or (LOOPBACK if local else "0.0.0.0")
@@ -134,7 +134,7 @@ def _journal(settings: Settings) -> Path | None:
     return settings.journal
 
 
-def plan_template(settings: Settings) -> Daemon | None:
+def plan_template(settings: Settings) -> PlannedDaemon | None:
     """Plans the template of the governors of this machine; None if it is not used.
 
     A run prefix applies to each governor, and so does what is around it: each is then a program of
@@ -145,10 +145,10 @@ def plan_template(settings: Settings) -> Daemon | None:
         return None
     if settings.scale is not None:  # the scaler starts them
         return None
-    return Daemon(TEMPLATE, settings.rain, settings.log_folder)
+    return PlannedDaemon(TEMPLATE, settings.rain, settings.log_folder)
 
 
-def plan_governors(settings: Settings, server: str) -> tuple[Daemon, ...]:
+def plan_governors(settings: Settings, server: str) -> tuple[PlannedDaemon, ...]:
     """Plans the governors for a server at this address."""
     governors, first = settings.governors, settings.first
     if settings.scale is not None:
@@ -172,7 +172,7 @@ def plan_governors(settings: Settings, server: str) -> tuple[Daemon, ...]:
 
 def _local_governor(
     settings: Settings, server: str, place: int, cpus: int | None, several: int
-) -> Daemon:
+) -> PlannedDaemon:
     """The governor at a place among those of this machine."""
     if cpus is not None:
         if settings.reserve_cpu:
@@ -190,7 +190,7 @@ def _local_governor(
     return evolve(planned, first=settings.around.first)
 
 
-def _remote_governor(settings: Settings, server: str, number: int, host: str) -> Daemon:
+def _remote_governor(settings: Settings, server: str, number: int, host: str) -> PlannedDaemon:
     return _governor(
         settings,
         number,
@@ -202,7 +202,7 @@ def _remote_governor(settings: Settings, server: str, number: int, host: str) ->
 
 def _job_governor(
     settings: Settings, governors: BatchGovernors, server: str, number: int
-) -> Daemon:
+) -> PlannedDaemon:
     amounts: list[str] = []
     if governors.cpus is not None:
         amounts.append(f"--cpus={governors.cpus}")
@@ -219,7 +219,7 @@ def _governor(
     arguments: list[str],
     host: str = "",
     beside_server: tuple[str, ...] = (),
-) -> Daemon:
+) -> PlannedDaemon:
     name = f"{settings.prefix}-{number}"
     for resource, amount in settings.resources:
         arguments += ["--resource", f"{resource}={amount}"]
@@ -243,14 +243,14 @@ def _daemon(
     host: str = "",
     work_folder: Path | None = None,
     beside_server: tuple[str, ...] = (),
-) -> Daemon:
+) -> PlannedDaemon:
     if settings.insecure:
         arguments += ["--insecure"]
     elif settings.secret_file is not None and not host:  # else it goes through the ssh session
         arguments += ["--secret-file", str(settings.secret_file)]
     if settings.tls is not None and (not host or settings.tls == NONE):
         arguments += ["--tls", str(settings.tls)]
-    return Daemon(
+    return PlannedDaemon(
         name,
         (*settings.run_prefix, *settings.rain),
         settings.log_folder,

@@ -7,7 +7,7 @@ from pathlib import Path
 from attrs import frozen
 
 from rain.base.address import spell_address, split_address
-from rain.base.admission import Member, Role, Secret
+from rain.base.admission import MemberKind, Role, Secret
 from rain.base.errors import ConnectionLostError, RefusedError, StartError
 from rain.base.leading import Servers
 from rain.base.wire.requests import OverviewOf
@@ -17,7 +17,7 @@ from rain.daemon.exposure import is_loopback, or_user_key
 from rain.rpc.client_endpoint import CONNECT_TIMEOUT, ClientConnection
 from rain.rpc.dialing import dial_in_thread, dial_in_turn, reaching
 from rain.start.choice import server_of
-from rain.start.clusters import Cluster, Index
+from rain.start.clusters import ClusterDescription, Index
 from rain.start.plan import (
     DEFAULT_HTTP_PORT,
     DEFAULT_PORT,
@@ -29,7 +29,7 @@ from rain.tls.identity import Identity
 
 
 @frozen
-class Reached:
+class ReachedServer:
     """A server. `http` is "" if the address of its HTTP side is unknown.
 
     `cluster` is what the user has started there, if it was started here.
@@ -39,7 +39,7 @@ class Reached:
     http: str
     secret: Secret | None
     identity: Identity | None = None
-    cluster: Cluster | None = None
+    cluster: ClusterDescription | None = None
 
 
 def reach(
@@ -51,7 +51,7 @@ def reach(
     *,
     insecure: bool,
     is_own_key: bool = False,
-) -> Reached:
+) -> ReachedServer:
     """The server at an address; without one, of the user's only cluster, or of the usual port.
 
     A cluster that was started here has its key with it, unless the command line names another one.
@@ -63,7 +63,7 @@ def reach(
     if cluster is not None and not is_own_key:
         tls = Path(cluster.tls) if cluster.tls else None
     is_encrypted = tls is not None and tls != NONE and not insecure
-    identity = Identity.read(tls, Member.CLIENT) if tls is not None and is_encrypted else None
+    identity = Identity.read(tls, MemberKind.CLIENT) if tls is not None and is_encrypted else None
     secret = None if secret_file is None else read_secret(secret_file)
     addresses = parse_addresses(server, LOOPBACK, DEFAULT_PORT)
     if cluster is None:
@@ -76,11 +76,15 @@ def reach(
         known_http = spell_address(*parse_address(http, host, DEFAULT_HTTP_PORT))
     elif not known_http and port == DEFAULT_PORT:
         known_http = spell_address(host, DEFAULT_HTTP_PORT)
-    return Reached(spell_address(host, port), known_http, secret, identity, cluster)
+    return ReachedServer(spell_address(host, port), known_http, secret, identity, cluster)
 
 
 def _told_http(
-    cluster: Cluster, host: str, port: int, secret: Secret | None, identity: Identity | None
+    cluster: ClusterDescription,
+    host: str,
+    port: int,
+    secret: Secret | None,
+    identity: Identity | None,
 ) -> str:
     """Where the server that leads serves HTTP, as it says itself: it may be the standby.
 

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from attrs import field, frozen
 
-from rain.start.plan import Daemon
+from rain.start.plan import PlannedDaemon
 from rain.start.processes import ProcessMark, parse_mark, spell_mark
 
 READY_FD = 3
@@ -117,7 +117,9 @@ def read_report(line: str) -> Report | None:
             return None
 
 
-def start_script(daemon: Daemon, access: RemoteAccess, server_boot: str, grace: float) -> str:
+def start_script(
+    daemon: PlannedDaemon, access: RemoteAccess, server_boot: str, grace: float
+) -> str:
     """A script that starts a governor; when told to end, the governor has `grace` seconds."""
     folders = [daemon.log_folder]
     if daemon.work_folder is not None:
@@ -208,7 +210,7 @@ def _make_folder(path: Path) -> str:
     return f"{made} || {_fail(f'the folder {path} cannot be made')}"
 
 
-def _make_log(daemon: Daemon) -> str:
+def _make_log(daemon: PlannedDaemon) -> str:
     failure = _fail(f"the log {daemon.errors} cannot be written")
     # In a subshell: a failed redirection may end its shell.
     return f"( umask 077; : >{_quote(daemon.errors)} ) || {failure}"

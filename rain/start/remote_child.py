@@ -11,7 +11,7 @@ from attrs import define, field
 
 from rain.base.errors import StartError
 from rain.start.children import Child, end_status, how_ended, log_end, popen, quoted
-from rain.start.plan import Daemon
+from rain.start.plan import PlannedDaemon
 from rain.start.remote import (
     KEEP,
     Arrived,
@@ -98,7 +98,7 @@ class RemoteChild(Child):
 
 
 def spawn_remote(
-    daemon: Daemon, access: RemoteAccess, server_boot: str, grace: float
+    daemon: PlannedDaemon, access: RemoteAccess, server_boot: str, grace: float
 ) -> RemoteChild:
     """Opens the ssh session that starts a governor."""
     log = daemon.log_folder / f"{daemon.name}.ssh"

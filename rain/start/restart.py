@@ -13,11 +13,11 @@ from contextlib import suppress
 from attrs import evolve
 
 from rain.base.errors import StartError
-from rain.start.clusters import Cluster, Index, Member, changing, write_cluster
+from rain.start.clusters import ClusterDescription, Index, StartedDaemon, changing, write_cluster
 from rain.start.ending import wait_readable
 from rain.start.interrupts import interrupts
 from rain.start.launch import Launch
-from rain.start.plan import Daemon
+from rain.start.plan import PlannedDaemon
 from rain.start.processes import is_running, open_process
 from rain.start.scaling_plan import again_scaler
 from rain.start.standbys import LEADS, look_at_servers
@@ -28,7 +28,7 @@ _AFTER_FORCE = 10.0  # seconds that the kernel may need to remove a killed proce
 
 
 def restart_server(
-    wanted: Cluster, timeout: float, index: Index, grace: float = GRACE
+    wanted: ClusterDescription, timeout: float, index: Index, grace: float = GRACE
 ) -> StartedCluster:
     """Starts the server again, with the program that is installed now; ends it first if it runs."""
     if not wanted.server_command:
@@ -55,7 +55,9 @@ def restart_server(
     return StartedCluster(again, note=note)
 
 
-def _both(launch: Launch, cluster: Cluster, standby: Member, grace: float) -> Cluster:
+def _both(
+    launch: Launch, cluster: ClusterDescription, standby: StartedDaemon, grace: float
+) -> ClusterDescription:
     """Replaces the server and the standby, but for one on another host: that is left as it is."""
     servers = {"server": cluster.server, "standby": standby}
     commands = {"server": cluster.server_command, "standby": cluster.standby_command}
@@ -70,16 +72,16 @@ def _both(launch: Launch, cluster: Cluster, standby: Member, grace: float) -> Cl
 
 
 def _start(
-    launch: Launch, cluster: Cluster, before: Member, command: tuple[str, ...]
-) -> tuple[Member, str]:
+    launch: Launch, cluster: ClusterDescription, before: StartedDaemon, command: tuple[str, ...]
+) -> tuple[StartedDaemon, str]:
     """One of its servers, started again, and what it says of its journal."""
-    child = launch.local(Daemon(before.name, command, cluster.log_folder), again=True)
+    child = launch.local(PlannedDaemon(before.name, command, cluster.log_folder), again=True)
     launch.wait_until_ready([child])
     assert child.mark is not None
     return evolve(before, mark=child.mark), child.said
 
 
-def _scaler(cluster: Cluster, launch: Launch) -> Member | None:
+def _scaler(cluster: ClusterDescription, launch: Launch) -> StartedDaemon | None:
     """The scaler of the cluster; another one if it has ended."""
     known = cluster.scaler
     if known is None or is_running(known.mark):
@@ -90,7 +92,7 @@ def _scaler(cluster: Cluster, launch: Launch) -> Member | None:
     return evolve(known, mark=child.mark)
 
 
-def _end(server: Member, grace: float) -> None:
+def _end(server: StartedDaemon, grace: float) -> None:
     """Ends a server, if it runs, so that governors and clients wait for the next one.
 
     One that hangs is killed after its grace: all that it has told anybody is in its journal. The

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from attrs import asdict
 
-from rain.base.admission import Member
+from rain.base.admission import MemberKind
 from rain.base.errors import ConnectionLostError
 from rain.base.leading import Servers
 from rain.base.wire.requests import DemandOf, Promise
@@ -18,7 +18,7 @@ from rain.launchers.interface import Launcher
 from rain.launchers.registry import find_launcher
 from rain.rpc.client_endpoint import ClientConnection
 from rain.start.ending import wait_readable
-from rain.start.interrupts import InterruptedStartError, Interrupts, interrupts
+from rain.start.interrupts import InterruptedStartError, SignalDescriptor, interrupts
 from rain.start.scaler import LOOK_AGAIN, Scaler
 from rain.start.scaling_files import (
     ScalerOrder,
@@ -58,7 +58,7 @@ def run_scaler(
 
 
 def _scale(
-    scaler: Scaler, stamp: tuple[int, int], connection: ClientConnection, signals: Interrupts
+    scaler: Scaler, stamp: tuple[int, int], connection: ClientConnection, signals: SignalDescriptor
 ) -> None:
     told: Promise | None = None
     written = asdict(scaler.state)
@@ -87,6 +87,6 @@ def _launchers(order: ScalerOrder) -> dict[str, Launcher]:
 
 def _connect(address: str, secret_file: str, tls: str) -> ClientConnection:
     (host, port), *standbys = Servers.of(address).addresses
-    identity = Identity.read(Path(tls), Member.CLIENT) if tls else None
+    identity = Identity.read(Path(tls), MemberKind.CLIENT) if tls else None
     secret = read_secret(Path(secret_file)) if secret_file and identity is None else None
     return ClientConnection(host, port, secret=secret, identity=identity, standbys=standbys)

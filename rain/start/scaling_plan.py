@@ -14,14 +14,14 @@ from rain.base.errors import StartError
 from rain.base.resources import CPUS, GPUS, LARGEST, MEMORY, Resources
 from rain.launchers.interface import Job, Launcher
 from rain.scaling.picture import GovernorKind
-from rain.start.clusters import Cluster
+from rain.start.clusters import ClusterDescription
 from rain.start.governors import BatchGovernors, LocalGovernors, RemoteGovernors, Scale
 from rain.start.jobs import plan_job, ready_file
 from rain.start.plan import (
     GOVERNOR,
     SERVER,
     TEMPLATE,
-    Daemon,
+    PlannedDaemon,
     Settings,
     is_encrypted,
     plan_governors,
@@ -108,7 +108,7 @@ def _plan_hosts(
     return KindOrder(kind, SSH, (job,), settings.prefix, hosts)
 
 
-def _session_script(settings: Settings, daemon: Daemon, access: RemoteAccess) -> str:
+def _session_script(settings: Settings, daemon: PlannedDaemon, access: RemoteAccess) -> str:
     """What runs here as long as the governor lives there. It has no secret in it, but its path."""
     if is_encrypted(settings):
         key, file, way = "--tls", str(settings.tls), evolve(access, certificate=CERTIFICATE)
@@ -149,26 +149,28 @@ def available_cpus() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def plan_scaler(settings: Settings, server: str) -> Daemon:
+def plan_scaler(settings: Settings, server: str) -> PlannedDaemon:
     """Plans the process of the scaler."""
     tls = str(settings.tls) if is_encrypted(settings) else ""
     secret = "" if settings.secret_file is None or settings.insecure else str(settings.secret_file)
     return _scaler(settings.rain, settings.log_folder, server, secret, tls)
 
 
-def again_scaler(cluster: Cluster) -> Daemon:
+def again_scaler(cluster: ClusterDescription) -> PlannedDaemon:
     """Plans the scaler again for a cluster whose scaler has ended."""
     rain, folder = cluster.access.rain, cluster.log_folder
     return _scaler(rain, folder, cluster.addresses, cluster.secret_file, cluster.tls)
 
 
-def _scaler(rain: tuple[str, ...], folder: Path, server: str, secret: str, tls: str) -> Daemon:
+def _scaler(
+    rain: tuple[str, ...], folder: Path, server: str, secret: str, tls: str
+) -> PlannedDaemon:
     arguments = [NAME, server, "--logdir", str(folder)]
     if tls:
         arguments += ["--tls", tls]
     elif secret:
         arguments += ["--secret-file", secret]
-    return Daemon(NAME, rain, folder, arguments=tuple(arguments))
+    return PlannedDaemon(NAME, rain, folder, arguments=tuple(arguments))
 
 
 def _draft(

@@ -25,7 +25,7 @@ from types import FrameType
 
 from attrs import define
 
-from rain.base.admission import Member
+from rain.base.admission import MemberKind
 from rain.common.secret_file import read_secret
 from rain.start.children import Lines
 from rain.start.remote import (
@@ -159,7 +159,7 @@ def main(arguments: Sequence[str]) -> int:
     if key == "--secret-file":
         script = script.replace(SECRET, read_secret(Path(file)).key.decode())
     elif key == "--tls":
-        ours = Identity.read(Path(file), Member.GOVERNOR)
+        ours = Identity.read(Path(file), MemberKind.GOVERNOR)
         script = script.replace(CERTIFICATE, ours.path.read_text())
     _tell(host.rpartition("@")[2])
     return run(command, script)

@@ -13,14 +13,14 @@ from rain.base.errors import ConnectionLostError, RefusedError, StartError
 from rain.base.wire.answers import DurableReport
 from rain.base.wire.requests import DurableSessions, RemoveDurable, ShareDurable
 from rain.rpc.client_endpoint import ClientConnection
-from rain.start.reaching import Reached
+from rain.start.reaching import ReachedServer
 
 _SHARED = 7
 """The column with the users a session is shared with."""
 
 
 def ask_sessions(
-    reached: Reached, remove: str = "", share: str = "", users: tuple[str, ...] = ()
+    reached: ReachedServer, remove: str = "", share: str = "", users: tuple[str, ...] = ()
 ) -> Sequence[DurableReport]:
     """Removes or shares a durable session, if one is named; then those that are there."""
     host, port = split_address(reached.address)

@@ -16,7 +16,7 @@ from pathlib import Path
 from attrs import evolve, frozen
 
 from rain.base.address import spell_address, split_address
-from rain.base.admission import Member as Role
+from rain.base.admission import MemberKind as Role
 from rain.base.admission import Role as Door
 from rain.base.errors import ProtocolError, StartError
 from rain.base.leading import SHORT_TRY
@@ -27,9 +27,9 @@ from rain.daemon.journal_place import usual_place
 from rain.rpc.dialing import StandsByHereError, dial_in_thread
 from rain.start import processes
 from rain.start.children import Child
-from rain.start.clusters import Cluster
+from rain.start.clusters import ClusterDescription
 from rain.start.launch import Launch
-from rain.start.plan import DEFAULT_HTTP_PORT, LOOPBACK, NONE, Daemon, Settings, plan_server
+from rain.start.plan import DEFAULT_HTTP_PORT, LOOPBACK, NONE, PlannedDaemon, Settings, plan_server
 from rain.start.remote import RemoteAccess
 from rain.stream.errors import UnreachableError
 from rain.tls.identity import Identity
@@ -96,7 +96,7 @@ def start_standby(
     return StartedStandby(child, spell_address(host, server_port), daemon.command)
 
 
-def plan_standby(settings: Settings, port: int) -> Daemon:
+def plan_standby(settings: Settings, port: int) -> PlannedDaemon:
     """Plans the standby: a server with the same journal that listens at this port.
 
     On the machine of the server it takes another port for HTTP, whichever is free then. On another
@@ -114,7 +114,7 @@ def plan_standby(settings: Settings, port: int) -> Daemon:
     return evolve(planned, host=settings.standby, arguments=(*planned.arguments, *STANDS_BY))
 
 
-def look_at_servers(cluster: Cluster) -> dict[str, str]:
+def look_at_servers(cluster: ClusterDescription) -> dict[str, str]:
     """What the server of a cluster and its standby do, by their addresses."""
     identity = Identity.read(Path(cluster.tls), Role.CLIENT) if cluster.tls else None
     secret = read_secret(Path(cluster.secret_file)) if cluster.secret_file else None

@@ -19,10 +19,17 @@ from rain.launchers.registry import find_launcher
 from rain.start import processes
 from rain.start.children import Child
 from rain.start.choice import is_address_of
-from rain.start.clusters import Cluster, GovernorOptions, Index, Member, read_cluster, write_cluster
+from rain.start.clusters import (
+    ClusterDescription,
+    GovernorOptions,
+    Index,
+    StartedDaemon,
+    read_cluster,
+    write_cluster,
+)
 from rain.start.governors import BatchGovernors, LocalGovernors, RemoteGovernors
 from rain.start.interrupts import interrupts
-from rain.start.jobs import Submission
+from rain.start.jobs import JobSubmission
 from rain.start.launch import Launch
 from rain.start.plan import (
     LOOPBACK,
@@ -47,7 +54,7 @@ from rain.tls.identity import Identity
 class StartedCluster:
     """A running cluster, why it could not be put on the user's list, if so, and what is to say."""
 
-    cluster: Cluster
+    cluster: ClusterDescription
     unlisted: str = ""
     note: str = ""  # of the server
 
@@ -61,7 +68,7 @@ def start_cluster(
     settings, secret = _with_secret(settings)
     with (
         interrupts() as signals,
-        Submission() as submission,
+        JobSubmission() as submission,
         Launch(signals, timeout) as launch,
     ):
         server = launch.local(plan_server(settings))
@@ -75,7 +82,7 @@ def start_cluster(
             launch, submission, settings, addresses, handing(access, settings, secret), template
         )
         scaler = start_scaler(launch, settings, addresses, access)
-        cluster = Cluster(
+        cluster = ClusterDescription(
             settings.log_folder,
             socket.gethostname(),
             address,
@@ -132,7 +139,7 @@ def order_template(launch: Launch, settings: Settings) -> TemplateChild | None:
 
 def launch_governors(
     launch: Launch,
-    submission: Submission,
+    submission: JobSubmission,
     settings: Settings,
     address: str,
     access: RemoteAccess,
@@ -198,8 +205,8 @@ def _for_governors(settings: Settings) -> str:
     """What governors on other hosts are given to be let in."""
     if settings.tls is None or not is_encrypted(settings):
         return ""
-    Identity.read(settings.tls, admission.Member.SERVER)
-    ours = Identity.read(settings.tls, admission.Member.GOVERNOR)
+    Identity.read(settings.tls, admission.MemberKind.SERVER)
+    ours = Identity.read(settings.tls, admission.MemberKind.GOVERNOR)
     return ours.path.read_text()
 
 
@@ -214,10 +221,10 @@ def _prepare_log_folder(folder: Path) -> Path:
     return made
 
 
-def member_of(child: Child) -> Member:
+def member_of(child: Child) -> StartedDaemon:
     if child.mark is None:
         raise StartError(f"{child.daemon.name} is ready, but its process is not known")
-    return Member(child.daemon.name, child.address, child.mark, child.daemon.host)
+    return StartedDaemon(child.daemon.name, child.address, child.mark, child.daemon.host)
 
 
 def _text(path: Path | None) -> str:

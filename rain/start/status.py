@@ -16,7 +16,7 @@ from rain.base.resources import CPUS
 from rain.base.wire.answers import DurableReport, GovernorReport
 from rain.base.wire.requests import DurableSessions, ServerInfo
 from rain.rpc.client_endpoint import ClientConnection
-from rain.start.clusters import Cluster
+from rain.start.clusters import ClusterDescription
 from rain.start.jobs import JobLine, look_at_jobs
 from rain.start.processes import is_running
 from rain.start.scaling_files import read_state
@@ -104,7 +104,7 @@ def ask(
     return ClusterStatus(address, governors, sessions, dashboard=dashboard)
 
 
-def with_cluster(status: ClusterStatus, cluster: Cluster | None) -> ClusterStatus:
+def with_cluster(status: ClusterStatus, cluster: ClusterDescription | None) -> ClusterStatus:
     """Adds its standby, and the governors of the cluster that are jobs of a batch system."""
     if cluster is None:
         return status
@@ -117,7 +117,7 @@ def with_cluster(status: ClusterStatus, cluster: Cluster | None) -> ClusterStatu
         return evolve(status, jobs_unknown=str(error))
 
 
-def _with_scaling(status: ClusterStatus, cluster: Cluster) -> ClusterStatus:
+def _with_scaling(status: ClusterStatus, cluster: ClusterDescription) -> ClusterStatus:
     state = read_state(cluster.log_folder)
     if cluster.scaler is None or state is None:
         return status

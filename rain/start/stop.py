@@ -10,25 +10,25 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from rain.base.errors import StartError
-from rain.start.clusters import Cluster, Index, Member
-from rain.start.ending import Ending, end_processes
+from rain.start.clusters import ClusterDescription, Index, StartedDaemon
+from rain.start.ending import ProcessEnding, end_processes
 from rain.start.jobs import all_jobs, cancel_jobs
 from rain.start.processes import boot, is_running, parse_mark
 from rain.start.remote import RemoteAccess, end_script
 from rain.start.scaling_plan import HERE
 
 JOURNEY = 30.0  # additional seconds for ssh
-_ENDINGS: dict[str, Ending] = {str(ending): ending for ending in Ending}
+_ENDINGS: dict[str, ProcessEnding] = {str(ending): ending for ending in ProcessEnding}
 
 
 @frozen
-class Stopped:
+class StoppedCluster:
     """How the daemons of a cluster ended."""
 
-    endings: tuple[tuple[Member, Ending], ...]
+    endings: tuple[tuple[StartedDaemon, ProcessEnding], ...]
     unreached: tuple[str, ...]  # a line for each host or batch system that could not be reached
 
-    def named(self, ending: Ending) -> list[str]:
+    def named(self, ending: ProcessEnding) -> list[str]:
         return [member.name for member, found in self.endings if found is ending]
 
     def gone(self) -> list[str]:
@@ -36,18 +36,18 @@ class Stopped:
         return [
             member.name
             for member, found in self.endings
-            if found is Ending.GONE and not member.host
+            if found is ProcessEnding.GONE and not member.host
         ]
 
 
-def stop_cluster(cluster: Cluster, index: Index, grace: float) -> Stopped:
+def stop_cluster(cluster: ClusterDescription, index: Index, grace: float) -> StoppedCluster:
     """Ends all daemons of a cluster and removes it from the index if all hosts were reached."""
     _check_owner(cluster)
     if cluster.scaler is not None:  # first, so that it starts nothing any more
         end_processes([cluster.scaler.mark], grace)
     here = [*cluster.here(), *_local_jobs(cluster)]
     away = [
-        Away(access, host, members, grace)
+        RemoteStop(access, host, members, grace)
         for (host, access), members in cluster.elsewhere().items()
     ]
     endings = list(zip(here, end_processes([member.mark for member in here], grace), strict=True))
@@ -60,20 +60,20 @@ def stop_cluster(cluster: Cluster, index: Index, grace: float) -> Stopped:
     unreached += cancel_jobs(cluster)
     if not unreached:
         index.remove(cluster)
-    return Stopped(tuple(endings), tuple(unreached))
+    return StoppedCluster(tuple(endings), tuple(unreached))
 
 
-def _local_jobs(cluster: Cluster) -> list[Member]:
+def _local_jobs(cluster: ClusterDescription) -> list[StartedDaemon]:
     """Jobs that are processes of this machine."""
-    found: list[Member] = []
+    found: list[StartedDaemon] = []
     for job in all_jobs(cluster):
         mark = parse_mark(f"{job.number.replace('.', ' ')} {boot()}")
         if job.launcher in HERE and mark is not None:
-            found.append(Member(job.name, "", mark))
+            found.append(StartedDaemon(job.name, "", mark))
     return found
 
 
-def _check_owner(cluster: Cluster) -> None:
+def _check_owner(cluster: ClusterDescription) -> None:
     for member in cluster.here():
         if is_running(member.mark):
             try:
@@ -86,11 +86,11 @@ def _check_owner(cluster: Cluster) -> None:
                 ) from error
 
 
-class Away:
+class RemoteStop:
     """The ssh session that ends the daemons of another host."""
 
     def __init__(
-        self, access: RemoteAccess, host: str, members: Sequence[Member], grace: float
+        self, access: RemoteAccess, host: str, members: Sequence[StartedDaemon], grace: float
     ) -> None:
         self._host = host
         self._members = members
@@ -113,7 +113,7 @@ class Away:
         except OSError as error:
             self.trouble = f"{host} cannot be reached: {error}"
 
-    def endings(self, timeout: float) -> list[tuple[Member, Ending]]:
+    def endings(self, timeout: float) -> list[tuple[StartedDaemon, ProcessEnding]]:
         """Waits for the answer of the host."""
         if self._process is None:
             return []
@@ -127,7 +127,7 @@ class Away:
         by_mark = {parse_mark(mark): ending for mark, _, ending in said}
         reason = next((rest for word, _, rest in said if word == "failed"), "")
         reason = reason or (complaint.strip().splitlines() or ["it said nothing"])[-1]
-        found: list[tuple[Member, Ending]] = []
+        found: list[tuple[StartedDaemon, ProcessEnding]] = []
         for member in self._members:
             ending = _ENDINGS.get(by_mark.get(member.mark, ""))
             if ending is not None:

@@ -19,7 +19,7 @@ from rain.base.states import TaskState
 from rain.base.wire.printed import Watch
 from rain.base.wire.requests import JoinSession, ReportsOf, Request, TakePrinted, WatchPrinted
 from rain.rpc.client_endpoint import ClientConnection
-from rain.start.reaching import Reached
+from rain.start.reaching import ReachedServer
 from rain.start.status import ask_http
 
 A = TypeVar("A")
@@ -33,7 +33,7 @@ Write = Callable[[str, bool], object]
 """Writes text: what was printed on stdout, or (True) on stderr."""
 
 
-class Server(Protocol):
+class LogServer(Protocol):
     """What is asked of the server."""
 
     def ask(self, request: Request[A]) -> A: ...
@@ -51,7 +51,7 @@ def parse_task(text: str) -> TaskId:
     raise StartError(f"{text!r} is not the id of a task: write it as 3/12, SESSION/NUMBER")
 
 
-def show_logs(reached: Reached, task: TaskId, write: Write, *, follow: bool) -> None:
+def show_logs(reached: ReachedServer, task: TaskId, write: Write, *, follow: bool) -> None:
     """Writes what a task has printed; `follow` goes on until it has ended."""
     host, port = split_address(reached.address)
     connection = ClientConnection(host, port, secret=reached.secret, identity=reached.identity)
@@ -72,7 +72,7 @@ def show_logs(reached: Reached, task: TaskId, write: Write, *, follow: bool) -> 
 
 
 def follow_task(
-    server: Server, task: TaskId, write: Write, sleep: Callable[[float], object] = time.sleep
+    server: LogServer, task: TaskId, write: Write, sleep: Callable[[float], object] = time.sleep
 ) -> None:
     """Writes lines as they come, from the first one of the run, until the task has ended."""
     server.say(WatchPrinted(Watch(tasks=frozenset([task]))))
@@ -92,12 +92,12 @@ def follow_task(
         write(_logs(server, task), False)
 
 
-def _logs(server: Server, task: TaskId) -> str:
+def _logs(server: LogServer, task: TaskId) -> str:
     (report,), _ = server.ask(ReportsOf((task,), (), logs=True))
     return report.logs
 
 
-def logs_in_event_log(reached: Reached, task: TaskId, error: RainError) -> str:
+def logs_in_event_log(reached: ReachedServer, task: TaskId, error: RainError) -> str:
     """What a task of a session that is over has printed."""
     if not reached.http:
         raise StartError(f"{_said(error)}; with --http ADDRESS its event log is asked")

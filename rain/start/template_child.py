@@ -11,7 +11,7 @@ from rain.daemon.template import Template
 from rain.start import processes
 from rain.start.children import Child, end_status, how_ended, log_end, open_log
 from rain.start.local_child import LocalChild, make_work_root
-from rain.start.plan import Daemon
+from rain.start.plan import PlannedDaemon
 from rain.start.remote import Report
 
 
@@ -20,7 +20,7 @@ class TemplateChild(Child):
     """The template; it is ready when all copies run. `release` lets them continue."""
 
     template: Template = field(kw_only=True)
-    _copies: list[tuple[Daemon, int]] = field(factory=list, init=False)  # with report fds
+    _copies: list[tuple[PlannedDaemon, int]] = field(factory=list, init=False)  # with report fds
 
     @property
     def ready(self) -> bool:
@@ -40,7 +40,7 @@ class TemplateChild(Child):
         log = self.daemon.errors
         return f"their log, {log}, {log_end(log)}"
 
-    def order(self, daemon: Daemon) -> None:
+    def order(self, daemon: PlannedDaemon) -> None:
         """Orders one governor."""
         reports, ready = os.pipe()
         os.set_blocking(reports, False)
@@ -74,7 +74,7 @@ class TemplateChild(Child):
             os.close(reports)
 
 
-def spawn_template(daemon: Daemon) -> TemplateChild:
+def spawn_template(daemon: PlannedDaemon) -> TemplateChild:
     """Starts the template. It imports while other daemons start."""
     try:
         with open_log(daemon.output) as output, open_log(daemon.errors) as errors:

@@ -16,7 +16,7 @@ from rain.base.usage import DAY
 from rain.base.wire.requests import UsageOf
 from rain.base.wire.usage import SessionUsage, UsageReport, UserUsage
 from rain.rpc.client_endpoint import ClientConnection
-from rain.start.reaching import Reached
+from rain.start.reaching import ReachedServer
 
 OWNER = "(owner)"
 """How the owner of a cluster is called in tables."""
@@ -40,7 +40,7 @@ GB_HOUR = 3600e9
 """The byte-seconds that people count by."""
 
 
-def ask_usage(reached: Reached) -> UsageReport:
+def ask_usage(reached: ReachedServer) -> UsageReport:
     """What the server tells this user."""
     host, port = split_address(reached.address)
     try:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from rain.base import admission
-from rain.base.admission import NONCE, Member, Role, Secret, Step
+from rain.base.admission import NONCE, MemberKind, Role, Secret, Step
 from rain.stream import sockets
 from rain.stream.sockets import BrokenError, Connected, StalledError
 from rain.tls import handshake
@@ -43,7 +43,7 @@ def accept_tls(
 
 
 def dial_tls(
-    connected: socket.socket, identity: Identity | None, member: Member, seconds: float
+    connected: socket.socket, identity: Identity | None, member: MemberKind, seconds: float
 ) -> Connected:
     """The same for a connection to this member."""
     if identity is None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from attrs import evolve
 
 from rain.base.address import Source, spell_address, split_address
-from rain.base.admission import Member, NoRoomError, NotAdmittedError, Secret
+from rain.base.admission import MemberKind, NotAcceptingError, NotAdmittedError, Secret
 from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import ObjectId, spell
 from rain.base.leading import Servers
@@ -398,7 +398,7 @@ class StreamReader:
             raise NoWayError(f"{address}: no answer within {timeout:g} seconds") from None
         except OSError as error:
             raise NoWayError(f"{address}: {error.strerror}") from None
-        member = Member.SERVER if self._is_server(address) else Member.GOVERNOR
+        member = MemberKind.SERVER if self._is_server(address) else MemberKind.GOVERNOR
         try:
             sockets.prepare(bare, self._stall_limit)
             connected = dial_tls(bare, self._identity, member, self._stall_limit)
@@ -407,7 +407,7 @@ class StreamReader:
         except TlsError as error:
             bare.close()
             raise NoWayError(f"{address}: {error.strerror}") from None
-        except (OSError, BrokenError, NotAdmittedError, NoRoomError, ProtocolError) as error:
+        except (OSError, BrokenError, NotAdmittedError, NotAcceptingError, ProtocolError) as error:
             bare.close()
             raise NoWayError(f"{address}: {error}") from None
         return connected

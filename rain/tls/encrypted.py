@@ -15,7 +15,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rain.base.admission import Member
+    from rain.base.admission import MemberKind
     from rain.tls.pump import Pump
 
 STEP = 128 * 1024
@@ -29,7 +29,7 @@ class Encrypted:
 
     def __init__(self, connected: socket.socket, pump: Pump) -> None:
         self.socket = connected
-        self.member: Member = pump.who.member  # the other side
+        self.member: MemberKind = pump.who.member  # the other side
         self.user: str = pump.who.user
         self.limit = float("inf")  # seconds in which `take_all` has to be done
         self._pump = pump

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from attrs import evolve
 
-from rain.base.admission import Member
+from rain.base.admission import MemberKind
 from rain.base.errors import StartError
 from rain.base.users import check_user
 from rain.tls.making import Authority, Description, Wanted, describe
@@ -24,7 +24,7 @@ def create(folder: Path, hosts: Sequence[str], days: float) -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise StartError(f"{folder} cannot be made: {error.strerror}") from None
-    taken = [name for name in (AUTHORITY, *map(_file_of, Member)) if (folder / name).exists()]
+    taken = [name for name in (AUTHORITY, *map(_file_of, MemberKind)) if (folder / name).exists()]
     if taken:
         raise StartError(
             f"{folder / taken[0]} is there already: 'rain keys renew' makes new certificates, and"
@@ -32,8 +32,8 @@ def create(folder: Path, hosts: Sequence[str], days: float) -> list[Path]:
         )
     authority = Authority.make(f"Rain cluster {secrets.token_hex(4)}")
     files: dict[Path, bytes] = {}
-    for member in Member:
-        named = tuple(hosts) if member is Member.SERVER else ()
+    for member in MemberKind:
+        named = tuple(hosts) if member is MemberKind.SERVER else ()
         wanted = Wanted(member, member.value, named, days)
         files[folder / _file_of(member)] = authority.issue(wanted)
     return [folder / AUTHORITY, *_hand_out(folder, authority, files)]
@@ -43,7 +43,7 @@ def add_client(folder: Path, name: str, days: float) -> Path:
     """Makes the file of another client of the owner."""
     if not name or name.startswith(".") or not all(_is_plain(letter) for letter in name):
         raise StartError(f"the name {name!r} may have letters, digits and the signs - _ . @ only")
-    return _add(folder, f"client-{name}.pem", Wanted(Member.CLIENT, name, days=days))
+    return _add(folder, f"client-{name}.pem", Wanted(MemberKind.CLIENT, name, days=days))
 
 
 def add_user(folder: Path, name: str, days: float) -> Path:
@@ -52,7 +52,7 @@ def add_user(folder: Path, name: str, days: float) -> Path:
         check_user(name)
     except ValueError as error:
         raise StartError(str(error)) from None
-    return _add(folder, f"user-{name}.pem", Wanted(Member.CLIENT, name, days=days, user=name))
+    return _add(folder, f"user-{name}.pem", Wanted(MemberKind.CLIENT, name, days=days, user=name))
 
 
 def _add(folder: Path, file: str, wanted: Wanted) -> Path:
@@ -70,7 +70,7 @@ def renew(folder: Path, days: float, hosts: Sequence[str] = ()) -> list[Path]:
     renewed: dict[Path, bytes] = {}
     for path in members(folder):
         said = look(path)
-        more = hosts if said.member is Member.SERVER else ()
+        more = hosts if said.member is MemberKind.SERVER else ()
         named = tuple(dict.fromkeys((*said.hosts, *more)))
         papers, _ = read_papers(_read(path))
         wanted = Wanted(said.member, said.name, named, days, said.user)
@@ -96,7 +96,7 @@ def revoke(path: Path, days: float) -> list[Path]:
     for other in members(folder):
         papers, tasks = read_papers(_read(other))
         told[other] = spell_papers(evolve(papers, revoked=authority.revoked), tasks)
-    if said is not None and path.name in map(_file_of, Member):
+    if said is not None and path.name in map(_file_of, MemberKind):
         told[path] = authority.issue(Wanted(said.member, said.name, said.hosts, days))
     else:
         told.pop(path, None)
@@ -128,7 +128,7 @@ def look(path: Path) -> Description:
         raise StartError(f"the TLS file {path} {error}") from None
 
 
-def _file_of(member: Member) -> str:
+def _file_of(member: MemberKind) -> str:
     return f"{member.value}.pem"
 
 

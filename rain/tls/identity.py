@@ -17,7 +17,7 @@ from typing import Self
 
 from attrs import define, field, frozen
 
-from rain.base.admission import Member, Secret
+from rain.base.admission import MemberKind, Secret
 from rain.base.errors import StartError
 from rain.tls import contexts
 from rain.tls.errors import TlsError
@@ -62,7 +62,7 @@ class Identity:
     _lock: threading.Lock = field(factory=threading.Lock, repr=False)
 
     @classmethod
-    def read(cls, path: Path, member: Member) -> Self:
+    def read(cls, path: Path, member: MemberKind) -> Self:
         """Reads the file, or the file of this member in a folder; StartError says what is wrong."""
         if path.is_dir():
             path = path / f"{member.value}.pem"
@@ -77,7 +77,7 @@ class Identity:
         return cls(path, made, stamp)
 
     @staticmethod
-    def read_from(descriptor: int, member: Member) -> Identity:
+    def read_from(descriptor: int, member: MemberKind) -> Identity:
         """The same with the content of a descriptor, which is kept in memory."""
         try:
             with os.fdopen(descriptor, "rb") as handed:
@@ -120,7 +120,7 @@ class Identity:
         """For a connection that was accepted; the role of the other side is not looked at here."""
         return Pump(self._current().accepting, accepts=True)
 
-    def dialling(self, *expects: Member) -> Pump:
+    def dialling(self, *expects: MemberKind) -> Pump:
         """For a connection to one of these members."""
         return Pump(self._current().dialling, accepts=False, expects=frozenset(expects))
 

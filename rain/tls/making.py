@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from rain.base.admission import Member
+from rain.base.admission import MemberKind
 from rain.tls.pem import Papers, read_papers, spell_papers
 from rain.tls.pump import ROLE, USER
 
@@ -33,7 +33,7 @@ _SKEW = dt.timedelta(hours=1)
 class Wanted:
     """What a certificate is to say."""
 
-    member: Member
+    member: MemberKind
     name: str
     hosts: tuple[str, ...] = ()
     days: float = DAYS
@@ -44,7 +44,7 @@ class Wanted:
 class Description:
     """What a certificate says."""
 
-    member: Member
+    member: MemberKind
     name: str
     hosts: tuple[str, ...]
     expires: dt.datetime
@@ -123,15 +123,15 @@ class Authority:
     def issue(self, wanted: Wanted, key: bytes | None = None) -> bytes:
         """The content of the file of a member, with this key or with a new one."""
         own = self._papers(wanted, key)
-        if wanted.member is not Member.GOVERNOR:
+        if wanted.member is not MemberKind.GOVERNOR:
             return spell_papers(own)
-        tasks = Wanted(Member.CLIENT, f"tasks of {wanted.name}", days=wanted.days)
+        tasks = Wanted(MemberKind.CLIENT, f"tasks of {wanted.name}", days=wanted.days)
         return spell_papers(own, self._papers(tasks, None))
 
     def _papers(self, wanted: Wanted, content: bytes | None) -> Papers:
         key = _new_key() if content is None else _read_key(content)
         purposes = [ExtendedKeyUsageOID.CLIENT_AUTH]
-        if wanted.member is not Member.CLIENT:  # clients never listen
+        if wanted.member is not MemberKind.CLIENT:  # clients never listen
             purposes.append(ExtendedKeyUsageOID.SERVER_AUTH)
         role = x509.UniformResourceIdentifier(ROLE + wanted.member.value)
         names: list[x509.GeneralName] = [role, *(_host(host) for host in wanted.hosts)]
@@ -169,7 +169,7 @@ def describe(certificate: bytes) -> Description:
     addresses = names.get_values_for_type(x509.IPAddress)
     hosts = (*names.get_values_for_type(x509.DNSName), *(str(one) for one in addresses))
     expires = read.not_valid_after_utc
-    return Description(Member(role), str(name.value), hosts, expires, users[0] if users else "")
+    return Description(MemberKind(role), str(name.value), hosts, expires, users[0] if users else "")
 
 
 def _new_key() -> ec.EllipticCurvePrivateKey:

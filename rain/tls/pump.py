@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from attrs import frozen
 
-from rain.base.admission import Member
+from rain.base.admission import MemberKind
 from rain.tls.errors import TlsError
 from rain.tls.explaining import explained
 
@@ -30,7 +30,7 @@ USER = "rain-user:"
 class Who:
     """Whom a certificate names."""
 
-    member: Member
+    member: MemberKind
     name: str
     expires: float  # as time.time()
     user: str = ""  # of the cluster; "" is its owner
@@ -44,7 +44,7 @@ class Pump:
         context: ssl.SSLContext,
         *,
         accepts: bool,
-        expects: frozenset[Member] = frozenset(Member),
+        expects: frozenset[MemberKind] = frozenset(MemberKind),
     ) -> None:
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
@@ -142,7 +142,7 @@ def read_who(certificate: Mapping[str, Any]) -> Who:
     uris = [value for kind, value in alternatives if kind == "URI"]
     try:
         (role,) = [uri.removeprefix(ROLE) for uri in uris if uri.startswith(ROLE)]
-        member = Member(role)
+        member = MemberKind(role)
     except ValueError:
         raise TlsError("its certificate does not say that it is a member of a cluster") from None
     names = [value for group in subject for kind, value in group if kind == "commonName"]

@@ -12,7 +12,7 @@ from rain.base.admission import (
     MAGIC,
     NONCE,
     Admitted,
-    Member,
+    MemberKind,
     NotAdmittedError,
     Role,
     Secret,
@@ -136,7 +136,7 @@ def test_a_name_that_nobody_can_have_is_no_peer_of_ours() -> None:
 
 
 def test_the_user_of_a_certificate_is_the_user_of_the_secret() -> None:
-    side = accept(SECRET, YOURS, Member.CLIENT, "bob")
+    side = accept(SECRET, YOURS, MemberKind.CLIENT, "bob")
     said = dial(SECRET.for_user("ada"), Role.CLIENT, MINE)
     there, here = Side(side), Side(said)
     for _ in range(4):

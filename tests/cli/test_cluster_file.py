@@ -14,7 +14,7 @@ from rain.cli.cluster_file import line_of, read_cluster_file, read_values
 from rain.cli.start_alone import start_command, start_names
 from rain.cli.start_command import start
 from rain.start.governors import BatchGovernors, LocalGovernors, RemoteGovernors, Scale
-from rain.start.options import Order
+from rain.start.options import StartRequest
 
 SLURM = """
 launcher = "slurm"
@@ -37,19 +37,19 @@ insecure = true
 
 
 @pytest.fixture
-def orders(monkeypatch: pytest.MonkeyPatch) -> list[Order]:
+def orders(monkeypatch: pytest.MonkeyPatch) -> list[StartRequest]:
     """What starts were asked for; none takes place."""
-    found: list[Order] = []
+    found: list[StartRequest] = []
 
-    def instead(self: Order) -> None:
+    def instead(self: StartRequest) -> None:
         found.append(self)
         raise StartError("asked")
 
-    monkeypatch.setattr(Order, "start", instead)
+    monkeypatch.setattr(StartRequest, "start", instead)
     return found
 
 
-def order(folder: Path, text: str, **more: Any) -> Order:
+def order(folder: Path, text: str, **more: Any) -> StartRequest:
     file = folder / "cluster.toml"
     file.write_text(text)
     return read_cluster_file(file).order(more)
@@ -62,7 +62,7 @@ def command_of(name: str) -> click.Command:
 
 
 def test_a_file_asks_for_what_the_command_line_asks_for(
-    tmp_path: Path, orders: list[Order]
+    tmp_path: Path, orders: list[StartRequest]
 ) -> None:
     file = tmp_path / "cluster.toml"
     file.write_text(SLURM)
@@ -84,7 +84,7 @@ def test_a_file_asks_for_what_the_command_line_asks_for(
 
 
 def test_what_the_command_line_or_the_program_says_wins(
-    tmp_path: Path, orders: list[Order]
+    tmp_path: Path, orders: list[StartRequest]
 ) -> None:
     file = tmp_path / "cluster.toml"
     file.write_text(SLURM)

@@ -10,19 +10,19 @@ from click.testing import CliRunner
 from rain.base.errors import StartError
 from rain.cli.start_command import start
 from rain.start.governors import BatchGovernors, LocalGovernors, RemoteGovernors
-from rain.start.options import Order
+from rain.start.options import StartRequest
 
 
 @pytest.fixture
-def orders(monkeypatch: pytest.MonkeyPatch) -> list[Order]:
+def orders(monkeypatch: pytest.MonkeyPatch) -> list[StartRequest]:
     """What starts were asked for; none takes place."""
-    found: list[Order] = []
+    found: list[StartRequest] = []
 
-    def instead(self: Order) -> None:
+    def instead(self: StartRequest) -> None:
         found.append(self)
         raise StartError("asked")
 
-    monkeypatch.setattr(Order, "start", instead)
+    monkeypatch.setattr(StartRequest, "start", instead)
     return found
 
 
@@ -33,7 +33,7 @@ def run(*arguments: str) -> str:
 
 
 def test_a_batch_system_is_asked_for_jobs_with_all_amounts(
-    orders: list[Order],
+    orders: list[StartRequest],
 ) -> None:
     run(
         *("slurm", "--governors", "3", "--cpus", "16", "--memory", "64G", "--gpus", "2"),
@@ -55,7 +55,9 @@ def test_a_batch_system_is_asked_for_jobs_with_all_amounts(
     assert (order.options.listen, order.options.before) == ("7300", "module load python")
 
 
-def test_ssh_takes_hosts_or_the_file_that_has_them(orders: list[Order], tmp_path: Path) -> None:
+def test_ssh_takes_hosts_or_the_file_that_has_them(
+    orders: list[StartRequest], tmp_path: Path
+) -> None:
     file = tmp_path / "hosts"
     file.write_text("node1\n# mine\nme@node2\n")
 
@@ -65,7 +67,7 @@ def test_ssh_takes_hosts_or_the_file_that_has_them(orders: list[Order], tmp_path
     assert [order.governors for order in orders] == [RemoteGovernors(("node1", "me@node2"))] * 2
 
 
-def test_hosts_are_reached_as_another_user_and_through_others(orders: list[Order]) -> None:
+def test_hosts_are_reached_as_another_user_and_through_others(orders: list[StartRequest]) -> None:
     run("ssh", "node1", "me@node2", "--user", "ada", "--jump", "login,gate", "--ssh", "ssh -x")
 
     assert orders[-1].governors == RemoteGovernors(("ada@node1", "me@node2"))
@@ -75,7 +77,7 @@ def test_hosts_are_reached_as_another_user_and_through_others(orders: list[Order
 
 
 def test_local_governors_have_the_cpus_that_they_are_given(
-    orders: list[Order],
+    orders: list[StartRequest],
 ) -> None:
     run("local", "--governors", "2", "--cpus", "3")
 
@@ -101,7 +103,9 @@ def test_local_governors_have_the_cpus_that_they_are_given(
         ([], "or name a launcher, as 'rain start slurm --help'"),
     ],
 )
-def test_what_is_wrong_is_named(orders: list[Order], arguments: list[str], words: str) -> None:
+def test_what_is_wrong_is_named(
+    orders: list[StartRequest], arguments: list[str], words: str
+) -> None:
     assert words in run(*arguments)
     assert not orders
 

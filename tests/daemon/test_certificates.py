@@ -7,7 +7,7 @@ from pathlib import Path
 import trio
 from trio.testing import MockClock
 
-from rain.base.admission import Member
+from rain.base.admission import MemberKind
 from rain.daemon.certificates import EVERY, WARN_EVERY, keep_looking
 from rain.governor.tasks_file import TasksFile
 from rain.tls.folder import AUTHORITY
@@ -21,8 +21,8 @@ AUTHORITY_OF_ONE = Authority.read((keys_of() / AUTHORITY).read_bytes())
 
 def warnings(days: float, looks: int, tmp_path: Path) -> list[str]:
     """What is logged in some looks at a certificate that is good for some days."""
-    content = AUTHORITY_OF_ONE.issue(Wanted(Member.SERVER, "s", days=days))
-    identity = Identity.read(keep(tmp_path / "server.pem", content), Member.SERVER)
+    content = AUTHORITY_OF_ONE.issue(Wanted(MemberKind.SERVER, "s", days=days))
+    identity = Identity.read(keep(tmp_path / "server.pem", content), MemberKind.SERVER)
     log, said = capturing_logger()
 
     async def main() -> None:
@@ -45,14 +45,14 @@ def test_nothing_is_said_long_before_the_end(tmp_path: Path) -> None:
 
 def test_the_file_of_the_tasks_is_renewed_with_that_of_the_governor(tmp_path: Path) -> None:
     path = keep(tmp_path / "governor.pem", (keys_of() / "governor.pem").read_bytes())
-    tasks = TasksFile(tmp_path / "tasks.pem", Identity.read(path, Member.GOVERNOR))
+    tasks = TasksFile(tmp_path / "tasks.pem", Identity.read(path, MemberKind.GOVERNOR))
     assert tasks.path.stat().st_mode & 0o777 == 0o600
-    first = Identity.read(tasks.path, Member.CLIENT)
+    first = Identity.read(tasks.path, MemberKind.CLIENT)
     assert first.who.name == "tasks of governor"
     before = tasks.path.read_bytes()
     tasks.write()
     assert tasks.path.read_bytes() == before
-    new = AUTHORITY_OF_ONE.issue(Wanted(Member.GOVERNOR, "renewed", days=3))
+    new = AUTHORITY_OF_ONE.issue(Wanted(MemberKind.GOVERNOR, "renewed", days=3))
     keep(tmp_path / "new", new).replace(path)
     tasks.write()
     assert first.who.name == "tasks of renewed"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rain.daemon.template import Copy, Template, reaps_orphans
+from rain.daemon.template import DaemonCopy, Template, reaps_orphans
 
 # Becomes the copies that it is asked for; each does what it is told in Python.
 PLAYER = """
@@ -46,7 +46,7 @@ def until_complete(made: Template) -> None:
         assert made.hear(), "the template has ended"
 
 
-def run(folder: Path, *codes: str, new_session: bool = True) -> list[Copy]:
+def run(folder: Path, *codes: str, new_session: bool = True) -> list[DaemonCopy]:
     """A copy for each piece of code."""
     with template(folder, new_session=new_session) as made:
         for number, code in enumerate(codes):

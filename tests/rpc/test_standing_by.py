@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import trio
 
-from rain.base.admission import Member, Secret
+from rain.base.admission import MemberKind, Secret
 from rain.base.errors import StartError
 from rain.base.ids import GovernorId
 from rain.base.leading import Servers
@@ -63,7 +63,7 @@ def test_a_client_goes_on_to_the_address_that_leads() -> None:
 
 
 def test_an_encrypted_standby_says_so_over_tls() -> None:
-    ours = identity(Member.CLIENT)
+    ours = identity(MemberKind.CLIENT)
 
     def scene(here: Serving, standby: Port, _: FakeServer) -> None:
         with pytest.raises(StartError, match="this is a standby"):
@@ -73,7 +73,7 @@ def test_an_encrypted_standby_says_so_over_tls() -> None:
         assert client.address == f"{HOST}:{here.port}"
         client.close()
 
-    play(scene, identity=identity(Member.SERVER))
+    play(scene, identity=identity(MemberKind.SERVER))
 
 
 async def join(nursery: trio.Nursery, servers: Servers) -> Upstream:

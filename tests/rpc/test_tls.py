@@ -14,7 +14,7 @@ import trio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rain.base.admission import MAGIC, Member, Role, Secret
+from rain.base.admission import MAGIC, MemberKind, Role, Secret
 from rain.base.errors import StartError
 from rain.base.wire.requests import OpenSession
 from rain.daemon import program
@@ -29,7 +29,7 @@ from tests.rpc.fakes import FakeControl, FakeServer, Serving, join, serving
 from tests.support.tls import identity, keys_of
 
 SECRET = Secret.of("correct-horse-battery-staple")
-SERVER, GOVERNOR, CLIENT = (identity(member) for member in Member)
+SERVER, GOVERNOR, CLIENT = (identity(member) for member in MemberKind)
 
 
 def with_server(
@@ -91,7 +91,7 @@ def test_a_secret_is_asked_for_inside_of_the_encryption_too() -> None:
         (CLIENT, Role.GOVERNOR, "the certificate of a client, which does not admit a governor"),
         (GOVERNOR, Role.CLIENT, "the certificate of a governor, which does not admit a client"),
         (SERVER, Role.CLIENT, "the certificate of a server, which does not admit a client"),
-        (identity(Member.CLIENT, "two"), Role.CLIENT, "made by another authority than ours"),
+        (identity(MemberKind.CLIENT, "two"), Role.CLIENT, "made by another authority than ours"),
         (None, Role.CLIENT, "everything is encrypted there: name the file of your certificate"),
     ],
 )
@@ -290,4 +290,4 @@ def test_what_travels_cannot_be_read(tmp_path: Path) -> None:
 
 def test_the_file_is_named_that_a_member_cannot_read() -> None:
     with pytest.raises(StartError, match=r"nothing\.pem cannot be read"):
-        Identity.read(keys_of() / "nothing.pem", Member.CLIENT)
+        Identity.read(keys_of() / "nothing.pem", MemberKind.CLIENT)

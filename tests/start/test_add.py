@@ -12,25 +12,25 @@ from rain.base.address import split_address
 from rain.base.errors import StartError
 from rain.cli.cluster_file import read_order
 from rain.start.add import Added, add_governors
-from rain.start.clusters import Cluster, changing, read_cluster
-from rain.start.ending import Ending
+from rain.start.clusters import ClusterDescription, changing, read_cluster
+from rain.start.ending import ProcessEnding
 from rain.start.governors import BatchGovernors, Governors, LocalGovernors, RemoteGovernors
 from rain.start.start import start_cluster
 from rain.start.stop import stop_cluster
 from tests.start.world import World
 
 
-def add(world: World, governors: Governors, cluster: Cluster, /, **does: str) -> Added:
+def add(world: World, governors: Governors, cluster: ClusterDescription, /, **does: str) -> Added:
     settings = world.settings(governors, **does)
     return add_governors(cluster, settings, world.access("true"), 30.0)
 
 
-def started(world: World, **more: Any) -> Cluster:
+def started(world: World, **more: Any) -> ClusterDescription:
     settings = evolve(world.settings(LocalGovernors((1,))), **more)
     return start_cluster(settings, world.access(), 30.0, world.index).cluster
 
 
-def now(world: World) -> Cluster:
+def now(world: World) -> ClusterDescription:
     cluster = read_cluster(world.logs)
     assert cluster is not None
     return cluster
@@ -46,7 +46,7 @@ def test_governors_of_two_kinds_come_and_end_with_the_cluster(world: World) -> N
 
     assert [member.name for member in here.members] == ["governor-1", "governor-2"]
     assert [(member.name, member.host) for member in away.members] == [("governor-3", "localhost")]
-    assert len(stopped.named(Ending.STOPPED)) == 5
+    assert len(stopped.named(ProcessEnding.STOPPED)) == 5
     assert world.left() == []
 
 

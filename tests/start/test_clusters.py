@@ -13,12 +13,12 @@ from rain.start import processes
 from rain.start.choice import find_cluster, is_address_of, server_of, serves_http
 from rain.start.clusters import (
     FILE,
-    Cluster,
-    Elsewhere,
+    ClusterDescription,
     GovernorOptions,
     Index,
     JobEntry,
-    Member,
+    StartedDaemon,
+    StartedElsewhere,
     changing,
     parse_cluster,
     read_cluster,
@@ -36,17 +36,17 @@ def own_mark() -> ProcessMark:
     return mark
 
 
-def running(folder: Path, port: int = 7210) -> Cluster:
+def running(folder: Path, port: int = 7210) -> ClusterDescription:
     folder.mkdir(exist_ok=True)
-    cluster = Cluster(
+    cluster = ClusterDescription(
         folder,
         socket.gethostname(),
         f"127.0.0.1:{port}",
         "127.0.0.1:7222",
         (
-            Member("server", f"127.0.0.1:{port}", own_mark()),
-            Member("governor-0", "10.0.0.2:1", ProcessMark(1, 2, "there"), "alpha"),
-            Member("governor-1", "10.0.0.2:2", ProcessMark(2, 2, "there"), "alpha"),
+            StartedDaemon("server", f"127.0.0.1:{port}", own_mark()),
+            StartedDaemon("governor-0", "10.0.0.2:1", ProcessMark(1, 2, "there"), "alpha"),
+            StartedDaemon("governor-1", "10.0.0.2:2", ProcessMark(2, 2, "there"), "alpha"),
         ),
         RemoteAccess(("ssh", "-x"), Path("/home"), "module load x", ("python", "-m", "rain")),
     )
@@ -54,7 +54,7 @@ def running(folder: Path, port: int = 7210) -> Cluster:
     return cluster
 
 
-def over(folder: Path) -> Cluster:
+def over(folder: Path) -> ClusterDescription:
     cluster = running(folder)
     server = evolve(cluster.members[0], mark=ProcessMark(1, 1, "earlier"))
     ended = evolve(cluster, members=(server, *cluster.members[1:]))
@@ -158,7 +158,7 @@ def test_a_cluster_of_another_machine_is_shown_and_kept(tmp_path: Path, index: I
     index.add(evolve(running(tmp_path / "one"), machine="login2"))
 
     for _ in range(2):
-        assert index.look() == ([], [Elsewhere("login2", tmp_path / "one")])
+        assert index.look() == ([], [StartedElsewhere("login2", tmp_path / "one")])
     with pytest.raises(StartError, match="no cluster of yours runs on this machine; these were"):
         find_cluster(index, "")
 

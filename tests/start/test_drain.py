@@ -7,7 +7,7 @@ import pytest
 from rain.base.errors import StartError
 from rain.start.clusters import read_cluster
 from rain.start.drain import drain_governor, governor_of
-from rain.start.ending import Ending
+from rain.start.ending import ProcessEnding
 from tests.start.test_commands import rain, start
 from tests.start.world import World
 
@@ -41,7 +41,7 @@ def test_a_governor_of_another_host_is_ended_there(world: World) -> None:
     governor = governor_of(cluster, cluster.members[2].name)
     assert governor.host == "second"
 
-    assert drain_governor(cluster, governor, 10.0) is Ending.STOPPED
+    assert drain_governor(cluster, governor, 10.0) is ProcessEnding.STOPPED
 
     assert world.left() == ["governor-0 pid", "server pid"]
 

@@ -10,7 +10,7 @@ import pytest
 from attrs import evolve
 
 from rain.start import processes
-from rain.start.ending import Ending, end_processes
+from rain.start.ending import ProcessEnding, end_processes
 from rain.start.processes import ProcessMark, parse_mark, parse_stat, spell_mark
 
 STUBBORN = "trap '' TERM; echo; while :; do sleep 1000; done"
@@ -58,7 +58,7 @@ def test_a_process_ends_when_it_is_asked() -> None:
     with session("echo; sleep 1000") as (process, mark):
         assert processes.is_running(mark)
 
-        assert end_processes([mark], 30.0) == [Ending.STOPPED]
+        assert end_processes([mark], 30.0) == [ProcessEnding.STOPPED]
 
         assert not processes.is_running(mark)
         assert process.wait() == -signal.SIGTERM
@@ -66,21 +66,21 @@ def test_a_process_ends_when_it_is_asked() -> None:
 
 def test_a_process_that_does_not_heed_is_killed_after_a_while() -> None:
     with session(STUBBORN) as (process, mark):
-        assert end_processes([mark], 0.05) == [Ending.KILLED]
+        assert end_processes([mark], 0.05) == [ProcessEnding.KILLED]
 
         assert process.wait() == -signal.SIGKILL
 
 
 def test_several_processes_are_waited_for_together() -> None:
     with session("echo; sleep 1000") as (_, first), session(STUBBORN) as (_, second):
-        assert end_processes([second, first], 0.05) == [Ending.KILLED, Ending.STOPPED]
+        assert end_processes([second, first], 0.05) == [ProcessEnding.KILLED, ProcessEnding.STOPPED]
 
 
 def test_a_later_process_with_the_same_number_is_never_touched() -> None:
     with session("echo; sleep 1000") as (process, mark):
         earlier = [evolve(mark, start=mark.start - 1), evolve(mark, boot="earlier")]
 
-        assert end_processes(earlier, 0.0) == [Ending.GONE, Ending.GONE]
+        assert end_processes(earlier, 0.0) == [ProcessEnding.GONE, ProcessEnding.GONE]
 
         assert process.poll() is None
 
@@ -89,7 +89,7 @@ def test_a_process_that_has_ended_is_gone() -> None:
     with session("echo") as (process, mark):
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
 
-        assert end_processes([mark], 0.0) == [Ending.GONE]
+        assert end_processes([mark], 0.0) == [ProcessEnding.GONE]
 
 
 def test_the_rest_of_a_session_does_not_outlive_its_leader() -> None:
@@ -98,7 +98,7 @@ def test_the_rest_of_a_session_does_not_outlive_its_leader() -> None:
         members = [each for each in processes.every_process() if each.session == mark.pid]
         assert len(members) > 1
 
-        assert end_processes([mark], 0.05) == [Ending.KILLED]
+        assert end_processes([mark], 0.05) == [ProcessEnding.KILLED]
 
         assert process.wait() == -signal.SIGTERM
         assert not [each for each in processes.every_process() if each.session == mark.pid]

@@ -11,8 +11,8 @@ from rain.launchers import registry
 from rain.launchers.interface import Job, JobState, Standing
 from rain.start.clusters import JobEntry
 from rain.start.governors import BatchGovernors
-from rain.start.jobs import JobLine, Submission, look, read_address
-from rain.start.plan import Daemon, Settings, plan_governors
+from rain.start.jobs import JobLine, JobSubmission, look, read_address
+from rain.start.plan import PlannedDaemon, Settings, plan_governors
 from tests.start.world import RAIN
 
 
@@ -100,7 +100,7 @@ def test_an_ended_job_is_shown_with_the_last_words_of_its_governor(tmp_path: Pat
     assert not line(tmp_path, None).why
 
 
-def planned(folder: Path) -> tuple[tuple[Daemon, ...], BatchGovernors]:
+def planned(folder: Path) -> tuple[tuple[PlannedDaemon, ...], BatchGovernors]:
     """Two governors of a batch system, and how they were asked for."""
     governors = BatchGovernors("batch", 2)
     settings = Settings(governors, RAIN, folder, secret_file=folder / "secret")
@@ -127,7 +127,7 @@ def test_when_one_job_is_refused_those_before_it_are_cancelled(
     batch.takes = 1
     daemons, governors = planned(tmp_path)
 
-    with pytest.raises(StartError, match="quota"), Submission() as submission:
+    with pytest.raises(StartError, match="quota"), JobSubmission() as submission:
         submission.submit(daemons, governors, tmp_path)
 
     assert batch.cancelled == ["1"]
@@ -141,7 +141,7 @@ def test_jobs_that_cannot_be_cancelled_are_named_beside_what_went_wrong_first(
 
     with (
         pytest.raises(StartError, match=r"quota is used up\nthe jobs 1 may go on: no answer"),
-        Submission() as submission,
+        JobSubmission() as submission,
     ):
         submission.submit(daemons, governors, tmp_path)
 
@@ -149,7 +149,7 @@ def test_jobs_that_cannot_be_cancelled_are_named_beside_what_went_wrong_first(
 def test_jobs_that_are_kept_go_on(tmp_path: Path, batch: Batch) -> None:
     daemons, governors = planned(tmp_path)
 
-    with Submission() as submission:
+    with JobSubmission() as submission:
         submission.submit(daemons, governors, tmp_path)
         submission.keep()
 

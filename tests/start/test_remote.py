@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rain.start import processes
-from rain.start.plan import Daemon
+from rain.start.plan import PlannedDaemon
 from rain.start.processes import ProcessMark
 from rain.start.remote import (
     Arrived,
@@ -82,7 +82,7 @@ def test_every_word_arrives_as_it_was_sent(words: list[str], init: str) -> None:
     with TemporaryDirectory(prefix="it's $HOME `") as name:
         folder = Path(name)
         access = RemoteAccess(("ssh",), folder, f"VARIABLE={_quoted(init)}")
-        daemon = Daemon("governor-0", ("printf", r"%s\n", *words), folder / 'a "log" \\')
+        daemon = PlannedDaemon("governor-0", ("printf", r"%s\n", *words), folder / 'a "log" \\')
 
         reports = run(start_script(daemon, access, "no boot", 0.0))
 
@@ -96,7 +96,7 @@ def _quoted(text: str) -> str:
 
 def test_a_folder_that_is_not_there_is_told_by_name(tmp_path: Path) -> None:
     access = RemoteAccess(("ssh",), tmp_path / "it's gone")
-    daemon = Daemon("governor-0", ("true",), tmp_path)
+    daemon = PlannedDaemon("governor-0", ("true",), tmp_path)
 
     reports = run(start_script(daemon, access, "", 0.0))
 
@@ -104,7 +104,7 @@ def test_a_folder_that_is_not_there_is_told_by_name(tmp_path: Path) -> None:
 
 
 def test_a_log_that_cannot_be_written_is_told_by_name(tmp_path: Path) -> None:
-    daemon = Daemon("governor-0", ("true",), tmp_path)
+    daemon = PlannedDaemon("governor-0", ("true",), tmp_path)
     daemon.errors.mkdir()
 
     reports = run(start_script(daemon, RemoteAccess(("ssh",), tmp_path), "", 0.0))
@@ -114,7 +114,7 @@ def test_a_log_that_cannot_be_written_is_told_by_name(tmp_path: Path) -> None:
 
 def test_a_log_folder_that_cannot_be_made_is_told_by_name(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    daemon = Daemon("governor-0", ("true",), tmp_path / "file" / "logs")
+    daemon = PlannedDaemon("governor-0", ("true",), tmp_path / "file" / "logs")
 
     reports = run(start_script(daemon, RemoteAccess(("ssh",), tmp_path), "", 0.0))
 
@@ -122,7 +122,7 @@ def test_a_log_folder_that_cannot_be_made_is_told_by_name(tmp_path: Path) -> Non
 
 
 def test_commands_before_the_governor_may_not_fail(tmp_path: Path) -> None:
-    daemon = Daemon("governor-0", ("true",), tmp_path)
+    daemon = PlannedDaemon("governor-0", ("true",), tmp_path)
 
     reports = run(start_script(daemon, RemoteAccess(("ssh",), tmp_path, "false"), "", 0.0))
 
@@ -134,7 +134,7 @@ def test_a_cpu_is_reserved_only_on_the_machine_of_the_server(
     tmp_path: Path, boot: str, cpus: str
 ) -> None:
     command = ("printf", "%s ")
-    daemon = Daemon("governor-0", command, tmp_path, beside_server=("--cpus=-1",))
+    daemon = PlannedDaemon("governor-0", command, tmp_path, beside_server=("--cpus=-1",))
 
     run(start_script(daemon, RemoteAccess(("ssh",), tmp_path), boot, 0.0))
 
@@ -142,7 +142,7 @@ def test_a_cpu_is_reserved_only_on_the_machine_of_the_server(
 
 
 def test_the_end_of_the_session_ends_the_governor(tmp_path: Path) -> None:
-    daemon = Daemon("governor-0", ("sh", "-c", "echo ready a:1 >&3; sleep 1000"), tmp_path)
+    daemon = PlannedDaemon("governor-0", ("sh", "-c", "echo ready a:1 >&3; sleep 1000"), tmp_path)
 
     reports = run(start_script(daemon, HERE, "", 60.0), until=Started)
 
@@ -153,7 +153,7 @@ def test_the_end_of_the_session_ends_the_governor(tmp_path: Path) -> None:
 
 def test_a_governor_that_does_not_heed_the_end_of_the_session_is_killed(tmp_path: Path) -> None:
     stubborn = ("sh", "-c", "trap '' TERM; echo ready a:1 >&3; while :; do sleep 1000; done")
-    daemon = Daemon("governor-0", stubborn, tmp_path)
+    daemon = PlannedDaemon("governor-0", stubborn, tmp_path)
 
     reports = run(start_script(daemon, HERE, "", 0.05), until=Ready)
 
@@ -182,7 +182,7 @@ def test_a_secret_reaches_the_governor_through_a_descriptor_and_no_command_line(
     word = "Sec$(ret)`'\"" + "0" * 16
     program = 'word=$(cat <&5); echo "$word" >"$0"; echo "$@" >>"$0"; echo ready there:1 >&3'
     told = tmp_path / "told"
-    daemon = Daemon("governor-0", ("sh", "-c", program, str(told)), tmp_path, "alpha")
+    daemon = PlannedDaemon("governor-0", ("sh", "-c", program, str(told)), tmp_path, "alpha")
     script = start_script(daemon, evolve(HERE, secret=word), "another", 5.0)
 
     assert Ready("there:1") in run(script)
@@ -199,7 +199,7 @@ def test_a_certificate_and_a_secret_reach_the_governor_through_descriptors(
     content = "-----BEGIN PRIVATE KEY-----\n$(key)\n-----END PRIVATE KEY-----\n"
     program = 'cat <&6 >"$0"; cat <&5 >>"$0"; echo "$@" >>"$0"; echo ready there:1 >&3'
     told = tmp_path / "told"
-    daemon = Daemon("governor-0", ("sh", "-c", program, str(told)), tmp_path, "alpha")
+    daemon = PlannedDaemon("governor-0", ("sh", "-c", program, str(told)), tmp_path, "alpha")
     handing = evolve(HERE, secret="a-secret", certificate=content)
 
     assert Ready("there:1") in run(start_script(daemon, handing, "another", 5.0))

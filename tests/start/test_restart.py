@@ -10,7 +10,7 @@ from attrs import evolve
 
 from rain.base.errors import StartError
 from rain.start.choice import find_cluster
-from rain.start.clusters import Cluster, read_cluster
+from rain.start.clusters import ClusterDescription, read_cluster
 from rain.start.governors import LocalGovernors
 from rain.start.processes import is_running
 from rain.start.restart import restart_server
@@ -19,7 +19,7 @@ from tests.start.world import World
 from tests.support.waiting import until_now
 
 
-def kill_server(cluster: Cluster) -> None:
+def kill_server(cluster: ClusterDescription) -> None:
     os.kill(cluster.server.mark.pid, signal.SIGKILL)
     until_now(lambda: not is_running(cluster.server.mark))
 

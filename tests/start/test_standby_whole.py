@@ -13,7 +13,7 @@ import pytest
 
 from rain.client import Client
 from rain.cluster import Cluster
-from rain.start.clusters import Cluster as Started
+from rain.start.clusters import ClusterDescription as Started
 from rain.start.clusters import read_cluster
 from rain.start.processes import is_running
 from rain.start.scaling_files import read_state

@@ -9,9 +9,9 @@ from attrs import evolve
 
 from rain.base.errors import StartError
 from rain.start.choice import find_cluster
-from rain.start.clusters import Cluster, read_cluster
+from rain.start.clusters import ClusterDescription, read_cluster
 from rain.start.governors import Governors, LocalGovernors, RemoteGovernors
-from rain.start.options import Order, StartOptions
+from rain.start.options import StartOptions, StartRequest
 from rain.start.plan import NONE, Settings
 from rain.start.processes import is_running
 from rain.start.restart import restart_server
@@ -29,7 +29,7 @@ def settings(world: World, governors: Governors, host: str = "", **does: str) ->
     return evolve(world.settings(governors, **does), standby=host, journal=journal)
 
 
-def start(world: World, host: str = "", init: str = "", **does: str) -> Cluster:
+def start(world: World, host: str = "", init: str = "", **does: str) -> ClusterDescription:
     """Starts one governor, here or beside the standby, on its host."""
     governors = RemoteGovernors((host,)) if host else LocalGovernors((1,))
     asked = settings(world, governors, host, **does)
@@ -188,4 +188,4 @@ def test_on_another_host_it_listens_at_no_address_of_this_one(tmp_path: Path) ->
 )
 def test_what_cannot_be_meant_is_refused(options: StartOptions, why: str) -> None:
     with pytest.raises(StartError, match=why):
-        Order(options, LocalGovernors((1,))).start()
+        StartRequest(options, LocalGovernors((1,))).start()

@@ -9,7 +9,7 @@ from attrs import evolve
 from rain.base.errors import StartError
 from rain.start.choice import find_cluster
 from rain.start.clusters import Index, read_cluster
-from rain.start.ending import Ending
+from rain.start.ending import ProcessEnding
 from rain.start.governors import LocalGovernors
 from rain.start.interrupts import InterruptedStartError
 from rain.start.start import start_cluster
@@ -53,7 +53,7 @@ def test_a_stopped_cluster_leaves_nothing_and_is_forgotten(world: World) -> None
 
     stopped = stop_cluster(cluster, world.index, 30.0)
 
-    assert stopped.named(Ending.STOPPED) == ["server", "governor-0", "governor-1"]
+    assert stopped.named(ProcessEnding.STOPPED) == ["server", "governor-0", "governor-1"]
     assert world.left() == []
     assert world.index.look() == ([], [])
 
@@ -66,7 +66,7 @@ def test_stopping_says_who_had_gone_and_who_had_to_be_killed(world: World) -> No
     stopped = stop_cluster(cluster, world.index, 0.1)
 
     assert stopped.gone() == ["governor-0"]
-    assert stopped.named(Ending.KILLED) == ["governor-1"]
+    assert stopped.named(ProcessEnding.KILLED) == ["governor-1"]
 
 
 def test_a_server_that_dies_is_told_with_its_log(world: World) -> None:

@@ -5,7 +5,7 @@ from attrs import evolve
 
 from rain.base.errors import StartError
 from rain.start.clusters import read_cluster
-from rain.start.ending import Ending
+from rain.start.ending import ProcessEnding
 from rain.start.governors import RemoteGovernors
 from rain.start.start import start_cluster
 from rain.start.stop import stop_cluster
@@ -41,7 +41,7 @@ def test_the_governors_of_all_hosts_are_stopped(world: World) -> None:
     stopped = stop_cluster(cluster, world.index, 30.0)
 
     assert stopped.unreached == ()
-    assert sorted(stopped.named(Ending.STOPPED)) == [
+    assert sorted(stopped.named(ProcessEnding.STOPPED)) == [
         "governor-0",
         "governor-1",
         "governor-2",

@@ -12,7 +12,7 @@ from attrs import field, frozen
 
 from rain.client import Client, ConnectionException, blob, tasks
 from rain.start import processes
-from rain.start.clusters import Cluster, read_cluster
+from rain.start.clusters import ClusterDescription, read_cluster
 from rain.start.ending import end_processes
 from tests.start.world import LOCAL_SSH, ROOT
 from tests.support.tls import keep, keys_of
@@ -45,7 +45,7 @@ class Place:
             check=False,
         )
 
-    def start(self, *arguments: str) -> Cluster:
+    def start(self, *arguments: str) -> ClusterDescription:
         started = self.rain(
             *("start", "--listen", "127.0.0.1:0", "--logdir", str(self.logs), *arguments)
         )

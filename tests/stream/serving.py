@@ -10,7 +10,7 @@ from pathlib import Path
 
 from attrs import Factory, define
 
-from rain.base.admission import Member, Secret
+from rain.base.admission import MemberKind, Secret
 from rain.base.errors import RefusedError
 from rain.base.ids import ObjectId
 from rain.base.leading import Servers
@@ -39,11 +39,11 @@ way = {"encrypted": False}
 class Undemanding(Identity):
     """One that dials whatever has a certificate: here one program plays all members."""
 
-    def dialling(self, *expects: Member) -> Pump:
-        return super().dialling(*Member)
+    def dialling(self, *expects: MemberKind) -> Pump:
+        return super().dialling(*MemberKind)
 
 
-def certificate(member: Member) -> Identity | None:
+def certificate(member: MemberKind) -> Identity | None:
     if not way["encrypted"]:
         return None
     return Undemanding.read(keys_of(), member)
@@ -91,7 +91,7 @@ class Listening:
         """A connection that was let in, and says nothing more by itself."""
         bare = socket.create_connection(self.port.getsockname())
         bare.settimeout(20)
-        connected = dial_tls(bare, certificate(Member.CLIENT), Member.GOVERNOR, 20)
+        connected = dial_tls(bare, certificate(MemberKind.CLIENT), MemberKind.GOVERNOR, 20)
         introduce(connected, None)
         return connected
 
@@ -119,13 +119,13 @@ def listening(
     """A stream server; at the end all of its threads have ended."""
     server = StreamServer(
         having,
-        Relay(StreamReader(identity=certificate(Member.SERVER), calls_back=calls_back)),
+        Relay(StreamReader(identity=certificate(MemberKind.SERVER), calls_back=calls_back)),
         machine=machine,
         first_word=first_word,
         stall_limit=stall_limit,
         threads_at_once=threads_at_once,
         secret=secret,
-        identity=certificate(Member.GOVERNOR),
+        identity=certificate(MemberKind.GOVERNOR),
         calls_back=calls_back,
     )
     port = Listening(server, socket.create_server(("127.0.0.1", 0)))
@@ -156,7 +156,7 @@ def reading(
         connect_timeout=5,
         stall_limit=stall,
         secret=secret,
-        identity=certificate(Member.CLIENT),
+        identity=certificate(MemberKind.CLIENT),
     )
     try:
         yield reader

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rain.base.admission import Member, Secret
+from rain.base.admission import MemberKind, Secret
 from rain.base.errors import RefusedError
 from rain.base.wire.orders import SERVER
 from rain.common.fs import pack_directory
@@ -305,7 +305,7 @@ def talking(answer: bytes) -> tuple[socket.socket, threading.Thread]:
     def talk() -> None:
         accepted, _ = port.accept()
         with accepted:
-            connected = accept_tls(accepted, certificate(Member.GOVERNOR))
+            connected = accept_tls(accepted, certificate(MemberKind.GOVERNOR))
             admit(connected, None)
             receive(connected, len(HELLO) + len(ASKED))
             connected.sendall(answer)
@@ -358,7 +358,7 @@ def test_what_a_taker_raises_reaches_the_reader_and_only_that_connection_is_lost
 
 
 def test_a_closed_reader_keeps_no_connection() -> None:
-    reader = StreamReader(identity=certificate(Member.CLIENT))
+    reader = StreamReader(identity=certificate(MemberKind.CLIENT))
     reader.close()
     with listening(Having({A: b"x"})) as there:
         for _ in range(2):

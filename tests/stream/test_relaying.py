@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from attrs import define
 
-from rain.base.admission import Member
+from rain.base.admission import MemberKind
 from rain.base.errors import RefusedError
 from rain.base.ids import GovernorId, ObjectId
 from rain.base.leading import Servers
@@ -55,7 +55,7 @@ class Hidden:
         assert self.server is not None
         self.calls += 1
         caller = StreamReader(
-            Servers.of(self.server.address), identity=certificate(Member.GOVERNOR)
+            Servers.of(self.server.address), identity=certificate(MemberKind.GOVERNOR)
         )
         self.streams.call_back(caller.connect_to_server, GovernorId(ME), ticket)
         return True
@@ -154,7 +154,7 @@ def test_parts_of_a_shuffle_are_relayed(tmp_path: Path) -> None:
 def break_off(port: socket.socket, length: int) -> None:
     """A holder that sends half of an object, and ends."""
     bare, _ = port.accept()
-    connected = accept_tls(bare, certificate(Member.GOVERNOR))
+    connected = accept_tls(bare, certificate(MemberKind.GOVERNOR))
     admit(connected, None)
     for size in (len(HELLO), REQUEST_SIZE):
         receive(connected, size)

@@ -8,7 +8,7 @@ import tempfile
 from collections import deque
 from pathlib import Path
 
-from rain.base.admission import Member
+from rain.base.admission import MemberKind
 from rain.tls import folder, handshake
 from rain.tls.encrypted import Encrypted
 from rain.tls.handshake import Shaking
@@ -36,11 +36,11 @@ def _keys_of(cluster: str) -> Path:
 _kept: list[tempfile.TemporaryDirectory[str]] = []
 
 
-def identity(member: Member, cluster: str = "one") -> Identity:
+def identity(member: MemberKind, cluster: str = "one") -> Identity:
     return Identity.read(keys_of(cluster), member)
 
 
-def expired(member: Member) -> bytes:
+def expired(member: MemberKind) -> bytes:
     """The file of a member whose certificate has expired."""
     authority = Authority.read((keys_of() / folder.AUTHORITY).read_bytes())
     return authority.issue(Wanted(member, "late", days=-0.01))
@@ -97,8 +97,8 @@ def encrypted_pair(
     accepted: socket.socket, connected: socket.socket
 ) -> tuple[Encrypted, Encrypted]:
     """Both sockets of a client's connection, encrypted: the handshake took place elsewhere."""
-    accepting = identity(Member.SERVER).accepting()
-    dialling = identity(Member.CLIENT).dialling(Member.SERVER)
+    accepting = identity(MemberKind.SERVER).accepting()
+    dialling = identity(MemberKind.CLIENT).dialling(MemberKind.SERVER)
     there, here = meet(accepting, dialling)
     assert (there.error, here.error) == (None, None)
     return Encrypted(accepted, accepting), Encrypted(connected, dialling)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from rain.base.admission import Member
+from rain.base.admission import MemberKind
 from rain.base.errors import StartError
 from rain.cli import cli
 from rain.common.secret_file import make_secret_file, read_secret
@@ -41,11 +41,11 @@ def test_the_file_of_a_user_names_the_user_after_a_renewal_too(tmp_path: Path) -
     assert made.exit_code == 0, made.output
     assert made.output == f"{tmp_path / 'user-ada.pem'}\n"
     for _ in range(2):
-        who = Identity.read(tmp_path / "user-ada.pem", Member.CLIENT).who
-        assert (who.member, who.user) == (Member.CLIENT, "ada")
+        who = Identity.read(tmp_path / "user-ada.pem", MemberKind.CLIENT).who
+        assert (who.member, who.user) == (MemberKind.CLIENT, "ada")
         assert "user 'ada', until" in rain("show", tmp_path).output
         folder.renew(tmp_path, 1)
-    assert Identity.read(tmp_path / "client.pem", Member.CLIENT).who.user == ""
+    assert Identity.read(tmp_path / "client.pem", MemberKind.CLIENT).who.user == ""
 
 
 def test_the_name_of_a_user_is_one_word(tmp_path: Path) -> None:
@@ -87,10 +87,10 @@ def test_another_client_has_its_own_key_and_its_name(tmp_path: Path) -> None:
     folder.create(tmp_path, (), 1)
     made = rain("client", "ada", "--folder", tmp_path, "--days", 2)
     assert made.output.strip() == str(tmp_path / "client-ada.pem")
-    ada = Identity.read(tmp_path / "client-ada.pem", Member.CLIENT)
-    server = Identity.read(tmp_path, Member.SERVER)
+    ada = Identity.read(tmp_path / "client-ada.pem", MemberKind.CLIENT)
+    server = Identity.read(tmp_path, MemberKind.SERVER)
     accepting = server.accepting()
-    meet(accepting, ada.dialling(Member.SERVER))
+    meet(accepting, ada.dialling(MemberKind.SERVER))
     assert accepting.who.name == "ada"
     with pytest.raises(StartError, match="is there already"):
         folder.add_client(tmp_path, "ada", 1)
@@ -114,7 +114,7 @@ def test_a_client_needs_the_authority(tmp_path: Path) -> None:
 def test_renewing_keeps_keys_names_and_hosts_and_moves_the_end(tmp_path: Path) -> None:
     folder.create(tmp_path, ("head",), 1)
     folder.add_client(tmp_path, "ada", 1)
-    server = Identity.read(tmp_path, Member.SERVER)
+    server = Identity.read(tmp_path, MemberKind.SERVER)
     before, secret = server.who, server.secret
     renewed = rain("renew", tmp_path, "--host", "tail")
     assert renewed.output.count(".pem") == 4
@@ -124,7 +124,7 @@ def test_renewing_keeps_keys_names_and_hosts_and_moves_the_end(tmp_path: Path) -
     assert server.who.expires > before.expires
     assert server.secret == secret
     there, here = meet(
-        server.accepting(), Identity.read(tmp_path, Member.CLIENT).dialling(Member.SERVER)
+        server.accepting(), Identity.read(tmp_path, MemberKind.CLIENT).dialling(MemberKind.SERVER)
     )
     assert (there.error, here.error) == (None, None)
 
@@ -133,7 +133,7 @@ def test_browsers_find_the_hosts_in_the_certificate_of_the_server(tmp_path: Path
     folder.create(tmp_path, ("head", "10.0.0.1"), 1)
     papers, _ = read_papers((tmp_path / "client.pem").read_bytes())
     context = ssl.create_default_context(cadata=papers.authorities.decode())
-    server = Identity.read(tmp_path, Member.SERVER)
+    server = Identity.read(tmp_path, MemberKind.SERVER)
     for host, is_good in (("head", True), ("10.0.0.1", True), ("other", False)):
         incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         browser = context.wrap_bio(incoming, outgoing, server_hostname=host)
@@ -159,9 +159,9 @@ def test_show_names_a_file_that_is_none_of_ours(tmp_path: Path) -> None:
         folder.look(tmp_path / "x.pem")
 
 
-def refusals(keys: Path, member: Path, expects: Member = Member.SERVER) -> list[str]:
+def refusals(keys: Path, member: Path, expects: MemberKind = MemberKind.SERVER) -> list[str]:
     """Why the server of a folder does not let the owner of a file in; nothing if it does."""
-    server = Identity.read(keys, Member.SERVER)
+    server = Identity.read(keys, MemberKind.SERVER)
     ours = Identity.read(member, folder.look(member).member)
     sides = meet(server.accepting(), ours.dialling(expects))
     return [str(side.error) for side in sides if side.error is not None]
@@ -203,7 +203,7 @@ def test_a_lost_file_of_the_governors_gets_a_new_key_and_its_tasks_are_shut_out_
     keys, stolen = tmp_path / "keys", tmp_path / "stolen.pem"
     folder.create(keys, (), 5)
     keep(stolen, (keys / "governor.pem").read_bytes())
-    tasks = Identity.read(stolen, Member.GOVERNOR).tasks
+    tasks = Identity.read(stolen, MemberKind.GOVERNOR).tasks
     assert tasks is not None
     keep(tmp_path / "tasks.pem", tasks)
 
@@ -227,11 +227,11 @@ def test_a_file_that_its_owner_alone_had_can_be_called_back_by_its_name(tmp_path
 def test_a_member_that_learns_of_it_while_it_runs_lets_nobody_in_any_more(tmp_path: Path) -> None:
     folder.create(tmp_path, (), 5)
     stolen = keep(tmp_path.parent / f"{tmp_path.name}.pem", (tmp_path / "client.pem").read_bytes())
-    server = Identity.read(tmp_path, Member.SERVER)
-    thief = Identity.read(stolen, Member.CLIENT)
-    assert meet(server.accepting(), thief.dialling(Member.SERVER))[0].error is None
+    server = Identity.read(tmp_path, MemberKind.SERVER)
+    thief = Identity.read(stolen, MemberKind.CLIENT)
+    assert meet(server.accepting(), thief.dialling(MemberKind.SERVER))[0].error is None
     folder.revoke(tmp_path / "client.pem", 5)
-    assert meet(server.accepting(), thief.dialling(Member.SERVER))[0].error is not None
+    assert meet(server.accepting(), thief.dialling(MemberKind.SERVER))[0].error is not None
 
 
 @pytest.mark.parametrize("name", ["authority.pem", "nobody.pem"])

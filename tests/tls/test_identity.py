@@ -7,21 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from rain.base.admission import Member
+from rain.base.admission import MemberKind
 from rain.base.errors import StartError
 from rain.tls.identity import DAY, Identity
 from tests.support.tls import expired, identity, keep, keys_of
 
 
-def read(path: Path, member: Member = Member.CLIENT) -> str:
+def read(path: Path, member: MemberKind = MemberKind.CLIENT) -> str:
     with pytest.raises(StartError) as caught:
         Identity.read(path, member)
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
 
-@pytest.mark.parametrize("member", list(Member))
-def test_a_folder_has_a_file_for_each_member(member: Member) -> None:
+@pytest.mark.parametrize("member", list(MemberKind))
+def test_a_folder_has_a_file_for_each_member(member: MemberKind) -> None:
     assert identity(member).who.member is member
     assert Identity.read(keys_of() / f"{member.value}.pem", member).who.name == member.value
 
@@ -41,12 +41,12 @@ def test_a_key_that_others_can_read_is_refused(tmp_path: Path) -> None:
 
 def test_the_file_of_another_member_is_refused() -> None:
     assert "is for a server, and this is a governor" in read(
-        keys_of() / "server.pem", Member.GOVERNOR
+        keys_of() / "server.pem", MemberKind.GOVERNOR
     )
 
 
 def test_an_expired_certificate_is_refused_before_anything_is_dialled(tmp_path: Path) -> None:
-    path = keep(tmp_path / "late.pem", expired(Member.CLIENT))
+    path = keep(tmp_path / "late.pem", expired(MemberKind.CLIENT))
     assert "the certificate in it has expired: renew it with 'rain keys renew'" in read(path)
 
 
@@ -67,17 +67,17 @@ def test_a_certificate_of_another_authority_than_the_one_beside_it_is_refused(
 
 
 def test_the_tasks_of_a_governor_come_in_as_clients(tmp_path: Path) -> None:
-    tasks = identity(Member.GOVERNOR).tasks
+    tasks = identity(MemberKind.GOVERNOR).tasks
     assert tasks is not None
-    who = Identity.read(keep(tmp_path / "tasks.pem", tasks), Member.CLIENT).who
-    assert (who.member, who.name) == (Member.CLIENT, "tasks of governor")
+    who = Identity.read(keep(tmp_path / "tasks.pem", tasks), MemberKind.CLIENT).who
+    assert (who.member, who.name) == (MemberKind.CLIENT, "tasks of governor")
 
 
 def test_a_renewed_file_is_used_for_the_next_connection(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = keep(tmp_path / "client.pem", (keys_of() / "client.pem").read_bytes())
-    ours = Identity.read(path, Member.CLIENT)
+    ours = Identity.read(path, MemberKind.CLIENT)
     keep(tmp_path / "new", (keys_of() / "client-ada.pem").read_bytes()).replace(path)
     with caplog.at_level(logging.INFO):
         assert ours.who.name == "ada"
@@ -89,17 +89,17 @@ def test_a_damaged_new_file_leaves_the_old_one_in_use_and_is_told_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, content: bytes
 ) -> None:
     path = keep(tmp_path / "client.pem", (keys_of() / "client.pem").read_bytes())
-    ours = Identity.read(path, Member.CLIENT)
+    ours = Identity.read(path, MemberKind.CLIENT)
     keep(tmp_path / "new", content).replace(path)
     for _ in range(3):
-        assert ours.who.member is Member.CLIENT
+        assert ours.who.member is MemberKind.CLIENT
     assert caplog.text.count("is not renewed") == 1
     path.unlink()
-    assert ours.who.member is Member.CLIENT
+    assert ours.who.member is MemberKind.CLIENT
 
 
 def test_the_owner_is_warned_a_month_before_the_end() -> None:
-    ours = identity(Member.SERVER)
+    ours = identity(MemberKind.SERVER)
     end = ours.who.expires
     assert ours.warning(end - 31 * DAY) == ""
     assert "expires in 7 days" in ours.warning(end - 7 * DAY)
@@ -107,6 +107,6 @@ def test_the_owner_is_warned_a_month_before_the_end() -> None:
 
 
 def test_the_password_of_http_is_not_the_key() -> None:
-    ours = identity(Member.SERVER)
+    ours = identity(MemberKind.SERVER)
     assert ours.secret.http_token() not in ours.path.read_text()
     assert "PRIVATE" not in repr(ours)

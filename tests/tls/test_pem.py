@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rain.base.admission import Member
+from rain.base.admission import MemberKind
 from rain.tls.pem import Papers, read_papers, spell_papers
 from tests.support.tls import keys_of
 
@@ -58,6 +58,6 @@ def test_whatever_a_file_holds_it_is_read_or_refused_in_words(junk: bytes, place
 
 
 def test_members_are_named_as_their_files_are() -> None:
-    assert {f"{member.value}.pem" for member in Member} <= {
+    assert {f"{member.value}.pem" for member in MemberKind} <= {
         path.name for path in keys_of().iterdir()
     }

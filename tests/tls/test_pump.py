@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rain.base.admission import MAGIC, Member, NotAdmittedError, Role, Secret, dial
+from rain.base.admission import MAGIC, MemberKind, NotAdmittedError, Role, Secret, dial
 from rain.tls import contexts, handshake
 from rain.tls.errors import NotTlsError, TlsError
 from rain.tls.identity import Identity
@@ -17,11 +17,11 @@ from rain.tls.pem import Papers, read_papers
 from rain.tls.pump import Pump
 from tests.support.tls import Side, expired, identity, keys_of, meet
 
-SERVER, GOVERNOR, CLIENT = (identity(member) for member in Member)
+SERVER, GOVERNOR, CLIENT = (identity(member) for member in MemberKind)
 
 
 def met() -> tuple[Pump, Pump]:
-    accepting, dialling = SERVER.accepting(), CLIENT.dialling(Member.SERVER)
+    accepting, dialling = SERVER.accepting(), CLIENT.dialling(MemberKind.SERVER)
     there, here = meet(accepting, dialling)
     assert there.error is None
     assert here.error is None
@@ -37,13 +37,13 @@ def all_of(pump: Pump) -> bytes:
 
 def test_both_sides_know_who_the_other_one_is() -> None:
     accepting, dialling = met()
-    assert (accepting.who.member, accepting.who.name) == (Member.CLIENT, "client")
-    assert (dialling.who.member, dialling.who.name) == (Member.SERVER, "server")
+    assert (accepting.who.member, accepting.who.name) == (MemberKind.CLIENT, "client")
+    assert (dialling.who.member, dialling.who.name) == (MemberKind.SERVER, "server")
 
 
 @pytest.mark.parametrize("piece", [1, 7, 100])
 def test_a_handshake_succeeds_wherever_the_wire_cuts_it(piece: int) -> None:
-    there, here = meet(SERVER.accepting(), CLIENT.dialling(Member.SERVER), piece)
+    there, here = meet(SERVER.accepting(), CLIENT.dialling(MemberKind.SERVER), piece)
     assert there.is_done
     assert here.is_done
     assert (there.error, here.error) == (None, None)
@@ -113,7 +113,7 @@ def test_garbage_before_the_handshake_is_refused_or_waited_for(garbage: bytes) -
 
 @given(st.data())
 def test_a_handshake_with_a_bit_changed_fails_by_name_or_goes_on(data: st.DataObject) -> None:
-    here = Side(handshake.dial(CLIENT.dialling(Member.SERVER)))
+    here = Side(handshake.dial(CLIENT.dialling(MemberKind.SERVER)))
     hello = bytearray(here.said.popleft())
     hello[data.draw(st.integers(0, len(hello) - 1))] ^= 1 << data.draw(st.integers(0, 7))
     there = Side(handshake.accept(SERVER.accepting()))
@@ -144,7 +144,7 @@ def test_one_that_does_not_encrypt_is_told_so_in_its_own_protocol() -> None:
 
 
 def test_one_that_closes_in_the_handshake_may_have_no_certificates() -> None:
-    side = Side(handshake.dial(CLIENT.dialling(Member.SERVER)))
+    side = Side(handshake.dial(CLIENT.dialling(MemberKind.SERVER)))
     side.hear(b"")
     with pytest.raises(NotTlsError) as caught:
         raise side.error or AssertionError
@@ -165,12 +165,12 @@ def test_one_that_says_too_much_in_the_handshake_is_refused() -> None:
     ("accepting", "dialling", "here", "there"),
     [
         (
-            identity(Member.SERVER, "two"),
+            identity(MemberKind.SERVER, "two"),
             CLIENT,
             "another authority than ours",
             "another authority",
         ),
-        (SERVER, identity(Member.CLIENT, "two"), "another authority than ours", ""),
+        (SERVER, identity(MemberKind.CLIENT, "two"), "another authority than ours", ""),
         (GOVERNOR, CLIENT, "certificate is that of a governor, and a server is expected", ""),
         (CLIENT, CLIENT, "clients cannot listen", ""),
     ],
@@ -179,7 +179,7 @@ def test_one_that_says_too_much_in_the_handshake_is_refused() -> None:
 def test_who_does_not_belong_together_hears_why(
     accepting: Identity, dialling: Identity, here: str, there: str
 ) -> None:
-    listening, asking = meet(accepting.accepting(), dialling.dialling(Member.SERVER))
+    listening, asking = meet(accepting.accepting(), dialling.dialling(MemberKind.SERVER))
     assert isinstance(asking.error, TlsError)
     assert here in (asking.error.strerror or "")
     if there:
@@ -231,7 +231,7 @@ def test_a_client_hears_that_its_certificate_is_of_another_authority() -> None:
 
 
 def test_a_client_hears_that_its_certificate_has_expired() -> None:
-    error = asking_with(expired(Member.CLIENT))
+    error = asking_with(expired(MemberKind.CLIENT))
     assert "our certificate has expired" in (error.strerror or "")
 
 

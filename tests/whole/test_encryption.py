@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from rain.base.admission import Member
+from rain.base.admission import MemberKind
 from rain.client import Client, RainException, get_client
 from rain.common.errors import ConnectionException
 from rain.tls import folder
@@ -145,8 +145,8 @@ def asked(serving: Daemon, ours: ssl.SSLContext, **headers: str) -> int:
 
 
 def test_http_is_encrypted_and_takes_certificates_or_the_password(tmp_path: Path) -> None:
-    client = Identity.read(keys_of(), Member.CLIENT)
-    token = Identity.read(keys_of(), Member.SERVER).secret.http_token()
+    client = Identity.read(keys_of(), MemberKind.CLIENT)
+    token = Identity.read(keys_of(), MemberKind.SERVER).secret.http_token()
     browser = ssl.create_default_context(cafile=keys_of() / "client.pem")
     with server(tmp_path, "--tls", str(keys_of())) as serving:
         assert asked(serving, client.for_asking_http) == 200

@@ -14,7 +14,7 @@ import h11
 import trio
 from attrs import define, field
 
-from rain.base.admission import Member
+from rain.base.admission import MemberKind
 from rain.base.users import OWNER
 from rain.server.http.messages import Headers, Request, Response, text
 from rain.tls.errors import TlsError
@@ -31,7 +31,7 @@ first byte."""
 
 Answer = Callable[[Request], Awaitable[Response]]
 
-_READERS = frozenset({Member.CLIENT, Member.SERVER})
+_READERS = frozenset({MemberKind.CLIENT, MemberKind.SERVER})
 
 _NOT_ENCRYPTED = (
     b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: text/plain\r\n\r\n"
