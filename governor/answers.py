@@ -33,7 +33,7 @@ Adopt = Callable[[Path], Stored]
 
 
 @frozen
-class Staged:
+class StagedOutput:
     """An output that is a file or folder of the executor and has not been adopted yet."""
 
     task: int  # its index in `CallsDone`
@@ -51,7 +51,7 @@ def not_stored(error: StoreError, debug: str = "") -> Failed:
     return Failed(str(error), debug, cause)
 
 
-def adopt_all(done: CallsDone, staged: Iterable[Staged], adopt: Adopt) -> CallsDone:
+def adopt_all(done: CallsDone, staged: Iterable[StagedOutput], adopt: Adopt) -> CallsDone:
     """Adopts the staged outputs; a task whose output cannot be stored has failed."""
     for one in staged:
         result = done.results[one.task]
@@ -87,7 +87,7 @@ class AnswerReader:
         self._adopt = adopt
         self._adopts_at_once = adopts_at_once
         self._put_off: list[tuple[int, Path]] = []  # for the row that is being read
-        self._staged: list[Staged] = []
+        self._staged: list[StagedOutput] = []
         self._unpacker = msgpack.Unpacker(max_buffer_size=LARGEST_ANSWER)
 
     def feed(self, data: bytes) -> CallsDone | None:
@@ -95,7 +95,7 @@ class AnswerReader:
         self._unpacker.feed(data)
         return self._done(self._unpacker)
 
-    def take_staged(self) -> list[Staged]:
+    def take_staged(self) -> list[StagedOutput]:
         """Returns the outputs of the last answers that have not been adopted yet."""
         staged, self._staged = self._staged, []
         return staged
@@ -130,7 +130,7 @@ class AnswerReader:
                 results.append(result if _is_plain(result) else self._result(result, words))
                 if self._put_off:
                     place = len(results) - 1
-                    self._staged += [Staged(place, *one) for one in self._put_off]
+                    self._staged += [StagedOutput(place, *one) for one in self._put_off]
                     self._put_off.clear()
                 if words:
                     _note(done, TaskId(task), result, words)

@@ -22,7 +22,7 @@ from rain.governor.workplace import Workplace
 from rain.stream.removing import remove
 
 if TYPE_CHECKING:
-    from rain.governor.builtin_files import Job
+    from rain.governor.builtin_files import BuiltinJob
     from rain.governor.programs import Programs
     from rain.governor.watching import Look
 
@@ -40,7 +40,7 @@ class Builtins:
         if method_of(effect) == "concat" and _is_quick(effect):
             from rain.governor import builtin_files as files  # noqa: PLC0415 # see the top
 
-            job = files.Job(effect, self._place.store, self._place.folder)
+            job = files.BuiltinJob(effect, self._place.store, self._place.folder)
             self._place.tell(BuiltinDone(effect.run, 0.0, files.concat(job)))
             return
         if method_of(effect) == "run":
@@ -91,11 +91,11 @@ class Builtins:
             self._place.tell(BuiltinDone(effect.run, time.monotonic() - started, result))
 
     async def _work(self, effect: RunBuiltin) -> Outputs | Failed:
-        from rain.governor.builtin_files import IN_A_THREAD, Job  # noqa: PLC0415 # see the top
+        from rain.governor.builtin_files import IN_A_THREAD, BuiltinJob  # noqa: PLC0415 # see the top
         from rain.governor.sandbox import attempt, attempt_in_a_thread  # noqa: PLC0415 # see the top
 
         method = method_of(effect)
-        job = Job(effect, self._place.store, self._place.folder / str(effect.run))
+        job = BuiltinJob(effect, self._place.store, self._place.folder / str(effect.run))
         if method == "sleep":
             rest = attempt(effect, rest_of, job)
             if isinstance(rest, Failed):
@@ -110,7 +110,7 @@ class Builtins:
         return await attempt_in_a_thread(effect, in_a_folder, IN_A_THREAD[method], job)
 
 
-def rest_of(job: Job) -> tuple[float, BuiltinInput]:
+def rest_of(job: BuiltinJob) -> tuple[float, BuiltinInput]:
     """How long to sleep, and the input to pass on afterwards."""
     from rain.governor.builtin_files import inputs_of  # noqa: PLC0415 # see the top
     from rain.governor.sandbox import BuiltinError  # noqa: PLC0415 # see the top
@@ -132,7 +132,7 @@ def same(effect: RunBuiltin) -> Outputs:
     return made
 
 
-def in_a_folder(work: Callable[[Job], Outputs], job: Job) -> Outputs:
+def in_a_folder(work: Callable[[BuiltinJob], Outputs], job: BuiltinJob) -> Outputs:
     """The outputs of a task that has its own folder meanwhile."""
     job.folder.mkdir()
     try:

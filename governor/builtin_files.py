@@ -27,7 +27,7 @@ _ANY_EXECUTE = 0o111
 
 
 @frozen
-class Job:
+class BuiltinJob:
     """The inputs and folder of a task; the folder exists and is removed afterwards."""
 
     effect: RunBuiltin
@@ -60,7 +60,7 @@ def _is_table(config: object) -> TypeGuard[dict[str, Any]]:
     return isinstance(config, dict)
 
 
-def concat(job: Job) -> Outputs:
+def concat(job: BuiltinJob) -> Outputs:
     """Concatenates all inputs."""
     for source in job.effect.inputs:
         if source.kind.data_type is DataType.DIRECTORY:
@@ -80,7 +80,7 @@ def concat(job: Job) -> Outputs:
     return _made(job.store.settle(number))
 
 
-def exchange(job: Job) -> Outputs:
+def exchange(job: BuiltinJob) -> Outputs:
     """The list of where partitioned objects are, which the server has written."""
     return _made(job.store.keep(job.effect.config))
 
@@ -93,7 +93,7 @@ def _made(content: bytes | Stored) -> Outputs:
     return [content if isinstance(content, bytes) else Made(content)]
 
 
-def open_file(job: Job) -> Outputs:
+def open_file(job: BuiltinJob) -> Outputs:
     """Copies a file of this machine."""
     path = _absolute(job)
     if not path.is_file():
@@ -103,7 +103,7 @@ def open_file(job: Job) -> Outputs:
     return _made(job.store.copy_in(path))
 
 
-def open_directory(job: Job) -> Outputs:
+def open_directory(job: BuiltinJob) -> Outputs:
     """Copies a directory of this machine."""
     path = _absolute(job)
     if not path.is_dir():
@@ -111,7 +111,7 @@ def open_directory(job: Job) -> Outputs:
     return _made(job.store.copy_in(path))
 
 
-def export(job: Job) -> Outputs:
+def export(job: BuiltinJob) -> Outputs:
     """Writes the input to a path of this machine, where it appears when it is complete."""
     path = _absolute(job)
     (source,) = inputs_of(job, 1)
@@ -140,7 +140,7 @@ def _fill(store: Store, content: bytes | int, file: BinaryIO) -> None:
             os.fchmod(file.fileno(), _PROGRAM_MODE)
 
 
-def make_directory(job: Job) -> Outputs:
+def make_directory(job: BuiltinJob) -> Outputs:
     """Puts the inputs at their paths in a new directory; "" and "." mean the directory itself."""
     paths = job.setting("paths", list)
     made = job.folder / "made"
@@ -162,7 +162,7 @@ def make_directory(job: Job) -> Outputs:
     return _made(job.store.adopt(made))
 
 
-def slice_directory(job: Job) -> Outputs:
+def slice_directory(job: BuiltinJob) -> Outputs:
     """Takes one file or directory out of the input."""
     path = job.setting("path", str)
     (source,) = inputs_of(job, 1)
@@ -184,14 +184,14 @@ def slice_directory(job: Job) -> Outputs:
     return _made(collect(job.store, taken, path, job.effect.outputs[0]))
 
 
-def _absolute(job: Job) -> Path:
+def _absolute(job: BuiltinJob) -> Path:
     path = Path(plain(job.setting("path", str)))
     if not path.is_absolute():
         raise BuiltinError(f"the path {str(path)!r} is not absolute")
     return path
 
 
-def inputs_of(job: Job, count: int) -> tuple[BuiltinInput, ...]:
+def inputs_of(job: BuiltinJob, count: int) -> tuple[BuiltinInput, ...]:
     """Returns the inputs; there must be exactly `count`."""
     inputs = job.effect.inputs
     if len(inputs) != count:
@@ -200,7 +200,7 @@ def inputs_of(job: Job, count: int) -> tuple[BuiltinInput, ...]:
     return inputs
 
 
-IN_A_THREAD: dict[str, Callable[[Job], Outputs]] = {
+IN_A_THREAD: dict[str, Callable[[BuiltinJob], Outputs]] = {
     "concat": concat,
     "exchange": exchange,
     "open": open_file,

@@ -28,7 +28,7 @@ from rain.governor.cbor_calls import (
     drop_frame,
 )
 from rain.governor.cbor_outputs import ExchangeFolder
-from rain.governor.cbor_replies import AtPath, Registered, Result, decode_reply
+from rain.governor.cbor_replies import AtPath, ExecutorRegistered, Result, decode_reply
 from rain.governor.effects import CallExecutor, DropCached
 from rain.governor.events import (
     CallsDone,
@@ -38,7 +38,7 @@ from rain.governor.events import (
     ExecutorReady,
     ObjectsCached,
 )
-from rain.governor.executor_link import Surroundings
+from rain.governor.executor_link import LinkServices
 from rain.governor.executor_process import (
     TAIL_OF_A_START,
     TAIL_OF_A_TASK,
@@ -63,7 +63,7 @@ class CborLink:
     """Sends calls, and tells events."""
 
     def __init__(
-        self, number: int, runner: str, started: StartedProgram, around: Surroundings
+        self, number: int, runner: str, started: StartedProgram, around: LinkServices
     ) -> None:
         self.number = number
         self.process = started.process
@@ -208,8 +208,8 @@ class CborLink:
             except ProtocolError as error:
                 self._wrong(f"broke the protocol: {error}")
 
-    def _hear(self, said: Registered | Result) -> None:
-        if isinstance(said, Registered):
+    def _hear(self, said: ExecutorRegistered | Result) -> None:
+        if isinstance(said, ExecutorRegistered):
             self._register(said)
         elif not self._registered:
             raise ProtocolError("its first message is not 'register'")
@@ -218,7 +218,7 @@ class CborLink:
         else:
             self._end(self._call, said)
 
-    def _register(self, said: Registered) -> None:
+    def _register(self, said: ExecutorRegistered) -> None:
         if self._registered:
             raise ProtocolError("it registers twice")
         if said.protocol != PROTOCOL:

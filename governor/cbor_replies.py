@@ -21,7 +21,7 @@ TEXT_LIMIT = 256 * 1024
 
 
 @frozen
-class Registered:
+class ExecutorRegistered:
     """The first message of an executor."""
 
     protocol: str
@@ -73,7 +73,7 @@ class Result:
     cached: tuple[ObjectId, ...]
 
 
-def decode_reply(body: bytes) -> Registered | Result:
+def decode_reply(body: bytes) -> ExecutorRegistered | Result:
     """Decodes one message; raises nothing but `ProtocolError`."""
     try:
         message: Any = cbor2.loads(body)
@@ -150,12 +150,12 @@ class _Map:
         return ProtocolError(f"{self._where}: {key!r} must be {wanted}")
 
 
-def _registered(said: _Map) -> Registered:
+def _registered(said: _Map) -> ExecutorRegistered:
     said.only("protocol", "executor_id", "executor_type")
     number = said.get("executor_id")
     if type(number) is not int:
         raise said.wrong("executor_id", "a whole number")
-    return Registered(said.text("protocol"), number, said.text("executor_type"))
+    return ExecutorRegistered(said.text("protocol"), number, said.text("executor_type"))
 
 
 def _result(said: _Map) -> Result:

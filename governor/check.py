@@ -21,7 +21,7 @@ from rain.governor.check_disk import (
 from rain.governor.check_tiers import tier_contradictions
 from rain.governor.fetch_queue import is_fetchable
 from rain.governor.lingering import Lingering
-from rain.governor.nodes import UNKNOWN, DataObject, Executor, Group, Session, Task
+from rain.governor.nodes import UNKNOWN, DataObject, Executor, ReadyGroup, Session, Task
 from rain.governor.numbers import Numbers
 from rain.governor.objects import FETCHES_AT_ONCE, SMALL_AT_ONCE, SMALL_BYTES
 from rain.governor.outbox import Outbox
@@ -330,7 +330,7 @@ def _order(session: Session) -> Iterator[str]:
         yield f"session {session.id} does not know whether its tasks have priorities"
 
 
-def _group(state: State, group: Group) -> Iterator[str]:
+def _group(state: State, group: ReadyGroup) -> Iterator[str]:
     ready = sum(task.row is TaskRow.READY for task in group.entries())
     if ready != group.count:
         yield f"the group {group.runner!r} {group.resources} has {ready} ready, not {group.count}"

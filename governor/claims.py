@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from rain.base.resources import MEMORY, Resources
 from rain.governor.dispatch import Dispatch
-from rain.governor.nodes import Group, KnownKind, Session, Task
+from rain.governor.nodes import KnownKind, ReadyGroup, Session, Task
 from rain.governor.tables import TaskRow
 
 LITTLE = 8
@@ -29,7 +29,7 @@ class Claims:
         self._memory = capacity.amount(MEMORY)  # 0 if nobody knows: then nothing is claimed
         self._share = self._memory // max(capacity.cpus, 1)
 
-    def group_for(self, kind: KnownKind, need: int) -> Group:
+    def group_for(self, kind: KnownKind, need: int) -> ReadyGroup:
         """The group of one task that needs this much memory, as the server says."""
         memory = self._claim(need)
         if memory <= kind.group.memory:

@@ -27,7 +27,7 @@ from rain.governor.back_pressure import BackPressure
 from rain.governor.calling import Calls, accepts, builtin_input, can_follow
 from rain.governor.effects import RunBuiltin, StopBuiltin
 from rain.governor.gpus import Lent
-from rain.governor.nodes import LAST_RANK, Executor, Group, Rank, Session, Task
+from rain.governor.nodes import LAST_RANK, Executor, Rank, ReadyGroup, Session, Task
 from rain.governor.objects import Objects
 from rain.governor.outbox import Outbox
 from rain.governor.pool import Pool
@@ -43,7 +43,7 @@ class Dispatch:
         self._calls = calls
         self._pool = pool
         self._free = pool.free
-        self.groups: dict[tuple[str, Resources], Group] = {}
+        self.groups: dict[tuple[str, Resources], ReadyGroup] = {}
         self.runs: dict[int, Task] = {}  # tasks inside the governor, including stopped ones
         self.began: dict[int, float] = {}  # when each of them was started
         self.memory: dict[int, int] = {}  # what they had when last looked at
@@ -55,7 +55,7 @@ class Dispatch:
 
     def group(
         self, runner: str, resources: Resources, environment: Environment | None = None
-    ) -> Group:
+    ) -> ReadyGroup:
         """Returns the group of tasks with these needs, for one more kind, or a task of its own.
 
         The name of the runner says which environment it is.
@@ -63,16 +63,16 @@ class Dispatch:
         key = (runner, resources)
         group = self.groups.get(key)
         if group is None:
-            group = self.groups[key] = Group(runner, resources, environment)
+            group = self.groups[key] = ReadyGroup(runner, resources, environment)
         group.kinds += 1
         return group
 
-    def leave_group(self, group: Group) -> None:
+    def leave_group(self, group: ReadyGroup) -> None:
         """A kind of this group was forgotten, or has another one."""
         group.kinds -= 1
         self._prune(group)
 
-    def _prune(self, group: Group) -> None:
+    def _prune(self, group: ReadyGroup) -> None:
         if not group.kinds and not group.leased:
             del self.groups[group.runner, group.resources]
 
@@ -91,8 +91,8 @@ class Dispatch:
         pool = self._pool
         for session in self.with_priorities.values():
             put_in_order(session)
-        active: list[Group] = []
-        unknown: list[Group] = []
+        active: list[ReadyGroup] = []
+        unknown: list[ReadyGroup] = []
         for group in self.groups.values():
             if group.count:
                 active.append(group)
@@ -104,7 +104,7 @@ class Dispatch:
             limit = self._grant(active)
             if self._pool.lending.blocked:
                 active = []  # whatever is queued behind a call would not ask for lent cpus
-            for group in active if len(active) == 1 else sorted(active, key=Group.rank):
+            for group in active if len(active) == 1 else sorted(active, key=ReadyGroup.rank):
                 if group.count and group.leased and not group.leased[0].one_by_one:
                     self._deepen(group, limit)
         for executor in pool.busy.values():
@@ -112,7 +112,7 @@ class Dispatch:
                 self._follow(executor)
         self._calls.effects.clear()
 
-    def _grant(self, active: list[Group]) -> Rank:
+    def _grant(self, active: list[ReadyGroup]) -> Rank:
         """Gives free resources to tasks by rank; returns the rank of the first blocked group.
 
         Where only an executor is missing, one is started, and resources are reserved for it until
@@ -120,12 +120,12 @@ class Dispatch:
         """
         limit = LAST_RANK
         starting: dict[str, int] | None = None  # counted on demand
-        promised: list[tuple[Group, int]] = []
+        promised: list[tuple[ReadyGroup, int]] = []
         open_groups = active.copy()
         waits_for_memory = False
         while open_groups:
             one = len(open_groups) == 1
-            group = open_groups[0] if one else min(open_groups, key=Group.rank)
+            group = open_groups[0] if one else min(open_groups, key=ReadyGroup.rank)
             if group.first().kind.makes and not self._admit_first(group):
                 open_groups.remove(group)
                 continue
@@ -150,7 +150,7 @@ class Dispatch:
                 self._free.give_back(group.resources)
         return limit
 
-    def _admit_first(self, group: Group) -> bool:
+    def _admit_first(self, group: ReadyGroup) -> bool:
         """Holds back what has no room on the disk; says whether a task is left that has."""
         back_pressure = self.back_pressure
         while group.count:
@@ -159,14 +159,14 @@ class Dispatch:
             back_pressure.hold(group.pop())
         return False
 
-    def _pop(self, group: Group) -> Task:
+    def _pop(self, group: ReadyGroup) -> Task:
         """Takes the next task of a group, which starts."""
         task = group.pop()
         if task.kind.makes:
             self.back_pressure.started(task)
         return task
 
-    def _has_room(self, group: Group) -> bool:
+    def _has_room(self, group: ReadyGroup) -> bool:
         """Whether the first task of the group may run now."""
         if not self._free.has(group.resources) and not self._all_wait(group):
             return False
@@ -175,7 +175,7 @@ class Dispatch:
             return True
         return lending.allows(group.resources, -group.rank()[0], self._pool.now)
 
-    def _all_wait(self, group: Group) -> bool:
+    def _all_wait(self, group: ReadyGroup) -> bool:
         """Whether only memory is missing, and nothing that runs will free any.
 
         All that runs waits for other tasks, or nothing runs and others have the memory of the
@@ -197,7 +197,7 @@ class Dispatch:
                 starting[executor.runner] = starting.get(executor.runner, 0) + 1
         return starting
 
-    def _promise(self, group: Group, starting: dict[str, int]) -> int:
+    def _promise(self, group: ReadyGroup, starting: dict[str, int]) -> int:
         """Reserves resources for executors that are starting, and starts the missing ones."""
         count = 0
         while count < group.count and self._has_room(group):
@@ -209,7 +209,7 @@ class Dispatch:
             count += 1
         return count
 
-    def _deepen(self, group: Group, limit: Rank) -> None:
+    def _deepen(self, group: ReadyGroup, limit: Rank) -> None:
         """Queues further calls at the executors of a group, a fair share at each."""
         refill = group.rank() <= limit
         call = self._calls.call

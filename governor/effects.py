@@ -158,7 +158,7 @@ class StopBuiltin:
 
 
 @frozen
-class Fetch:
+class FetchObject:
     """Read an object from a source; answered by `ObjectFetched` or `FetchFailed`."""
 
     fetch: int
@@ -249,7 +249,7 @@ RareEffect = (
     | TierEffect
     | RunBuiltin
     | StopBuiltin
-    | Fetch
+    | FetchObject
     | StopFetch
     | DeleteFiles
     | SendFar

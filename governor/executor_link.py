@@ -53,7 +53,7 @@ _RESUMED: bytes = msgpack.packb([protocol.RESUMED])
 
 
 @frozen
-class Surroundings:
+class LinkServices:
     """What the links to all executors of a governor share."""
 
     places: Places
@@ -66,7 +66,7 @@ class Surroundings:
 class ExecutorLink:
     """Sends calls, and tells events."""
 
-    def __init__(self, number: int, started: Started, around: Surroundings) -> None:
+    def __init__(self, number: int, started: Started, around: LinkServices) -> None:
         store = around.store
         self.number = number
         self.process = started.process

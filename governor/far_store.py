@@ -30,7 +30,7 @@ from rain.base.errors import StartError
 from rain.files.errors import FilesError, MissingFileError
 from rain.files.places import checked, local_path, shown
 from rain.files.systems import fresh_info, naming, system_of
-from rain.governor.effects import DeleteFar, Fetch, SendFar
+from rain.governor.effects import DeleteFar, FetchObject, SendFar
 from rain.governor.events import Event, FetchFailed, ObjectFetched, SentFar
 from rain.governor.far_bytes import Coming, Target, Written
 from rain.governor.far_folders import is_abandoned, own_name
@@ -103,7 +103,7 @@ class FarStore:
             work = partial(self._write_file, effect.number, descriptor, effect.size)
         self._background.in_thread(work, partial(self._sent, effect))
 
-    def fetch(self, effect: Fetch) -> None:
+    def fetch(self, effect: FetchObject) -> None:
         """Brings a file back into the store."""
         number = number_of(effect.source)
         # It may be deleted meanwhile, because nobody wants it any more.
@@ -288,7 +288,7 @@ class FarStore:
         else:
             self._tell(SentFar(effect.number, effect.file))
 
-    def _fetched(self, effect: Fetch, result: outcome.Outcome[Stored]) -> None:
+    def _fetched(self, effect: FetchObject, result: outcome.Outcome[Stored]) -> None:
         try:
             self._tell(ObjectFetched(effect.fetch, result.unwrap()))
         except (FilesError, NoRoomError) as error:

@@ -19,7 +19,7 @@ from rain.base.ids import spell
 from rain.base.kinds import DataType
 from rain.base.wire.orders import SERVER
 from rain.governor.arriving import Arriving
-from rain.governor.effects import Fetch
+from rain.governor.effects import FetchObject
 from rain.governor.events import Event, FetchFailed, ObjectFetched
 from rain.governor.results import Stored
 from rain.governor.store import MEMORY_LIMIT, NoRoomError, Store, StoreError, writing_into
@@ -92,7 +92,7 @@ class _Incoming:
 
 
 class Fetcher:
-    """Carries out `Fetch` and `StopFetch`. The state decides how many run at a time."""
+    """Carries out `FetchObject` and `StopFetch`. The state decides how many run at a time."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class Fetcher:
         self._log = log
         self._running: dict[int, Transfer] = {}
 
-    def start(self, fetch: Fetch) -> None:
+    def start(self, fetch: FetchObject) -> None:
         """Starts a fetch."""
         transfer = self._running[fetch.fetch] = Transfer()
 
@@ -139,7 +139,7 @@ class Fetcher:
             self.stop(fetch)
         self._reader.close()
 
-    def _fetch(self, fetch: Fetch, transfer: Transfer) -> bytes | Stored:
+    def _fetch(self, fetch: FetchObject, transfer: Transfer) -> bytes | Stored:
         """Reads the whole object; runs in a thread."""
         incoming = _Incoming(self._store, fetch.kind.data_type is DataType.DIRECTORY)
         try:
@@ -148,7 +148,7 @@ class Fetcher:
             incoming.give_up()
         return incoming.content
 
-    def _receive(self, fetch: Fetch, incoming: _Incoming, transfer: Transfer) -> None:
+    def _receive(self, fetch: FetchObject, incoming: _Incoming, transfer: Transfer) -> None:
         """Tries one source after the other, and then the server, which reaches all of them."""
         sources = fetch.source.split()
         order = with_relay(sources if len(sources) > 1 else sources * ATTEMPTS)
@@ -179,7 +179,7 @@ class Fetcher:
         )
 
     def _ended(
-        self, fetch: Fetch, transfer: Transfer, result: outcome.Outcome[bytes | Stored]
+        self, fetch: FetchObject, transfer: Transfer, result: outcome.Outcome[bytes | Stored]
     ) -> None:
         try:
             content = result.unwrap()
@@ -192,7 +192,7 @@ class Fetcher:
             # Reported even if it was stopped meanwhile: the state then throws it away.
             self._tell(ObjectFetched(fetch.fetch, content))
 
-    def _failed(self, fetch: Fetch, reason: str, *, here: bool) -> None:
+    def _failed(self, fetch: FetchObject, reason: str, *, here: bool) -> None:
         self._log.warning(
             "object not fetched", object=spell(fetch.object), source=fetch.source, reason=reason
         )

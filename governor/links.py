@@ -35,7 +35,7 @@ from rain.governor.effects import (
 )
 from rain.governor.events import Event, ExecutorDied
 from rain.governor.executor_config import Commands
-from rain.governor.executor_link import ExecutorLink, Surroundings
+from rain.governor.executor_link import ExecutorLink, LinkServices
 from rain.governor.executor_process import (
     Places,
     printed_so_far,
@@ -58,7 +58,7 @@ LOGS_OF_ENDED = 8
 """The logs of as many ended executors stay: each has only the call that ran last."""
 
 
-class Link(Protocol):
+class LinkedExecutor(Protocol):
     """One executor of any protocol. It reports everything but the end of the process as events."""
 
     number: int
@@ -105,13 +105,13 @@ class Executors:
         self._bounds = bounds
         self._places = places
         self._store = store
-        self._around = Surroundings(places, store, background, tell, self._blame)
+        self._around = LinkServices(places, store, background, tell, self._blame)
         self._commands = commands
         self._warden = warden
         self._background = background
         self._tell = tell
         self._log = log
-        self._links: dict[int, Link] = {}
+        self._links: dict[int, LinkedExecutor] = {}
         self._environment_limit = environment_limit
         self._environments: Environments | None = None  # until a task has one
         self._ended: deque[int] = deque()  # executors that have ended, and whose logs stay
@@ -180,7 +180,7 @@ class Executors:
         self._log.debug("executor started", executor=number, pid=link.process.pid)
         self._background.start(self._watch, link)
 
-    def _link(self, number: int, runner: str, made: MadeEnvironment | None) -> Link:
+    def _link(self, number: int, runner: str, made: MadeEnvironment | None) -> LinkedExecutor:
         places = self._places
         if runner in self._commands:
             from rain.governor.cbor_link import CborLink  # noqa: PLC0415 # few governors need it
@@ -243,7 +243,7 @@ class Executors:
         if self._environments is not None:
             self._environments.close()
 
-    async def _watch(self, link: Link) -> None:
+    async def _watch(self, link: LinkedExecutor) -> None:
         """Waits for the end of one process."""
         descriptor = os.pidfd_open(link.process.pid)
         try:

@@ -49,7 +49,7 @@ from rain.governor.tiers import Tiers
 from rain.governor.time_limit import drain_in_time, time_for_tasks
 from rain.governor.uplink import Uplink, reach
 from rain.governor.warden import Warden
-from rain.governor.work_folder import Parts
+from rain.governor.work_folder import FolderPaths
 from rain.governor.workplace import Workplace
 from rain.governor.zero import ZeroService
 from rain.rpc.background import Background, in_a_thread
@@ -122,7 +122,7 @@ async def _govern(
     warden = Warden(work.path, background, shared_path, groups)
     far: FarStore | None = None
     try:
-        folder = Parts.make(work)
+        folder = FolderPaths.make(work)
         if settings.work_folder is None:
             background.start(in_a_thread, partial(remove_abandoned, log))
         store = Store(folder.data, shared_path)
@@ -246,7 +246,9 @@ def _shared_folder(
     return shared
 
 
-def _secrets(settings: GovernorSettings, folder: Parts) -> tuple[Path | None, TasksFile | None]:
+def _secrets(
+    settings: GovernorSettings, folder: FolderPaths
+) -> tuple[Path | None, TasksFile | None]:
     """The files with which tasks are let in as clients."""
     secret_file, tasks = None, None
     if settings.secret is not None:

@@ -60,7 +60,7 @@ class Meter:
 
 
 @define(eq=False)
-class Group:
+class ReadyGroup:
     """The ready tasks with equal needs: the same type of executor and the same resources.
 
     The memory among these may be what such tasks have been found to need.
@@ -144,7 +144,7 @@ class KnownKind:
     """The facts about a kind of tasks that this governor needs."""
 
     kind: TaskKind
-    group: Group
+    group: ReadyGroup
     outputs: tuple[ObjectKind, ...]
     calls_function: bool  # input 0 is a function; its calls take about the same time
     functions: int = 0  # the first inputs that are functions, which executors cache
@@ -218,7 +218,7 @@ class Task:
     output_ids: list[ObjectId]
     outputs: list[DataObject]
     meter: Meter
-    group: Group  # mostly that of its kind
+    group: ReadyGroup  # mostly that of its kind
     row: TaskRow = TaskRow.WAITING
     missing: int = 0  # inputs that are not here, counted as often as they are named
     executor: Executor | None = None  # while calling or running there
@@ -258,7 +258,7 @@ class Executor:
     idle_since: float = 0.0  # while it is idle
     recalling: bool = False  # its unstarted calls are being taken back; it gets no others meanwhile
     dying: bool = False  # it was killed, and its death is not reported yet
-    group: Group | None = None  # whose resources it holds; None exactly when it has no calls
+    group: ReadyGroup | None = None  # whose resources it holds; None exactly when it has no calls
     calls: deque[Task] = Factory(deque)  # in the order in which it works; cancelled ones stay
     answered: int = 0  # how many calls it has answered in its life
     # While its only call was interrupted: when it is killed. Else infinite.

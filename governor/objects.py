@@ -16,7 +16,7 @@ from rain.base.kinds import ObjectKind
 from rain.base.wire.orders import LATER
 from rain.governor.caching import Caching
 from rain.governor.disk import Disk
-from rain.governor.effects import Fetch, StopFetch
+from rain.governor.effects import FetchObject, StopFetch
 from rain.governor.fetch_queue import FetchQueue
 from rain.governor.lingering import Lingering
 from rain.governor.nodes import DataObject, Session, Task
@@ -160,7 +160,7 @@ class Objects:
             self._fetch_count += 1
             target.fetch = self._fetch_count
             fetches[target.fetch] = target
-            fetch = Fetch(target.fetch, target.id, target.source, target.size, target.kind)
+            fetch = FetchObject(target.fetch, target.id, target.source, target.size, target.kind)
             self._outbox.effects.append(fetch)
 
     def may_fetch(self, target: DataObject) -> bool:

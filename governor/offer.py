@@ -13,19 +13,19 @@ from rain.governor.machine import Machine
 
 
 @frozen
-class Share:
+class MachineShare:
     """The part of the detected resources that this governor takes, if several share a machine."""
 
     number: int = 0
     of: int = 1
 
     @staticmethod
-    def read(text: str) -> Share:
+    def read(text: str) -> MachineShare:
         """Parses a share: `0/2` is the first of two parts."""
         number, slash, of = text.partition("/")
         if not (slash and number.isdecimal() and of.isdecimal() and int(number) < int(of)):
             raise StartError(f"--share {text!r} is not a part: write for instance 0/2")
-        return Share(int(number), int(of))
+        return MachineShare(int(number), int(of))
 
 
 @frozen
@@ -37,7 +37,7 @@ class Offer:
 
 
 def read_offer(
-    cpus: int, memory: int, gpus: str, named: Sequence[str], machine: Machine, share: Share
+    cpus: int, memory: int, gpus: str, named: Sequence[str], machine: Machine, share: MachineShare
 ) -> Offer:
     """Makes the offer from command-line options; raises a one-line StartError for bad ones.
 
@@ -57,7 +57,7 @@ def read_offer(
     return Offer(Resources.of(amounts), names)
 
 
-def _gpus(text: str, machine: Machine, share: Share) -> tuple[str, ...]:
+def _gpus(text: str, machine: Machine, share: MachineShare) -> tuple[str, ...]:
     if text == DETECT:
         return machine.gpus()[share.number :: share.of]
     if not text.isdecimal():

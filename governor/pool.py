@@ -28,7 +28,7 @@ from rain.governor.calling import Calls, go_on
 from rain.governor.cancelling import interrupt, refuse_wait
 from rain.governor.effects import KillExecutor, StartExecutor, TakeBackCalls
 from rain.governor.gpus import Gpus
-from rain.governor.nodes import Executor, Group, Task
+from rain.governor.nodes import Executor, ReadyGroup, Task
 from rain.governor.outbox import Outbox
 from rain.governor.pool_settings import PoolSettings
 from rain.governor.resources import FreeResources, Lending, most_blocked
@@ -43,7 +43,7 @@ def surplus(idle: Iterable[Executor], count: int, long_ago: float) -> list[Execu
     return rested[: max(count, 0)]
 
 
-def _folders(group: Group) -> tuple[Content, ...]:
+def _folders(group: ReadyGroup) -> tuple[Content, ...]:
     """The content of the environment of a group, which its ready tasks read."""
     if group.environment is None or not group.environment.folders:
         return ()
@@ -95,7 +95,7 @@ class Pool:
         self.executors[executor.id] = executor
         self._outbox.effects.append(StartExecutor(executor.id, runner, environment, folders))
 
-    def take_idle(self, group: Group) -> Executor | None:
+    def take_idle(self, group: ReadyGroup) -> Executor | None:
         """Takes an idle executor that can work for the group, if there is one.
 
         Libraries detect gpus once in the life of a process. So a task with gpus runs in a process
@@ -117,7 +117,7 @@ class Pool:
             idle.remove(chosen)
         return chosen
 
-    def start_for(self, group: Group) -> None:
+    def start_for(self, group: ReadyGroup) -> None:
         """Starts an executor for the group, in place of an idle one that cannot work for it."""
         idle = self.idle.get(group.runner)
         if idle:
@@ -126,7 +126,7 @@ class Pool:
             self.kill(executor)
         self.start(group.runner, group.environment, _folders(group))
 
-    def lease(self, executor: Executor, group: Group, task: Task) -> None:
+    def lease(self, executor: Executor, group: ReadyGroup, task: Task) -> None:
         """Leases an idle executor to the group of the task, which is its first call."""
         self.free.take(group.resources)
         if group.gpus:

@@ -23,14 +23,14 @@ _NAMELESS = os.O_RDWR | os.O_TMPFILE | os.O_APPEND | os.O_CLOEXEC
 
 
 @frozen
-class Said:
+class ProgramStreams:
     """Open files with the stdout and the stderr of one program."""
 
     stdout: int
     stderr: int
 
     @classmethod
-    def open_in(cls, folder: Path, stdout: str = "") -> Said:
+    def open_in(cls, folder: Path, stdout: str = "") -> ProgramStreams:
         """Opens new unnamed files in a folder; stdout goes to a path if one is given."""
         printed = os.open(stdout, _WANTED, 0o666) if stdout else _nameless(folder)
         try:
@@ -57,7 +57,7 @@ def _nameless(folder: Path) -> int:
     return descriptor
 
 
-def logs_of(said: Said, *, hides_stdout: bool) -> str:
+def logs_of(said: ProgramStreams, *, hides_stdout: bool) -> str:
     """The part of the output kept for users; a stdout that is the task's output is not a log."""
     out = "" if hides_stdout else _text(said.stdout)
     return as_logs(out, _text(said.stderr))

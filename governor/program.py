@@ -8,13 +8,13 @@ from typing import Any
 from attrs import frozen
 
 from rain.base.thread_limits import thread_limits
-from rain.governor.builtin_files import Job
+from rain.governor.builtin_files import BuiltinJob
 from rain.governor.gpus import VISIBLE
 from rain.governor.sandbox import BuiltinError
 
 
 @frozen
-class Program:
+class ProgramConfig:
     """The configuration: arguments, the files of inputs and outputs, and the optional settings."""
 
     args: list[str]
@@ -23,7 +23,7 @@ class Program:
     env: dict[str, str | None]  # None removes a variable
 
     @staticmethod
-    def of(job: Job) -> Program:
+    def of(job: BuiltinJob) -> ProgramConfig:
         args: list[Any] = job.setting("args", list)
         in_paths: list[Any] = job.setting("in_paths", list)
         if not args or not all(isinstance(word, str) for word in args):
@@ -31,7 +31,7 @@ class Program:
         if not all(isinstance(entry, dict) for entry in in_paths):
             raise BuiltinError("in_paths is not a list of tables")
         config: dict[str, Any] = job.config()
-        program = Program(
+        program = ProgramConfig(
             args,
             in_paths,
             job.setting("out_paths", list),

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from rain.base.kinds import DataType
 from rain.common.signals import signal_name
-from rain.governor.builtin_files import Job
-from rain.governor.printed import Said, tail
-from rain.governor.program import Program
+from rain.governor.builtin_files import BuiltinJob
+from rain.governor.printed import ProgramStreams, tail
+from rain.governor.program import ProgramConfig
 from rain.governor.results import Made, Outputs
 from rain.governor.sandbox import collect, copy_to, inside, link_to
 from rain.governor.store import MEMORY_LIMIT
@@ -32,7 +32,7 @@ STDOUT_TAIL = 16 * 1024
 """Bytes of printed output that go into the error of a failed program."""
 
 
-def is_quick_to_lay_out(job: Job, program: Program) -> bool:
+def is_quick_to_lay_out(job: BuiltinJob, program: ProgramConfig) -> bool:
     """Whether the files of the program are few and small."""
     inputs = job.effect.inputs
     if len(inputs) + len(program.out_paths) > FEW:
@@ -45,7 +45,7 @@ def is_quick_to_lay_out(job: Job, program: Program) -> bool:
     )
 
 
-def lay_out(job: Job, program: Program) -> None:
+def lay_out(job: BuiltinJob, program: ProgramConfig) -> None:
     """Creates the folder with the inputs, and the parent folders of the outputs."""
     folder = job.folder
     os.mkdir(folder)  # noqa: PTH102 # runs for each program, so it must be fast
@@ -58,7 +58,7 @@ def lay_out(job: Job, program: Program) -> None:
             parent.mkdir(parents=True, exist_ok=True)
 
 
-def is_quick_to_take(job: Job, program: Program, succeeded: bool) -> bool:
+def is_quick_to_take(job: BuiltinJob, program: ProgramConfig, succeeded: bool) -> bool:
     """Whether the program has left few and small files, and all its outputs are among them."""
     found: set[str] = set()
     try:
@@ -76,7 +76,7 @@ def is_quick_to_take(job: Job, program: Program, succeeded: bool) -> bool:
     )
 
 
-def outputs(job: Job, program: Program) -> Outputs:
+def outputs(job: BuiltinJob, program: ProgramConfig) -> Outputs:
     """Takes the outputs of the program from their paths."""
     made: Outputs = []
     for path, kind in zip(program.out_paths, job.effect.outputs, strict=True):
@@ -95,7 +95,7 @@ def clear(folder: Path) -> None:
         remove(folder)
 
 
-def why_failed(program: Program, said: Said, status: int) -> str:
+def why_failed(program: ProgramConfig, said: ProgramStreams, status: int) -> str:
     """How the program has ended, with the end of its output."""
     if status > 0:
         ending = f"ended with exit code {status}"

@@ -24,12 +24,12 @@ from attrs import define
 from rain.base.ids import session_of
 from rain.base.runs import RunCause
 from rain.base.shortage import is_shortage
-from rain.governor.builtin_files import Job
+from rain.governor.builtin_files import BuiltinJob
 from rain.governor.effects import RunBuiltin
 from rain.governor.endings import KILLED_BY_KERNEL
 from rain.governor.events import BuiltinDone
-from rain.governor.printed import Said, logs_of, look_at_descriptors
-from rain.governor.program import Program
+from rain.governor.printed import ProgramStreams, logs_of, look_at_descriptors
+from rain.governor.program import ProgramConfig
 from rain.governor.program_folder import (
     STDIN,
     STDOUT,
@@ -51,16 +51,16 @@ _STOPPED: Final = Failed("the task was stopped")
 
 
 @define(eq=False)
-class Run:
+class ProgramRun:
     """One program, from before its start until its task has ended."""
 
-    job: Job
-    program: Program
+    job: BuiltinJob
+    program: ProgramConfig
     began: float
     process: subprocess.Popen[bytes] | None = None
     watch: DescriptorWatch | None = None
     descriptor: int = -1  # the pidfd
-    said: Said | None = None
+    said: ProgramStreams | None = None
     timer: Timer | None = None
     timed_out: bool = False
     stopped: bool = False
@@ -93,30 +93,30 @@ class Programs:
 
     def __init__(self, place: Workplace) -> None:
         self._place = place
-        self._runs: dict[int, Run] = {}
+        self._runs: dict[int, ProgramRun] = {}
         self._environment = dict(os.environ)
         place.background.start(self._end_with_the_governor)
 
     def start(self, effect: RunBuiltin) -> None:
         """Starts a program; `BuiltinDone` follows."""
         began = time.monotonic()
-        job = Job(effect, self._place.store, self._place.folder / str(effect.run))
-        program = attempt(effect, Program.of, job)
+        job = BuiltinJob(effect, self._place.store, self._place.folder / str(effect.run))
+        program = attempt(effect, ProgramConfig.of, job)
         if isinstance(program, Failed):
             self._place.tell(BuiltinDone(effect.run, 0.0, program))
             return
-        run = self._runs[effect.run] = Run(job, program, began)
+        run = self._runs[effect.run] = ProgramRun(job, program, began)
         if is_quick_to_lay_out(job, program):
             self._begin(run, attempt(effect, lay_out, job, program))
         else:
             self._place.background.start(self._begin_slowly, run)
 
-    async def _begin_slowly(self, run: Run) -> None:
+    async def _begin_slowly(self, run: ProgramRun) -> None:
         job = run.job
         laid_out = await attempt_in_a_thread(job.effect, lay_out, job, run.program)
         self._begin(run, laid_out)
 
-    def _begin(self, run: Run, laid_out: Failed | None) -> None:
+    def _begin(self, run: ProgramRun, laid_out: Failed | None) -> None:
         """Starts the process, if its files could be created."""
         failed = _STOPPED if run.stopped else laid_out
         if failed is None:
@@ -124,9 +124,9 @@ class Programs:
         if failed is not None:
             self._finish(run, failed)
 
-    def _spawn(self, run: Run) -> None:
+    def _spawn(self, run: ProgramRun) -> None:
         wanted = str(run.job.folder / STDOUT) if STDOUT in run.program.out_paths else ""
-        said = run.said = Said.open_in(self._place.folder, wanted)
+        said = run.said = ProgramStreams.open_in(self._place.folder, wanted)
         environment = marked(self._environment, *self._words(run))
         process = run.process = _spawned(run, said, environment)
         self._place.warden.watch(process.pid)
@@ -184,7 +184,7 @@ class Programs:
                     yield run.said.stdout
                 yield run.said.stderr
 
-    def _ended(self, run: Run, process: subprocess.Popen[bytes]) -> None:
+    def _ended(self, run: ProgramRun, process: subprocess.Popen[bytes]) -> None:
         run.kill_group()
         status = self._reap(run, process)
         failed: Failed | None = None
@@ -196,12 +196,12 @@ class Programs:
             failed = attempt(run.job.effect, _failure, run, status)
         self._finish(run, failed)
 
-    def _let_go(self, run: Run, process: subprocess.Popen[bytes]) -> int:
+    def _let_go(self, run: ProgramRun, process: subprocess.Popen[bytes]) -> int:
         """Kills the process, which may still run, and reaps it."""
         run.kill()
         return self._reap(run, process)
 
-    def _reap(self, run: Run, process: subprocess.Popen[bytes]) -> int:
+    def _reap(self, run: ProgramRun, process: subprocess.Popen[bytes]) -> int:
         """Waits for a process that has ended or was killed, and gives its status."""
         if run.timer is not None:
             run.timer.cancel()
@@ -217,22 +217,22 @@ class Programs:
             self._place.bounds.groups.leave(*self._words(run))
         return status
 
-    def _words(self, run: Run) -> tuple[str, str]:
+    def _words(self, run: ProgramRun) -> tuple[str, str]:
         """The marks by which the processes that it has started are found anywhere."""
         origin, effect = self._place.warden.origin, run.job.effect
         return origin.run(effect.run), origin.session(session_of(effect.kind.id))
 
-    def _finish(self, run: Run, failed: Failed | None) -> None:
+    def _finish(self, run: ProgramRun, failed: Failed | None) -> None:
         """Takes the outputs of the program and removes its folder."""
         if is_quick_to_take(run.job, run.program, failed is None):
             self._done(run, _take(run, failed))
         else:
             self._place.background.start(self._finish_slowly, run, failed)
 
-    async def _finish_slowly(self, run: Run, failed: Failed | None) -> None:
+    async def _finish_slowly(self, run: ProgramRun, failed: Failed | None) -> None:
         self._done(run, await attempt_in_a_thread(run.job.effect, _take, run, failed))
 
-    def _done(self, run: Run, result: Outputs | Failed) -> None:
+    def _done(self, run: ProgramRun, result: Outputs | Failed) -> None:
         effect, logs = run.job.effect, ""
         if run.said is not None:
             hides_stdout = STDOUT in run.program.out_paths and not isinstance(result, Failed)
@@ -255,7 +255,9 @@ class Programs:
                         run.said.close()
 
 
-def _spawned(run: Run, said: Said, environment: dict[str, str]) -> subprocess.Popen[bytes]:
+def _spawned(
+    run: ProgramRun, said: ProgramStreams, environment: dict[str, str]
+) -> subprocess.Popen[bytes]:
     """Starts the process; raises BuiltinError if it cannot be started."""
     program, effect, folder = run.program, run.job.effect, run.job.folder
     has_stdin = bool(effect.inputs) and (folder / STDIN).exists()
@@ -279,13 +281,13 @@ def _spawned(run: Run, said: Said, environment: dict[str, str]) -> subprocess.Po
             ) from None
 
 
-def _failure(run: Run, status: int) -> Failed:
+def _failure(run: ProgramRun, status: int) -> Failed:
     assert run.said is not None
     why = why_failed(run.program, run.said, status)
     return Failed(why, status=status)
 
 
-def _take(run: Run, failed: Failed | None) -> Outputs | Failed:
+def _take(run: ProgramRun, failed: Failed | None) -> Outputs | Failed:
     job = run.job
     try:
         return attempt(job.effect, outputs, job, run.program) if failed is None else failed

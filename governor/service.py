@@ -29,7 +29,7 @@ from rain.governor.effects import (
     DeleteFiles,
     DropCopy,
     EndStrays,
-    Fetch,
+    FetchObject,
     KeepOutputs,
     LeaveMemory,
     LookUp,
@@ -293,7 +293,7 @@ class Service(Parting):
                 builtins.stop(run, grace, timed_out=timed_out)
             case SendFar() | DeleteFar():
                 self._carry_far(effect)
-            case Fetch():
+            case FetchObject():
                 if is_far(effect.source):
                     self._carry_far(effect)
                 else:
@@ -313,7 +313,7 @@ class Service(Parting):
             case _:
                 executors.carry(effect)
 
-    def _carry_far(self, effect: SendFar | DeleteFar | Fetch) -> None:
+    def _carry_far(self, effect: SendFar | DeleteFar | FetchObject) -> None:
         if self.far_store is None:
             raise InvariantError("an object is far, and there is no far store")
         match effect:
@@ -321,7 +321,7 @@ class Service(Parting):
                 self.far_store.send(effect)
             case DeleteFar():
                 self.far_store.delete(effect)
-            case Fetch():
+            case FetchObject():
                 self.far_store.fetch(effect)
 
     def _get_mover(self) -> Mover:

@@ -13,7 +13,7 @@ from rain.governor.events import BuiltinDone, CallsDone, Event, ExecutorDied
 from rain.governor.links import Executors
 from rain.governor.nodes import Task
 from rain.governor.reactor import Reactor
-from rain.governor.watching import LOOK, Look, Running, Watching, look_at
+from rain.governor.watching import LOOK, Look, WatchedTask, Watching, look_at
 from rain.rpc.background import Background
 
 Say = Callable[[int, Sequence[PrintedLines]], object]
@@ -88,7 +88,7 @@ class Watcher:
             await trio.sleep(LOOK)
         self._looks = False
 
-    def _running(self) -> Iterator[Running]:
+    def _running(self) -> Iterator[WatchedTask]:
         for task in self._reactor.all_running():
             if task.executor is not None:
                 look = self._executors.look_at(task.executor.id)
@@ -98,6 +98,6 @@ class Watcher:
                 yield _seen(task, look)
 
 
-def _seen(task: Task, look: Look) -> Running:
+def _seen(task: Task, look: Look) -> WatchedTask:
     kind = task.kind.kind
-    return Running(task.id, kind.name, look, kind.root)
+    return WatchedTask(task.id, kind.name, look, kind.root)

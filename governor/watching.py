@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from attrs import Factory, define, frozen
 
 from rain.base.ids import NO_SESSION, SessionId, TaskId
-from rain.base.printed_lines import Waiting
+from rain.base.printed_lines import LineBuffer
 from rain.base.wire.printed import PrintedLines, Watch
 from rain.common.printed import HEAD, TAIL, KeptText, Streams
 
@@ -87,7 +87,7 @@ def unsent_of(kept: KeptText, told: int) -> Unsent:
 
 
 @frozen
-class Running:
+class WatchedTask:
     """A task that runs, and how its streams are read."""
 
     task: TaskId
@@ -110,7 +110,7 @@ class Watching:
 
     watches: dict[int, Watch] = Factory(dict)
     _told: dict[tuple[int, TaskId], _Told] = Factory(dict)
-    _waiting: dict[int, Waiting] = Factory(dict)
+    _waiting: dict[int, LineBuffer] = Factory(dict)
 
     def watch(self, number: int, watch: Watch | None) -> None:
         """A watch begins, is for something else now, or ends."""
@@ -122,7 +122,7 @@ class Watching:
         for key in [key for key in self._told if key[0] == number]:
             del self._told[key]
 
-    def look(self, running: Iterable[Running], now: float) -> None:
+    def look(self, running: Iterable[WatchedTask], now: float) -> None:
         """Looks at the tasks that run."""
         for task in running:
             for number, watch in self.watches.items():
@@ -131,7 +131,7 @@ class Watching:
                     if self._tell(number, task, told, now, over=False):
                         self._told[number, task.task] = told
 
-    def over(self, task: Running) -> None:
+    def over(self, task: WatchedTask) -> None:
         """A run of a task has ended."""
         for number, watch in self.watches.items():
             told = self._told.pop((number, task.task), None) or _Told()
@@ -146,7 +146,7 @@ class Watching:
     def __bool__(self) -> bool:
         return bool(self._waiting)
 
-    def _tell(self, number: int, task: Running, told: _Told, now: float, *, over: bool) -> bool:
+    def _tell(self, number: int, task: WatchedTask, told: _Told, now: float, *, over: bool) -> bool:
         any_told = False
         for stream in (0, 1):
             unsent = task.look(stream, told.bytes[stream])
@@ -157,7 +157,7 @@ class Watching:
             told.bytes[stream] += found.told
             told.states[stream] = now
             any_told = True
-            waiting = self._waiting.setdefault(number, Waiting(MOST_WAITING))
+            waiting = self._waiting.setdefault(number, LineBuffer(MOST_WAITING))
             waiting.add(
                 PrintedLines(task.task, task.name, bool(stream), found.text, found.left_out)
             )

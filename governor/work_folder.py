@@ -10,7 +10,7 @@ from rain.daemon.work_folder import WorkFolder
 
 
 @frozen
-class Parts:
+class FolderPaths:
     """The paths of the parts of the folder."""
 
     root: Path
@@ -28,9 +28,9 @@ class Parts:
         return self.root / "executors" / "work"
 
     @staticmethod
-    def make(folder: WorkFolder) -> Parts:
+    def make(folder: WorkFolder) -> FolderPaths:
         """Creates the parts."""
-        parts = Parts(folder.path)
+        parts = FolderPaths(folder.path)
         for part in (parts.data, parts.runs, parts.executors):
             part.mkdir(parents=True)
         return parts

@@ -141,7 +141,7 @@ class TaskKindRow(NamedTuple):
     retry_on: bytes  # a pickled tuple of exception classes; empty for all
 
 
-class ObjectRow(NamedTuple):
+class CallInput(NamedTuple):
     """An input, as sent to an executor.
 
     The content is bytes, the number of a stored file, or None if the executor has made it.
@@ -161,7 +161,7 @@ class Call(NamedTuple):
     task: int
     kind: int
     config: bytes
-    inputs: list[int | ObjectRow]
+    inputs: list[int | CallInput]
     outputs: list[int]
 
 

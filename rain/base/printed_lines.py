@@ -12,7 +12,7 @@ NO_TASK = TaskId(0)
 
 
 @define(eq=False)
-class Waiting:
+class LineBuffer:
     """Lines in their order, at most `most` characters; of what comes then only the size is kept."""
 
     most: int

@@ -208,7 +208,7 @@ def governor(
     from rain.governor.descriptors import Descriptors
     from rain.governor.machine import Machine
     from rain.governor.main import run_governor
-    from rain.governor.offer import Share, read_offer
+    from rain.governor.offer import MachineShare, read_offer
     from rain.governor.settings import GovernorSettings
     from rain.governor.time_limit import leaving_time
 
@@ -218,7 +218,7 @@ def governor(
     is_open = daemon.insecure or identity is not None
     check_exposure(host, secret, insecure=is_open, risk="read the data of all tasks")
     secret = or_user_key(secret, host, *(one for one, _ in servers), insecure=is_open)
-    machine, part = Machine.this(), Share.read(share)
+    machine, part = Machine.this(), MachineShare.read(share)
     room = Room.of(machine, part.of, (workdir or Path(gettempdir())).absolute())
     budget = read_budget(memory, store, room, disk)
     offer = read_offer(_cpus(cpus), budget.memory, gpus, named, machine, part)

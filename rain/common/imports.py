@@ -8,7 +8,7 @@ They are appended after the end of the function's pickle, where no unpickler rea
 
 The length is that of what is between the pickle and itself.
 
-A task tells functions, too: as a part of its program (`Program`).
+A task tells functions, too: as a part of its program (`CallingProgram`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Imports(NamedTuple):
     folder: str = ""  # its current folder; "" if that was removed
 
 
-class Program(NamedTuple):
+class CallingProgram(NamedTuple):
     """The program that has told the function which this process runs."""
 
     began: float
@@ -48,16 +48,16 @@ class Program(NamedTuple):
     folder: str = ""  # its current folder
 
 
-_running: Program | None = None
+_running: CallingProgram | None = None
 
 
-def note_program(program: Program | None) -> None:
+def note_program(program: CallingProgram | None) -> None:
     """From now on this process runs a function of this program."""
     global _running  # noqa: PLW0603 # one for the process
     _running = program
 
 
-def running_program() -> Program | None:
+def running_program() -> CallingProgram | None:
     """The program of the task that this process runs; None outside of tasks."""
     return _running
 

@@ -152,11 +152,11 @@ class StreamedPieces:
         )
 
     def read(self, part: int, members: Sequence[ListedObject]) -> list[Part | None]:
-        from rain.stream.part_reading import Parts  # noqa: PLC0415 # as above
+        from rain.stream.part_reading import PartPieces  # noqa: PLC0415 # as above
 
         found: dict[ObjectId, Part | None] = {}
         for source in dict.fromkeys(one.source for one in members):
-            asked = Parts(part, [one.object for one in members if one.source == source])
+            asked = PartPieces(part, [one.object for one in members if one.source == source])
             self._ask(source, asked)
             found |= asked.pieces
         return [found[one.object] for one in members]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rain.common.attributes import TaskInfo, TaskSpec
     from rain.common.data_instance import DataInstance
     from rain.executor.memory import Memory
-    from rain.executor.staging import Stage
+    from rain.executor.staging import StagingFolders
 
 
 class Context:
@@ -38,7 +38,7 @@ class Context:
         "staged",
     )
 
-    def __init__(self, memory: Memory, stage: Stage, call: protocol.Call) -> None:
+    def __init__(self, memory: Memory, stage: StagingFolders, call: protocol.Call) -> None:
         self._memory = memory
         self._stage_place = stage
         self._call = call

@@ -32,14 +32,14 @@ from rain.executor.memory import Memory
 from rain.executor.modules import explained
 from rain.executor.parent import die_with_parent
 from rain.executor.printed import take_printed, with_printed
-from rain.executor.staging import Stage, throw_away
+from rain.executor.staging import StagingFolders, throw_away
 from rain.executor.task_folder import TaskFolder
 from rain.executor.threads import Threads
 from rain.executor.values import Outputs, handed_on, small_pickle, split
 
 if TYPE_CHECKING:
     from rain.common.data_instance import DataInstance
-    from rain.executor.unit import Mark, Unit
+    from rain.executor.unit import RunningMark, Unit
 
 _current: Context | None = None
 _unpack: Callable[[bytes], Any] = msgpack.unpackb
@@ -83,11 +83,11 @@ class Work:
         self, interrupts: Interruptible, memory: Memory, folder: str, number: int = 0
     ) -> None:
         self.memory = memory
-        self.stage = Stage(f"{folder}/stage", memory.shared_folder, number)
+        self.stage = StagingFolders(f"{folder}/stage", memory.shared_folder, number)
         self.task_folder = TaskFolder(f"{folder}/task")
         self._interruptible = interrupts
         self._place_file = f"{folder}/{protocol.PLACE_FILE}"
-        self._mark: Mark | None = None  # created for the first unit
+        self._mark: RunningMark | None = None  # created for the first unit
         self._unit: Unit | None = None  # the running unit
 
     def work(self, call: protocol.Call) -> Answer:
@@ -127,9 +127,9 @@ class Work:
 
     def _work_unit(self, call: protocol.Call) -> Answer:
         """Runs the calls of a unit, each like a single call, up to the first failure."""
-        from rain.executor.unit import Mark, Unit  # noqa: PLC0415 # most executors never see one
+        from rain.executor.unit import RunningMark, Unit  # noqa: PLC0415 # most executors never see one
 
-        mark = self._mark = self._mark or Mark(self._place_file)
+        mark = self._mark = self._mark or RunningMark(self._place_file)
         result: Any = None
         try:
             unit = self._unit = Unit(self.memory, self.stage, call, mark)

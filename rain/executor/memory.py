@@ -17,10 +17,10 @@ from rain.executor.values import is_one_pickle
 OUTPUTS_AT_MOST = 1024
 BYTES_AT_MOST = 16 * 1024 * 1024
 
-_CONTENT = protocol.ObjectRow._fields.index("content")
+_CONTENT = protocol.CallInput._fields.index("content")
 
 
-class Made:
+class RecentOutputs:
     """The latest outputs that were answered inline; the oldest are dropped first.
 
     They are inputs of calls that are queued behind the calls that make them.
@@ -32,7 +32,7 @@ class Made:
         self._rows: OrderedDict[int, tuple[str, str, bytes]] = OrderedDict()
         self._bytes = 0
 
-    def complete(self, inputs: list[int | protocol.ObjectRow]) -> bool:
+    def complete(self, inputs: list[int | protocol.CallInput]) -> bool:
         """Adds the content to inputs that came without; False if one is not cached any more."""
         for index, given in enumerate(inputs):
             if isinstance(given, int) or given[_CONTENT] is not None:
@@ -42,7 +42,7 @@ class Made:
             if made is None:
                 return False
             content_type, user, data = made
-            inputs[index] = protocol.ObjectRow(object_id, kind, content_type, user, len(data), data)
+            inputs[index] = protocol.CallInput(object_id, kind, content_type, user, len(data), data)
         return True
 
     def keep(self, outputs: Sequence[int], told: Sequence[Any]) -> None:
@@ -82,7 +82,7 @@ Row = TypeVar("Row")
 class Remembered:
     """A cached function, which is unpickled for its first call."""
 
-    def __init__(self, row: protocol.ObjectRow) -> None:
+    def __init__(self, row: protocol.CallInput) -> None:
         self.row = row
         self.function: Any = None
         self.space: Space | None = None  # the space of its modules, since its first call
@@ -101,7 +101,7 @@ class Memory:
         self.cpus_of: dict[int, int] = {}  # by task kind
         self.units: set[int] = set()  # the task kinds that are units
         self.objects: dict[int, Remembered] = {}
-        self.made = Made()
+        self.made = RecentOutputs()
         self.spaces = Spaces(uploads_folder)
         # The gpus for the calls of the last frame. No frame is read before all calls of the
         # previous one were started or taken back.
@@ -119,7 +119,7 @@ class Memory:
                 if kind.task_type == UNIT:
                     self.units.add(kind.id)
             for row in frame[4]:
-                self.objects[row[0]] = Remembered(protocol.ObjectRow._make(row))
+                self.objects[row[0]] = Remembered(protocol.CallInput._make(row))
             self.gpus = None if frame[6] is None else tuple(frame[6])
             if frame[5]:  # all its calls have the same needs
                 self.cpus = self.cpus_of[frame[5][0][1]]
@@ -154,7 +154,7 @@ class Memory:
             inner._learn(kind)
         return inner
 
-    def function(self, given: int | protocol.ObjectRow) -> Any:
+    def function(self, given: int | protocol.CallInput) -> Any:
         """Returns the function of input 0; the same object while it is cached."""
         spaces = self.spaces
         if isinstance(given, int):
@@ -164,9 +164,9 @@ class Memory:
             elif remembered.space is not spaces.current:
                 spaces.enter(remembered.space)
             return remembered.function
-        return self._function(protocol.ObjectRow._make(given))[0]
+        return self._function(protocol.CallInput._make(given))[0]
 
-    def _function(self, row: protocol.ObjectRow) -> tuple[Any, Space]:
+    def _function(self, row: protocol.CallInput) -> tuple[Any, Space]:
         """Unpickles a function and makes its space the current one."""
         data = self.bytes_of(row)
         space = self.spaces.space_of(data)
@@ -180,11 +180,11 @@ class Memory:
                 error.add_note(advice)
             raise
 
-    def row(self, given: int | protocol.ObjectRow) -> protocol.ObjectRow:
+    def row(self, given: int | protocol.CallInput) -> protocol.CallInput:
         """Returns the full row of an input, which has come as a list."""
         if isinstance(given, int):
             return self.objects[given].row
-        return protocol.ObjectRow._make(given)
+        return protocol.CallInput._make(given)
 
     def path(self, file: int) -> str:
         """The path of a file or folder in the governor's store, for as long as the call runs.
@@ -197,7 +197,7 @@ class Memory:
                 return shared
         return f"{self._data_folder}/{file}"
 
-    def bytes_of(self, row: protocol.ObjectRow) -> bytes | mmap.mmap:
+    def bytes_of(self, row: protocol.CallInput) -> bytes | mmap.mmap:
         """The bytes of a blob; a stored blob is mapped, not copied."""
         if isinstance(row.content, bytes):
             return row.content

@@ -107,13 +107,13 @@ class Spaces:
 
 
 def _note_program(space: Space) -> None:
-    from rain.common.imports import Program, note_program  # noqa: PLC0415 # executors start often
+    from rain.common.imports import CallingProgram, note_program  # noqa: PLC0415 # executors start often
 
     told = space.told
     if told is None:
         note_program(None)
     else:
-        note_program(Program(told.began, told.uploads, space.uploads, told.folder))
+        note_program(CallingProgram(told.began, told.uploads, space.uploads, told.folder))
 
 
 def unpacked(archive: bytes, uploads_folder: str) -> str:

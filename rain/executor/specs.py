@@ -48,7 +48,7 @@ def _config(packed: bytes) -> dict[str, Any]:
 
 def input_instance(
     memory: Memory,
-    row: protocol.ObjectRow,
+    row: protocol.CallInput,
     label: str,
     content_type: str | None,
     staged: str | None = None,

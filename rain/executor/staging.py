@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _numbers = itertools.count(1)
 
 
-class Stage:
+class StagingFolders:
     """The folders in which an executor leaves its files: one on the disk, one in shared memory."""
 
     def __init__(self, folder: str, shared: str, number: int = 0) -> None:
@@ -85,7 +85,9 @@ class Stage:
         return path
 
 
-def stage(own: Stage, path: str, content_type: str | None, is_folder: bool) -> DataInstance:
+def stage(
+    own: StagingFolders, path: str, content_type: str | None, is_folder: bool
+) -> DataInstance:
     """Moves a path (relative to the task's folder) to the stage."""
     from pathlib import Path, PurePath  # noqa: PLC0415 # see the package
 

@@ -20,7 +20,7 @@ from rain.base.ids import unpack
 from rain.base.units import BEFORE, InnerCall, failure_inside
 from rain.common.content_type import encode_value
 from rain.executor.context import Context
-from rain.executor.staging import Stage, throw_away
+from rain.executor.staging import StagingFolders, throw_away
 from rain.executor.values import Outputs, is_instance
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _PICKLES = frozenset({"pickle", "cloudpickle"})
 """Encodings that preserve the value; others turn tuples into lists, and so on."""
 
 
-class Mark:
+class RunningMark:
     """A file with the running call of a unit, which the governor reads if this process dies."""
 
     def __init__(self, path: str) -> None:
@@ -59,7 +59,9 @@ class Mark:
 class Unit:
     """Runs the calls of one unit in order and collects their answers."""
 
-    def __init__(self, memory: Memory, stage: Stage, call: protocol.Call, mark: Mark) -> None:
+    def __init__(
+        self, memory: Memory, stage: StagingFolders, call: protocol.Call, mark: RunningMark
+    ) -> None:
         config: dict[str, Any] = msgpack.unpackb(call.config)
         calls = [InnerCall._make(row) for row in config["calls"]]
         self._given = call.inputs
@@ -99,7 +101,7 @@ class Unit:
             if self._failed:
                 return
 
-    def _input(self, place: int) -> int | protocol.ObjectRow:
+    def _input(self, place: int) -> int | protocol.CallInput:
         if place != BEFORE:
             return self._given[place]
         if self._before is None:
@@ -116,7 +118,7 @@ class Unit:
     ) -> None:
         """Passes the result of the running call on to the next call."""
         object_id = self._calls[self._place - 1].outputs[0]
-        row = protocol.ObjectRow(object_id, kind.id, "", "", 0, None)
+        row = protocol.CallInput(object_id, kind.id, "", "", 0, None)
         if _stays_value(result, encode, kind):
             self._made = Handover(row, value=result, encode=encode)
             taken: frozenset[str] | set[str] = frozenset()
@@ -128,7 +130,7 @@ class Unit:
         if context.staged is not None:
             throw_away(context.staged, taken)
 
-    def _told(self, row: protocol.ObjectRow, told: Any) -> Handover:
+    def _told(self, row: protocol.CallInput, told: Any) -> Handover:
         """Makes a handover from an output in the form of answers."""
         if isinstance(told, bytes):
             return Handover(row._replace(size=len(told), content=told))
@@ -146,7 +148,7 @@ class Unit:
         )
         return Handover(row, origin=self._origin(content))
 
-    def _row(self, object_id: int) -> protocol.ObjectRow:
+    def _row(self, object_id: int) -> protocol.CallInput:
         """The row of an input that the running call has passed on."""
         before = self._before
         if before is not None and before.row.id == object_id:
@@ -214,7 +216,7 @@ class Handover:
 
     def __init__(
         self,
-        row: protocol.ObjectRow,
+        row: protocol.CallInput,
         *,
         value: object = None,
         encode: str | None = None,
@@ -246,7 +248,7 @@ class InnerContext(Context):
     __slots__ = ("_before",)
 
     def __init__(
-        self, memory: Memory, stage: Stage, call: protocol.Call, before: Handover | None
+        self, memory: Memory, stage: StagingFolders, call: protocol.Call, before: Handover | None
     ) -> None:
         super().__init__(memory, stage, call)
         self._before = before

@@ -28,7 +28,7 @@ from rain.common.references import finding_references, secure
 if TYPE_CHECKING:
     from rain.common.data_instance import DataInstance
     from rain.common.handing_on import Then
-    from rain.executor.staging import Stage
+    from rain.executor.staging import StagingFolders
 
 _DATA_INSTANCE = "rain.common.data_instance"
 _BLOB = "blob"
@@ -41,7 +41,9 @@ def is_instance(value: object) -> TypeGuard[DataInstance]:
     return module is not None and isinstance(value, module.DataInstance)
 
 
-def blob(value: Any, content_type: str | None, encode: str | None, stage: Stage) -> DataInstance:
+def blob(
+    value: Any, content_type: str | None, encode: str | None, stage: StagingFolders
+) -> DataInstance:
     """Makes a data instance: in memory, or in a file if that saves a copy."""
     from rain.common.data_instance import DataInstance  # noqa: PLC0415 # few tasks need it
 
@@ -136,7 +138,7 @@ class Outputs:
     def __init__(
         self,
         is_input: Callable[[ID], bool],
-        stage: Stage,
+        stage: StagingFolders,
         inline: int = protocol.INLINE_RESULT,
     ) -> None:
         self._is_input = is_input

@@ -8,7 +8,14 @@ from rain.base.errors import InvariantError
 from rain.base.ids import GovernorId, TaskId
 from rain.base.wire.orders import Orders
 from rain.base.wire.update import Update
-from rain.governor.effects import DeleteFiles, Fetch, RunBuiltin, SendUpdate, StopBuiltin, StopFetch
+from rain.governor.effects import (
+    DeleteFiles,
+    FetchObject,
+    RunBuiltin,
+    SendUpdate,
+    StopBuiltin,
+    StopFetch,
+)
 from rain.governor.events import BuiltinDone, OrdersReceived, Tick
 from rain.governor.results import Failed
 from rain.lab import ledger as kinds
@@ -88,7 +95,7 @@ class Governors:
                     if update != _SILENCE:
                         event = GovernorUpdated(governor.id, update)
                         self._timeline.after(self._setup.cluster.latency, self._tell, event)
-                case Fetch():
+                case FetchObject():
                     self.transfers.fetch(governor, effect)
                 case StopFetch(fetch):
                     self.transfers.stop(governor, fetch)

@@ -12,7 +12,7 @@ from attrs import define, field
 from rain.base.ids import GovernorId, TaskId
 from rain.base.resources import Resources
 from rain.base.wire import INLINE_LIMIT
-from rain.governor.effects import Fetch
+from rain.governor.effects import FetchObject
 from rain.governor.events import Event
 from rain.governor.reactor import Reactor
 from rain.governor.results import Made, Outputs, Stored
@@ -39,7 +39,7 @@ class Governor:
     checking: bool = False
     events: list[Event] = field(init=False, factory=list)  # since its last turn
     runs: dict[int, Run] = field(init=False, factory=dict)
-    fetches: dict[int, Fetch] = field(init=False, factory=dict)  # waiting or in progress
+    fetches: dict[int, FetchObject] = field(init=False, factory=dict)  # waiting or in progress
     queue: list[int] = field(init=False, factory=list)  # fetches beyond the limit, oldest first
     pulling: int = field(init=False, default=0)
     files: dict[int, int] = field(init=False, factory=dict)  # sizes

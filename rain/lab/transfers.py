@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from rain.base.address import Source
 from rain.base.wire.orders import SERVER
-from rain.governor.effects import Fetch
+from rain.governor.effects import FetchObject
 from rain.governor.events import FetchFailed, ObjectFetched
 from rain.lab import ledger as kinds
 from rain.lab.ledger import Ledger
@@ -41,7 +41,7 @@ class Transfers:
         self._pulls: dict[Transfer, tuple[Governor, int]] = {}
         self._transfers: dict[tuple[Governor, int], Transfer] = {}
 
-    def fetch(self, governor: Governor, effect: Fetch) -> None:
+    def fetch(self, governor: Governor, effect: FetchObject) -> None:
         governor.fetches[effect.fetch] = effect
         governor.queue.append(effect.fetch)
         self._pull_next(governor)
@@ -99,7 +99,7 @@ class Transfers:
             self.network.stop(transfer)
             self._end_pull(governor, number)
 
-    def _end_pull(self, governor: Governor, number: int) -> Fetch:
+    def _end_pull(self, governor: Governor, number: int) -> FetchObject:
         transfer = self._transfers.pop((governor, number), None)
         if transfer is not None:
             del self._pulls[transfer]

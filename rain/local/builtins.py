@@ -17,7 +17,7 @@ from attrs import evolve
 from rain.base.ids import SessionId
 from rain.governor.bounds import Bounds
 from rain.governor.builtin import in_a_folder, method_of, rest_of, same
-from rain.governor.builtin_files import IN_A_THREAD, Job
+from rain.governor.builtin_files import IN_A_THREAD, BuiltinJob
 from rain.governor.cancelling import GRACE
 from rain.governor.effects import RunBuiltin
 from rain.governor.events import BuiltinDone, Event
@@ -80,7 +80,7 @@ class Builtins:
 
     def _work(self, effect: RunBuiltin) -> Outputs | Failed:
         method = method_of(effect)
-        job = Job(effect, self._store, self._folder / str(effect.run))
+        job = BuiltinJob(effect, self._store, self._folder / str(effect.run))
         if method == "sleep":
             rest = attempt(effect, rest_of, job)
             if isinstance(rest, Failed):

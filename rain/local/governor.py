@@ -33,7 +33,7 @@ from rain.governor.effects import (
     Effect,
     EndStrays,
     ExecutorEffect,
-    Fetch,
+    FetchObject,
     InterruptExecutor,
     KeepOutputs,
     KillExecutor,
@@ -197,7 +197,7 @@ class Governor:
                 self._runs[effect.run] = effect
             case StopBuiltin(run):
                 self._stop(run)
-            case Fetch():
+            case FetchObject():
                 self._fetch(effect)
             case StopFetch():
                 pass  # a fetch has ended before the next effect
@@ -308,7 +308,7 @@ class Governor:
         path = self.store.path(found.content)
         return InFolder(path) if path.is_dir() else InFile.open(path)
 
-    def _fetch(self, fetch: Fetch) -> None:
+    def _fetch(self, fetch: FetchObject) -> None:
         """Takes a large constant from the server's folder."""
         try:
             self.tell(ObjectFetched(fetch.fetch, self._fetched(fetch)))
@@ -317,7 +317,7 @@ class Governor:
         except StoreError as error:
             self.tell(FetchFailed(fetch.fetch, str(error), here=True))
 
-    def _fetched(self, fetch: Fetch) -> bytes | Stored:
+    def _fetched(self, fetch: FetchObject) -> bytes | Stored:
         found = self.upward.find(fetch.object) if fetch.source == SERVER else None
         if found is None:
             raise NotHereError(f"{fetch.source} does not have it")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rain.common.errors import RainException
 from rain.governor.budget import DETECT
 from rain.governor.machine import Machine
-from rain.governor.offer import Share, read_offer
+from rain.governor.offer import MachineShare, read_offer
 from rain.local.cluster import HereCluster
 
 CPUS = 4
@@ -18,6 +18,6 @@ def start_here(cpus: int | None) -> HereCluster:
         raise RainException("a local cluster needs at least one cpu")
     machine = Machine.this()
     offer = read_offer(
-        CPUS if cpus is None else cpus, machine.memory(), DETECT, (), machine, Share()
+        CPUS if cpus is None else cpus, machine.memory(), DETECT, (), machine, MachineShare()
     )
     return HereCluster(offer)

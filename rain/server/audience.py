@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from attrs import Factory, define, evolve
 
 from rain.base.ids import ClientId, GovernorId
-from rain.base.printed_lines import Waiting
+from rain.base.printed_lines import LineBuffer
 from rain.base.wire.printed import PrintedLines, Watch
 from rain.rpc.handlers import GovernorLink, Reply
 
@@ -28,7 +28,7 @@ class _Watcher:
 
     number: int
     watch: Watch | None = None
-    waiting: Waiting = Factory(lambda: Waiting(MOST_WAITING))
+    waiting: LineBuffer = Factory(lambda: LineBuffer(MOST_WAITING))
     reply: Reply[Lines] | None = None
 
     def answer(self) -> None:

@@ -16,11 +16,11 @@ from rain.stream.protocol import (
     IN_FILE,
     NOBODY,
     PART_ASKED_AT_ONCE,
-    Answer,
     Ask,
-    Request,
     Say,
     SharedPlace,
+    StreamAnswer,
+    StreamRequest,
     decode_lengths,
     encode_ids,
     lengths_size,
@@ -35,7 +35,7 @@ TOGETHER = 256 * 1024
 """Bytes of small pieces that are received together; a larger piece is received alone."""
 
 
-class Parts:
+class PartPieces:
     """The pieces of one part that were received so far."""
 
     def __init__(self, part: int, objects: Sequence[ObjectId]) -> None:
@@ -55,7 +55,7 @@ class Parts:
     ) -> None:
         for first in range(0, len(objects), PART_ASKED_AT_ONCE):
             some = objects[first : first + PART_ASKED_AT_ONCE]
-            request = Request(Ask.PARTS, ObjectId(self.part), holder, len(some), machine)
+            request = StreamRequest(Ask.PARTS, ObjectId(self.part), holder, len(some), machine)
             sockets.send(connected, request.encode() + encode_ids(some))
             while some:
                 some = some[self._receive(connected, some) :]
@@ -102,7 +102,7 @@ class Parts:
             self.pieces[object_id] = view[start : start + length] if length else None
             start += length
 
-    def _map(self, object_id: ObjectId, answer: Answer) -> None:
+    def _map(self, object_id: ObjectId, answer: StreamAnswer) -> None:
         if answer.say is not Say.SHARED:
             raise ProtocolError(f"a stream answers {answer} instead of the place of a file")
         descriptor = open_same(SharedPlace.read(answer.text))

@@ -20,9 +20,9 @@ from rain.stream.holder import Elsewhere, Held, Holder, InFile, InMemory
 from rain.stream.parts import in_file, in_memory, place_of
 from rain.stream.protocol import (
     IN_FILE,
-    Answer,
-    Request,
     Say,
+    StreamAnswer,
+    StreamRequest,
     decode_ids,
     encode_lengths,
     ids_size,
@@ -45,7 +45,12 @@ class _Piece:
 
 
 def give_parts(
-    connected: Connected, request: Request, holder: Holder, relay: Relay | None, *, shares: bool
+    connected: Connected,
+    request: StreamRequest,
+    holder: Holder,
+    relay: Relay | None,
+    *,
+    shares: bool,
 ) -> None:
     """Answers a request for parts; the reader `shares` the files of this machine.
 
@@ -61,11 +66,11 @@ def give_parts(
         if not first and relay is not None and isinstance(found[0], Elsewhere):
             sources = [one for one in found[0].sources if _is_of(one, request.holder)]
             if not relay.pass_on(connected, request, data, sources):
-                sockets.send(connected, Answer(Say.NOT_HERE, text=spell(some[0])).encode())
+                sockets.send(connected, StreamAnswer(Say.NOT_HERE, text=spell(some[0])).encode())
             return
         try:
             pieces = _pieces(some, found, int(request.object))
-            if isinstance(pieces, Answer):
+            if isinstance(pieces, StreamAnswer):
                 sockets.send(connected, pieces.encode())
                 return
             _give(connected, pieces, shares=shares)
@@ -81,7 +86,7 @@ def _is_of(source: str, incarnation: int) -> bool:
 
 def _pieces(
     ids: Sequence[ObjectId], found: Sequence[Held | None], part: int
-) -> list[_Piece] | Answer:
+) -> list[_Piece] | StreamAnswer:
     """Where each piece is, or the answer that one cannot be had."""
     pieces: list[_Piece] = []
     for object_id, held in zip(ids, found, strict=True):
@@ -91,9 +96,9 @@ def _pieces(
             elif isinstance(held, InFile):
                 pieces.append(_Piece(held, *place_of(in_file(held.descriptor), part)))
             else:
-                return Answer(Say.NOT_HERE, text=spell(object_id))
+                return StreamAnswer(Say.NOT_HERE, text=spell(object_id))
         except RefusedError as error:
-            return Answer(Say.REFUSED, text=f"{spell(object_id)}: {error}")
+            return StreamAnswer(Say.REFUSED, text=f"{spell(object_id)}: {error}")
     return pieces
 
 
@@ -106,7 +111,7 @@ def _give(connected: Connected, pieces: Sequence[_Piece], *, shares: bool) -> No
         piece.length | (IN_FILE if is_mapped else 0)
         for piece, is_mapped in zip(pieces, mapped, strict=True)
     ]
-    small = [Answer(Say.PIECES, len(pieces)).encode(), encode_lengths(lengths)]
+    small = [StreamAnswer(Say.PIECES, len(pieces)).encode(), encode_lengths(lengths)]
     for piece, is_mapped in zip(pieces, mapped, strict=True):
         if is_mapped:
             continue
@@ -122,5 +127,5 @@ def _give(connected: Connected, pieces: Sequence[_Piece], *, shares: bool) -> No
     for piece, is_mapped in zip(pieces, mapped, strict=True):
         if is_mapped and isinstance(piece.held, InFile):
             size, place = piece.held.place()
-            small.append(Answer(Say.SHARED, size, place.spell()).encode())
+            small.append(StreamAnswer(Say.SHARED, size, place.spell()).encode())
     sockets.send(connected, b"".join(small))

@@ -67,7 +67,7 @@ class Say(IntEnum):
 
 
 @frozen
-class Request:
+class StreamRequest:
     """One request; `key` is the reader's machine, the client that uploads, a stamp or a ticket."""
 
     ask: Ask
@@ -80,13 +80,13 @@ class Request:
         return _REQUEST.pack(self.ask, self.object, self.holder, self.length, self.key)
 
     @staticmethod
-    def decode(data: bytes) -> Request:
+    def decode(data: bytes) -> StreamRequest:
         number, object_id, holder, length, key = _REQUEST.unpack(data)
         try:
             ask = Ask(number)
         except ValueError:
             raise ProtocolError(f"a stream has the unknown request {number}") from None
-        return Request(ask, ObjectId(object_id), holder, length, key)
+        return StreamRequest(ask, ObjectId(object_id), holder, length, key)
 
 
 def encode_ids(ids: Sequence[ObjectId]) -> bytes:
@@ -99,7 +99,7 @@ def decode_ids(data: bytes) -> list[ObjectId]:
     return [ObjectId(number) for (number,) in _ID.iter_unpack(data)]
 
 
-def ids_size(request: Request) -> int:
+def ids_size(request: StreamRequest) -> int:
     """How many bytes follow a request for parts."""
     if not 0 < request.length <= PART_ASKED_AT_ONCE or request.object < 0:
         raise ProtocolError(f"a stream asks for parts of {request.length} objects")
@@ -122,7 +122,7 @@ def lengths_size(count: int) -> int:
 
 
 @frozen
-class Answer:
+class StreamAnswer:
     """The header of an answer with its text."""
 
     say: Say
@@ -134,7 +134,7 @@ class Answer:
         return _ANSWER.pack(self.say, len(text), self.length) + text
 
     @staticmethod
-    def decode(head: bytes) -> tuple[Answer, int]:
+    def decode(head: bytes) -> tuple[StreamAnswer, int]:
         """Decodes the answer without its text; also returns the length of the text."""
         number, text_length, length = _ANSWER.unpack(head)
         try:
@@ -143,7 +143,7 @@ class Answer:
             raise ProtocolError(f"a stream has the unknown answer {number}") from None
         if text_length > TEXT_LIMIT:
             raise ProtocolError(f"a stream answers with a text of {text_length} bytes")
-        return Answer(say, length), text_length
+        return StreamAnswer(say, length), text_length
 
 
 @frozen

@@ -19,7 +19,7 @@ from attrs import frozen
 from rain.base.errors import ProtocolError, RainError
 from rain.stream import sockets
 from rain.stream.holder import InFar, InFile, InFolder, InMemory
-from rain.stream.protocol import TEXT_LIMIT, Answer, Say
+from rain.stream.protocol import TEXT_LIMIT, Say, StreamAnswer
 from rain.stream.sockets import BrokenError, Connected
 
 _RANGE = Struct("!QQI")
@@ -96,13 +96,13 @@ def give_range(connected: Connected, held: InMemory | InFile | InFolder, wanted:
     try:
         with _found(held, wanted.path) as place:
             start, length = place.clip(wanted)
-            sockets.send(connected, Answer(Say.BYTES, length, str(place.size)).encode())
+            sockets.send(connected, StreamAnswer(Say.BYTES, length, str(place.size)).encode())
             if isinstance(held, InMemory):
                 sockets.send(connected, held.data[start : start + length])
             else:
                 sockets.send_file(connected, place.file.fileno(), start, length)
     except NoSuchFileError as error:
-        sockets.send(connected, Answer(Say.REFUSED, text=str(error)).encode())
+        sockets.send(connected, StreamAnswer(Say.REFUSED, text=str(error)).encode())
 
 
 def give_far_range(connected: Connected, held: InFar, wanted: Range) -> None:
@@ -110,11 +110,11 @@ def give_far_range(connected: Connected, held: InFar, wanted: Range) -> None:
     try:
         begin, size = (0, held.size) if held.files is None else _far_file(held.files, wanted.path)
     except NoSuchFileError as error:
-        sockets.send(connected, Answer(Say.REFUSED, text=str(error)).encode())
+        sockets.send(connected, StreamAnswer(Say.REFUSED, text=str(error)).encode())
         return
     start, stop = min(wanted.start, size), min(wanted.stop, size)
     data = held.part(begin + start, begin + stop) if stop > start else b""
-    sockets.send(connected, Answer(Say.BYTES, len(data), str(size)).encode())
+    sockets.send(connected, StreamAnswer(Say.BYTES, len(data), str(size)).encode())
     sockets.send(connected, data)
 
 
@@ -128,7 +128,7 @@ def _far_file(files: Mapping[str, tuple[int, int]], path: str) -> tuple[int, int
     return found
 
 
-def receive_piece(connected: Connected, answer: Answer) -> Piece:
+def receive_piece(connected: Connected, answer: StreamAnswer) -> Piece:
     """Reads what has been answered."""
     if not answer.text.isdecimal():
         raise ProtocolError("a stream does not say how large the whole of a range is")

@@ -27,11 +27,11 @@ from rain.stream.protocol import (
     ANSWER_SIZE,
     HELLO,
     NOBODY,
-    Answer,
     Ask,
-    Request,
     Say,
     SharedPlace,
+    StreamAnswer,
+    StreamRequest,
 )
 from rain.stream.ranges import Piece, Range, receive_piece
 from rain.stream.sockets import BrokenError, Connected
@@ -167,7 +167,7 @@ class StreamReader:
         pieces: list[Piece] = []
 
         def exchange(connected: Connected, holder: int) -> None:
-            answer = self._ask(connected, Request(Ask.RANGE, object_id, holder), wanted)
+            answer = self._ask(connected, StreamRequest(Ask.RANGE, object_id, holder), wanted)
             _expect(answer, Say.BYTES)
             if answer.length > wanted.stop - wanted.start:
                 raise ProtocolError(f"a stream gives {answer.length} bytes for a shorter range")
@@ -229,7 +229,7 @@ class StreamReader:
         if taker.has is None:
             return False
         received, stamp = taker.has
-        request = Request(Ask.READ_ON, object_id, holder, received, stamp.encode())
+        request = StreamRequest(Ask.READ_ON, object_id, holder, received, stamp.encode())
         answer = self._ask(connected, request)
         if answer.say is Say.CHANGED:
             return False
@@ -269,7 +269,7 @@ class StreamReader:
         """Uploads a constant to the server; `RefusedError` if it does not accept it."""
 
         def exchange(connected: Connected, holder: int) -> None:
-            request = Request(Ask.WRITE, object_id, holder, len(data), key)
+            request = StreamRequest(Ask.WRITE, object_id, holder, len(data), key)
             if self._give(connected, request, data):
                 return
             _expect(self._ask(connected, request), Say.READY)
@@ -293,7 +293,7 @@ class StreamReader:
             for _, connected in connections:
                 connected.close()
 
-    def _give(self, connected: Connected, request: Request, data: bytes | Staged) -> bool:
+    def _give(self, connected: Connected, request: StreamRequest, data: bytes | Staged) -> bool:
         """Gives a file to the server of this machine; False if there is none, or no way to link."""
         if isinstance(data, bytes) or not data.is_linkable:
             return False
@@ -314,11 +314,11 @@ class StreamReader:
         taker: Taker,
         begin: Callable[[Stamp | None], object] | None = None,
     ) -> None:
-        answer = self._ask(connected, Request(Ask.READ, object_id, holder, key=self._machine))
+        answer = self._ask(connected, StreamRequest(Ask.READ, object_id, holder, key=self._machine))
         if answer.say is Say.SHARED:
             if taker.take_shared(SharedPlace.read(answer.text), answer.length):
                 return
-            answer = self._ask(connected, Request(Ask.READ, object_id, holder))
+            answer = self._ask(connected, StreamRequest(Ask.READ, object_id, holder))
         _expect(answer, Say.BYTES)
         if begin is not None:
             begin(Stamp.read(answer.text))
@@ -326,7 +326,9 @@ class StreamReader:
         with self._lock:
             self.received += answer.length
 
-    def _ask(self, connected: Connected, request: Request, wanted: Range | None = None) -> Answer:
+    def _ask(
+        self, connected: Connected, request: StreamRequest, wanted: Range | None = None
+    ) -> StreamAnswer:
         return ask(connected, request, b"" if wanted is None else wanted.encode())
 
     def _with_connection(
@@ -437,7 +439,7 @@ class StreamReader:
                 self._kept.setdefault(address, []).append((time.monotonic(), connected))
 
 
-def ask(connected: Connected, request: Request, behind: bytes = b"") -> Answer:
+def ask(connected: Connected, request: StreamRequest, behind: bytes = b"") -> StreamAnswer:
     """Sends a request with what belongs behind it; the header of the answer.
 
     Raises `NotHereError` or `RefusedError` if that is what it says.
@@ -451,19 +453,19 @@ def ask(connected: Connected, request: Request, behind: bytes = b"") -> Answer:
     return answer
 
 
-def receive_answer(connected: Connected) -> Answer:
+def receive_answer(connected: Connected) -> StreamAnswer:
     """Receives the header of an answer and its text."""
     head = sockets.receive(connected, ANSWER_SIZE)
     if not head:
         raise BrokenError("the other side closed the connection")
-    answer, text_length = Answer.decode(head)
+    answer, text_length = StreamAnswer.decode(head)
     if not text_length:
         return answer
     text = sockets.receive(connected, text_length)
-    return Answer(answer.say, answer.length, text.decode(errors="surrogateescape"))
+    return StreamAnswer(answer.say, answer.length, text.decode(errors="surrogateescape"))
 
 
-def _expect(answer: Answer, say: Say) -> None:
+def _expect(answer: StreamAnswer, say: Say) -> None:
     if answer.say is Say.REFUSED:
         raise RefusedError(answer.text)
     if answer.say is not say:

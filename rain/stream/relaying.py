@@ -21,10 +21,10 @@ from rain.stream.errors import NotHereError, UnreachableError
 from rain.stream.protocol import (
     IN_FILE,
     NOBODY,
-    Answer,
     Ask,
-    Request,
     Say,
+    StreamAnswer,
+    StreamRequest,
     decode_lengths,
     encode_lengths,
     lengths_size,
@@ -45,7 +45,7 @@ class Relay:
         self._reader.close()
 
     def pass_on(
-        self, target: Connected, request: Request, behind: bytes, sources: Sequence[str]
+        self, target: Connected, request: StreamRequest, behind: bytes, sources: Sequence[str]
     ) -> bool:
         """The answer of the first source that gives one; False if none does.
 
@@ -75,7 +75,7 @@ class Relay:
 class _Passing:
     """One try to relay one request."""
 
-    def __init__(self, target: Connected, request: Request, behind: bytes) -> None:
+    def __init__(self, target: Connected, request: StreamRequest, behind: bytes) -> None:
         self._target = target
         self._request = request
         self._behind = behind
@@ -91,11 +91,11 @@ class _Passing:
         try:
             answer = ask(connected, request, self._behind)
         except RefusedError as error:
-            answer = Answer(Say.REFUSED, text=str(error))
+            answer = StreamAnswer(Say.REFUSED, text=str(error))
         self._tell(answer)
         sockets.pass_on(connected, self._target, answer.length)
 
-    def _parts(self, connected: Connected, request: Request) -> None:
+    def _parts(self, connected: Connected, request: StreamRequest) -> None:
         """Some pieces at a time, as the holder gives them."""
         sockets.send(connected, request.encode() + self._behind)
         left = request.length
@@ -117,6 +117,6 @@ class _Passing:
             sockets.pass_on(connected, self._target, sum(lengths))
             left -= answer.length
 
-    def _tell(self, answer: Answer) -> None:
+    def _tell(self, answer: StreamAnswer) -> None:
         self.has_begun = True
         sockets.send(self._target, answer.encode())

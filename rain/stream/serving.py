@@ -21,7 +21,7 @@ from rain.stream.archive import Archive, ChangedError
 from rain.stream.errors import UnreachableError
 from rain.stream.holder import Elsewhere, Held, Holder, InFar, InFile, InFolder, InMemory
 from rain.stream.part_serving import give_parts
-from rain.stream.protocol import HELLO, NOBODY, REQUEST_SIZE, Answer, Ask, Request, Say
+from rain.stream.protocol import HELLO, NOBODY, REQUEST_SIZE, Ask, Say, StreamAnswer, StreamRequest
 from rain.stream.ranges import Range, give_far_range, give_range
 from rain.stream.relaying import Relay
 from rain.stream.sockets import BrokenError, Connected
@@ -108,7 +108,7 @@ class StreamServer:
         self, connect: Callable[[], Connected], incarnation: GovernorId, ticket: bytes
     ) -> None:
         """Makes a connection in a thread, shows the ticket there, and serves who is at its end."""
-        call = Request(Ask.CALLED, ObjectId(0), incarnation, key=ticket)
+        call = StreamRequest(Ask.CALLED, ObjectId(0), incarnation, key=ticket)
         thread = threading.Thread(
             target=self._call, args=(connect, call), name="rain-stream", daemon=True
         )
@@ -117,7 +117,7 @@ class StreamServer:
                 self._calling.add(thread)
                 thread.start()
 
-    def _call(self, connect: Callable[[], Connected], call: Request) -> None:
+    def _call(self, connect: Callable[[], Connected], call: StreamRequest) -> None:
         connected = None
         try:
             connected = connect()
@@ -171,7 +171,7 @@ class StreamServer:
             raise ProtocolError("it does not begin like a stream")
         while asked := sockets.receive(connected, REQUEST_SIZE):
             sockets.limit_waiting(connected, self._stall_limit)
-            request = Request.decode(asked)
+            request = StreamRequest.decode(asked)
             if request.ask is Ask.CALLED:
                 self._give_away(connected, request)
                 return True
@@ -182,13 +182,13 @@ class StreamServer:
                 return False
         return False
 
-    def _give_away(self, connected: Connected, request: Request) -> None:
+    def _give_away(self, connected: Connected, request: StreamRequest) -> None:
         """A governor has called back: the reader that waits for it asks on this connection."""
         if self._calls_back is None:
             raise ProtocolError("a stream calls back, and nobody here asks for that")
         self._calls_back.bring(request.key, connected)
 
-    def _answer(self, connected: Connected, request: Request) -> None:
+    def _answer(self, connected: Connected, request: StreamRequest) -> None:
         if request.ask is Ask.WRITE:
             self._take_upload(connected, request)
             return
@@ -206,19 +206,19 @@ class StreamServer:
             return
         held = self._holder.find(request.object, request.holder)
         if request.ask is Ask.READ_ON and isinstance(held, InMemory | InFar | InFolder):
-            sockets.send(connected, Answer(Say.CHANGED).encode())
+            sockets.send(connected, StreamAnswer(Say.CHANGED).encode())
             return
         self._give(connected, request, held)
 
-    def _give(self, connected: Connected, request: Request, held: Held | None) -> None:
+    def _give(self, connected: Connected, request: StreamRequest, held: Held | None) -> None:
         match held:
             case None:
-                sockets.send(connected, Answer(Say.NOT_HERE).encode())
+                sockets.send(connected, StreamAnswer(Say.NOT_HERE).encode())
             case InMemory(data):
-                sockets.send(connected, Answer(Say.BYTES, len(data)).encode())
+                sockets.send(connected, StreamAnswer(Say.BYTES, len(data)).encode())
                 sockets.send(connected, data)
             case InFar(size, pieces):
-                sockets.send(connected, Answer(Say.BYTES, size).encode())
+                sockets.send(connected, StreamAnswer(Say.BYTES, size).encode())
                 for piece in pieces():
                     sockets.send(connected, piece)
             case InFile():
@@ -231,11 +231,11 @@ class StreamServer:
             case Elsewhere(sources):
                 self._pass_on(connected, request, sources)
 
-    def _give_range(self, connected: Connected, request: Request, wanted: Range) -> None:
+    def _give_range(self, connected: Connected, request: StreamRequest, wanted: Range) -> None:
         held = self._holder.find(request.object, request.holder)
         match held:
             case None:
-                sockets.send(connected, Answer(Say.NOT_HERE).encode())
+                sockets.send(connected, StreamAnswer(Say.NOT_HERE).encode())
             case Elsewhere(sources):
                 self._pass_on(connected, request, sources, wanted.encode())
             case InFar() if held.files is not None or not wanted.path:
@@ -254,33 +254,35 @@ class StreamServer:
             case _:
                 give_range(connected, held, wanted)
 
-    def _shares_with(self, request: Request) -> bool:
+    def _shares_with(self, request: StreamRequest) -> bool:
         return request.ask is Ask.READ and request.key == self._machine != NOBODY
 
-    def _give_file(self, connected: Connected, request: Request, held: InFile) -> None:
+    def _give_file(self, connected: Connected, request: StreamRequest, held: InFile) -> None:
         length, place = held.place()
         if self._shares_with(request):
-            sockets.send(connected, Answer(Say.SHARED, length, place.spell()).encode())
+            sockets.send(connected, StreamAnswer(Say.SHARED, length, place.spell()).encode())
             return
         stamp = Stamp.of(held.descriptor)
         start = request.length if request.ask is Ask.READ_ON else 0
         if start > length or (start and Stamp.decode(request.key) != stamp):
-            sockets.send(connected, Answer(Say.CHANGED).encode())
+            sockets.send(connected, StreamAnswer(Say.CHANGED).encode())
             return
-        sockets.send(connected, Answer(Say.BYTES, length - start, stamp.spell()).encode())
+        sockets.send(connected, StreamAnswer(Say.BYTES, length - start, stamp.spell()).encode())
         sockets.send_file(connected, held.descriptor, start, length - start)
 
-    def _give_folder(self, connected: Connected, request: Request, held: InFolder) -> None:
+    def _give_folder(self, connected: Connected, request: StreamRequest, held: InFolder) -> None:
         try:
             archive = Archive.of(held.path)
             place = held.place()
         except (OSError, ChangedError):  # removed meanwhile
-            sockets.send(connected, Answer(Say.NOT_HERE).encode())
+            sockets.send(connected, StreamAnswer(Say.NOT_HERE).encode())
             return
         if self._shares_with(request):
-            sockets.send(connected, Answer(Say.SHARED, archive.length, place.spell()).encode())
+            sockets.send(
+                connected, StreamAnswer(Say.SHARED, archive.length, place.spell()).encode()
+            )
             return
-        sockets.send(connected, Answer(Say.BYTES, archive.length).encode())
+        sockets.send(connected, StreamAnswer(Say.BYTES, archive.length).encode())
         try:
             archive.send(connected)
         except ChangedError as error:
@@ -289,42 +291,42 @@ class StreamServer:
     def _pass_on(
         self,
         connected: Connected,
-        request: Request,
+        request: StreamRequest,
         sources: tuple[str, ...],
         behind: bytes = b"",
     ) -> None:
         if self._relay is None or not self._relay.pass_on(connected, request, behind, sources):
-            sockets.send(connected, Answer(Say.NOT_HERE).encode())
+            sockets.send(connected, StreamAnswer(Say.NOT_HERE).encode())
 
-    def _take_upload(self, connected: Connected, request: Request) -> None:
+    def _take_upload(self, connected: Connected, request: StreamRequest) -> None:
         try:
             draft = self._holder.begin_upload(request.key, request.object, request.length)
         except RefusedError as error:
-            sockets.send(connected, Answer(Say.REFUSED, text=str(error)).encode())
+            sockets.send(connected, StreamAnswer(Say.REFUSED, text=str(error)).encode())
             return
         try:
-            sockets.send(connected, Answer(Say.READY).encode())
+            sockets.send(connected, StreamAnswer(Say.READY).encode())
             sockets.receive_file(connected, draft.descriptor, request.length)
         except BaseException:
             draft.abandon()
             raise
         draft.complete()
-        sockets.send(connected, Answer(Say.DONE).encode())
+        sockets.send(connected, StreamAnswer(Say.DONE).encode())
 
-    def _adopt(self, connected: Connected, request: Request) -> None:
+    def _adopt(self, connected: Connected, request: StreamRequest) -> None:
         """Takes the file of a client of this machine; one that cannot link to it sends it."""
         try:
             draft = self._holder.begin_adoption(request.key, request.object, request.length)
         except RefusedError as error:
-            sockets.send(connected, Answer(Say.REFUSED, text=str(error)).encode())
+            sockets.send(connected, StreamAnswer(Say.REFUSED, text=str(error)).encode())
             return
         try:
-            sockets.send(connected, Answer(Say.LINK, text=str(draft.begun)).encode())
+            sockets.send(connected, StreamAnswer(Say.LINK, text=str(draft.begun)).encode())
             asked = sockets.receive(connected, REQUEST_SIZE)
-            after = Request.decode(asked) if asked else None
+            after = StreamRequest.decode(asked) if asked else None
             if after is not None and after.ask is Ask.LINKED:
                 draft.complete()
-                sockets.send(connected, Answer(Say.DONE).encode())
+                sockets.send(connected, StreamAnswer(Say.DONE).encode())
                 return
         except BaseException:
             draft.abandon()

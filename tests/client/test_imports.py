@@ -10,7 +10,7 @@ import pytest
 
 from rain.client.imports import own_imports
 from rain.common import imports
-from rain.common.imports import Program, note_program
+from rain.common.imports import CallingProgram, note_program
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_what_has_changed_does_not_depend_on_what_else_was_loaded(
     tmp_path: Path, program: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
-    note_program(Program(program, (), ()))
+    note_program(CallingProgram(program, (), ()))
     before = own_imports((), ())
     load(monkeypatch, tmp_path, "mine_and_old", program - 1)
     after = own_imports((), ())
@@ -52,7 +52,7 @@ def test_a_task_passes_on_what_its_program_has_uploaded_and_not_where_that_is_he
     other.mkdir()
     monkeypatch.setattr(sys, "path", [str(tmp_path), str(other)])
     alone = own_imports((), ()).key
-    note_program(Program(program, (b"an archive",), (str(tmp_path),)))
+    note_program(CallingProgram(program, (b"an archive",), (str(tmp_path),)))
     told = own_imports((), ())
     assert told.uploads == (b"an archive",)
     assert told.folders == (str(other),)

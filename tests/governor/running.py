@@ -39,7 +39,7 @@ from rain.governor.service import Service
 from rain.governor.store import Store
 from rain.governor.tiers import Tiers
 from rain.governor.warden import Warden
-from rain.governor.work_folder import Parts
+from rain.governor.work_folder import FolderPaths
 from rain.governor.workplace import Workplace
 from rain.rpc.background import Background
 from rain.rpc.codec import through_the_wire
@@ -104,7 +104,7 @@ class Running:
 
     def __init__(
         self,
-        folder: Parts,
+        folder: FolderPaths,
         service: Service,
         server: PlayedServer,
         executors: Executors,
@@ -261,7 +261,7 @@ def governed(
 
     async def main() -> int:
         work = WorkFolder.make(tmp_path / "work", "governor")
-        folder = Parts.make(work)
+        folder = FolderPaths.make(work)
         logs = tmp_path / "logs"
         logs.mkdir()
         shared = None if tiers is None else WorkFolder.in_shared_memory("test")

@@ -18,14 +18,14 @@ from rain.base.ids import GovernorId, KindId
 from rain.base.kinds import ObjectKind
 from rain.daemon import program
 from rain.governor import fetch as fetch_module
-from rain.governor.effects import Fetch
+from rain.governor.effects import FetchObject
 from rain.governor.events import Event, FetchFailed, ObjectFetched
 from rain.governor.fetch import Fetcher
 from rain.governor.results import Stored
 from rain.governor.store import MEMORY_LIMIT, Store
 from rain.rpc.background import Background
 from rain.stream.admission import admit
-from rain.stream.protocol import HELLO, REQUEST_SIZE, Answer, Ask, Request, Say
+from rain.stream.protocol import HELLO, REQUEST_SIZE, Ask, Say, StreamAnswer, StreamRequest
 from rain.stream.reading import StreamReader
 from rain.stream.sockets import hang_up
 from rain.stream.stamps import Stamp
@@ -46,7 +46,7 @@ class Breaking:
     stamp: Stamp
     sends: int
     hangs: bool
-    asked: list[Request] = Factory(list)
+    asked: list[StreamRequest] = Factory(list)
     over: threading.Event = Factory(threading.Event)
 
     @property
@@ -63,8 +63,8 @@ class Breaking:
             with connected:
                 admit(connected, None)
                 asked = connected.recv(len(HELLO) + REQUEST_SIZE, socket.MSG_WAITALL)
-                self.asked.append(Request.decode(asked[len(HELLO) :]))
-                answer = Answer(Say.BYTES, len(self.data), self.stamp.spell())
+                self.asked.append(StreamRequest.decode(asked[len(HELLO) :]))
+                answer = StreamAnswer(Say.BYTES, len(self.data), self.stamp.spell())
                 connected.sendall(answer.encode() + self.data[: self.sends])
                 if self.hangs:
                     self.over.wait(60)
@@ -112,7 +112,7 @@ def fetched_from(
                 log = structlog.get_logger()
                 fetcher = Fetcher(reader, store, Background(nursery), tell, log)
                 named = " ".join([*sources, there.address])
-                fetcher.start(Fetch(1, OBJECT, named, SIZE, ObjectKind(KindId(1))))
+                fetcher.start(FetchObject(1, OBJECT, named, SIZE, ObjectKind(KindId(1))))
                 await arrived.wait()
                 fetcher.close()
         return 0

@@ -17,9 +17,9 @@ from rain.base.resources import Resources
 from rain.governor.cbor_calls import Call, Input, Kinds, UncallableError, call_frame, drop_frame
 from rain.governor.cbor_replies import (
     AtPath,
+    ExecutorRegistered,
     Inline,
     OtherObject,
-    Registered,
     Result,
     SaidOutput,
     decode_reply,
@@ -163,7 +163,7 @@ def test_kinds_are_forgotten_with_their_session() -> None:
 
 def test_a_registration_is_read() -> None:
     said = {"protocol": "cbor-1", "executor_id": 3, "executor_type": "cpp"}
-    assert decode_reply(cbor2.dumps(["register", said])) == Registered("cbor-1", 3, "cpp")
+    assert decode_reply(cbor2.dumps(["register", said])) == ExecutorRegistered("cbor-1", 3, "cpp")
 
 
 def test_a_result_is_read() -> None:

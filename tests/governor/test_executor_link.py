@@ -29,7 +29,7 @@ from rain.governor.events import (
     ExecutorDied,
     ExecutorReady,
 )
-from rain.governor.executor_link import ExecutorLink, Surroundings
+from rain.governor.executor_link import ExecutorLink, LinkServices
 from rain.governor.executor_process import Places, Started
 from rain.governor.memory_files import KernelKills
 from rain.governor.store import Store
@@ -130,7 +130,7 @@ def with_desk(tmp_path: Path, scenario: Callable[[Desk], Coroutine[Any, Any, Non
         events: list[Event] = []
         faults: list[str] = []
         async with trio.open_nursery() as nursery:
-            around = Surroundings(
+            around = LinkServices(
                 places,
                 Store(tmp_path),
                 Background(nursery),

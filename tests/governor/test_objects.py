@@ -8,7 +8,7 @@ from rain.base.resources import Resources
 from rain.base.runs import RunCause
 from rain.base.wire import INLINE_LIMIT
 from rain.base.wire.orders import Orders
-from rain.governor.effects import DeleteFiles, Fetch, StopFetch
+from rain.governor.effects import DeleteFiles, FetchObject, StopFetch
 from rain.governor.events import FetchFailed
 from rain.governor.lingering import LINGERING_AT_MOST, LINGERING_BYTES
 from rain.governor.objects import FETCHES_AT_ONCE
@@ -462,4 +462,4 @@ def test_a_closed_session_leaves_nothing() -> None:
     assert StopFetch(1) in effects
     assert not world.files
     assert world.reactor.report("me:1").objects == ()
-    assert [effect for effect in effects if isinstance(effect, Fetch)] == []
+    assert [effect for effect in effects if isinstance(effect, FetchObject)] == []

@@ -10,7 +10,7 @@ import pytest
 from rain.base.errors import StartError
 from rain.governor.budget import Room, read_budget
 from rain.governor.machine import Machine
-from rain.governor.offer import Offer, Share, read_offer
+from rain.governor.offer import MachineShare, Offer, read_offer
 
 GIB = 1024**3
 NO_ENVIRONMENT: Mapping[str, str] = {}
@@ -32,7 +32,7 @@ def offer(
     named: tuple[str, ...] = (),
     share: str = "0/1",
 ) -> Offer:
-    part = Share.read(share)
+    part = MachineShare.read(share)
     budget = read_budget(memory, "0", Room.of(machine, part.of, Path("/")))
     return read_offer(2, budget.memory, gpus, named, machine, part)
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from rain.governor import printed
-from rain.governor.printed import Said, logs_of, tail
+from rain.governor.printed import ProgramStreams, logs_of, tail
 
 
 def test_what_a_child_of_an_earlier_program_says_is_not_said_by_a_later_one(
     tmp_path: Path,
 ) -> None:
     # given: a program that has ended, and its child that has not
-    earlier = Said.open_in(tmp_path)
+    earlier = ProgramStreams.open_in(tmp_path)
     child = subprocess.Popen(
         ["/bin/sh", "-c", "read go; echo late; echo late >&2"],
         stdin=subprocess.PIPE,
@@ -22,7 +22,7 @@ def test_what_a_child_of_an_earlier_program_says_is_not_said_by_a_later_one(
         stderr=earlier.stderr,
     )
     earlier.close()
-    later = Said.open_in(tmp_path)
+    later = ProgramStreams.open_in(tmp_path)
     # when
     child.communicate(b"go\n")
     # then
@@ -37,7 +37,7 @@ def test_what_is_printed_leaves_no_file_in_the_folder(
 ) -> None:
     if not has_nameless_files:  # as on some network filesystems
         monkeypatch.setattr(printed, "_NAMELESS", os.O_RDWR)  # a folder refuses that
-    said = Said.open_in(tmp_path)
+    said = ProgramStreams.open_in(tmp_path)
     subprocess.run(
         ["/bin/sh", "-c", "echo out; echo err >&2; echo more"],
         stdout=said.stdout,
@@ -52,7 +52,7 @@ def test_what_is_printed_leaves_no_file_in_the_folder(
 
 
 def test_an_stdout_that_is_wanted_is_a_file_with_a_name(tmp_path: Path) -> None:
-    said = Said.open_in(tmp_path, str(tmp_path / "+out"))
+    said = ProgramStreams.open_in(tmp_path, str(tmp_path / "+out"))
     subprocess.run(["/bin/echo", "wanted"], stdout=said.stdout, check=True)
     said.close()
     assert (tmp_path / "+out").read_text() == "wanted\n"

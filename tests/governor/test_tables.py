@@ -4,7 +4,7 @@ from rain.base.errors import InvariantError
 from rain.base.ids import SessionId
 from rain.base.kinds import ObjectKind
 from rain.base.resources import ONE_CPU
-from rain.governor.nodes import DataObject, Group, KnownKind, Meter, Session, Task
+from rain.governor.nodes import DataObject, KnownKind, Meter, ReadyGroup, Session, Task
 from rain.governor.tables import (
     OBJECT_STEPS,
     TASK_STEPS,
@@ -17,7 +17,7 @@ from tests.governor.words import PLAIN, kind_id, object_id, python_kind, task_id
 
 
 def a_task(row: TaskRow) -> Task:
-    kind = KnownKind(python_kind(), Group("py", ONE_CPU), (), True)
+    kind = KnownKind(python_kind(), ReadyGroup("py", ONE_CPU), (), True)
     session = Session(SessionId(1))
     return Task(
         task_id(100), 1, kind, session, (0, 0, 1), b"", [], [], [], Meter(), kind.group, row

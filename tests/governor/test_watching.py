@@ -14,8 +14,8 @@ from rain.governor.watching import (
     MOST,
     MOST_WAITING,
     STATE,
-    Running,
     Unsent,
+    WatchedTask,
     Watching,
     as_seen,
     cut,
@@ -37,11 +37,11 @@ class Printing:
     def prints(self, text: str) -> str:
         """Prints something, and gives what is told at the next look."""
         self.out += text.encode()
-        self.watching.look([Running(TASK, "talk", self.look)], self.now)
+        self.watching.look([WatchedTask(TASK, "talk", self.look)], self.now)
         return self.taken()
 
     def ends(self) -> str:
-        self.watching.over(Running(TASK, "talk", look_at(self._streams())))
+        self.watching.over(WatchedTask(TASK, "talk", look_at(self._streams())))
         return self.taken()
 
     def taken(self) -> str:
@@ -80,7 +80,7 @@ def test_what_tasks_of_tasks_print_is_told_to_who_watches_the_session_of_the_out
     for number, session in enumerate((1, 2), 1):
         watching.watch(number, Watch(frozenset([SessionId(session)])))
     nested, look = TaskId(pack(7, 10)), look_at((KeptText(b"deep\n", 5), NOTHING))
-    watching.over(Running(nested, "talk", look, root=SessionId(1)))
+    watching.over(WatchedTask(nested, "talk", look, root=SessionId(1)))
     assert [(number, lines[0].text) for number, lines in watching.take()] == [(1, "deep\n")]
 
 
@@ -138,7 +138,7 @@ def test_only_what_is_watched_is_told_to_each_watch_by_itself() -> None:
     p.watching.watch(2, Watch(frozenset([SessionId(1)])))
     p.watching.watch(3, Watch(frozenset([SessionId(2)]), frozenset([TaskId(pack(2, 10))])))
     p.out += b"two\n"
-    p.watching.look([Running(TASK, "talk", p.look)], p.now)
+    p.watching.look([WatchedTask(TASK, "talk", p.look)], p.now)
     texts = {number: "".join(one.text for one in lines) for number, lines in p.watching.take()}
     assert texts == {1: "two\n", 2: "one\ntwo\n"}
     p.watching.watch(2, None)
@@ -150,7 +150,7 @@ def test_what_nobody_takes_is_only_counted() -> None:
     p = printing()
     for _ in range(3 * MOST_WAITING // MOST):
         p.out += b"x\n" * (MOST // 2)
-        p.watching.look([Running(TASK, "talk", p.look)], p.now)
+        p.watching.look([WatchedTask(TASK, "talk", p.look)], p.now)
     p.taken()
     assert sum(len(one.text) for one in p.told) <= MOST_WAITING
     assert sum(len(one.text) + one.left_out for one in p.told) == len(p.out)

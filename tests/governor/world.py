@@ -26,7 +26,7 @@ from rain.governor.effects import (
     DropCopy,
     Effect,
     EndStrays,
-    Fetch,
+    FetchObject,
     InterruptExecutor,
     KeepOutputs,
     KillExecutor,
@@ -106,7 +106,7 @@ class World(PlayedServer):
         self.runs: dict[int, RunBuiltin] = {}
         self.stopped_runs: list[int] = []
         self.ended_sessions: list[SessionId] = []
-        self.fetches: dict[int, Fetch] = {}
+        self.fetches: dict[int, FetchObject] = {}
         self.look_ups: dict[int, LookUp] = {}
         self.keeps: dict[int, KeepOutputs] = {}
         self.files: set[int] = set()
@@ -449,7 +449,7 @@ class World(PlayedServer):
             case StopBuiltin(run):
                 assert run in self.runs
                 self.stopped_runs.append(run)
-            case Fetch():
+            case FetchObject():
                 self.fetches[effect.fetch] = effect
             case StopFetch(fetch):
                 self.fetches.pop(fetch, None)

@@ -25,7 +25,7 @@ from rain.governor.effects import (
     DropCached,
     Effect,
     EndStrays,
-    Fetch,
+    FetchObject,
     InterruptExecutor,
     KillExecutor,
     RunBuiltin,
@@ -312,7 +312,7 @@ class Governor(Daemon):
                 if again := returned & self._begun:
                     raise InvariantError(f"{self.address} gives back {again}, which have begun")
                 self._send(update)
-            case Fetch(fetch):
+            case FetchObject(fetch):
                 self._fetches.add(fetch)
                 self.later(0.001, 0.1, partial(self._fetch, effect))
             case StopFetch(fetch):
@@ -511,7 +511,7 @@ class Governor(Daemon):
         found = self.find(object_id)
         return self.files[found.file] if isinstance(found, Stored) else found
 
-    def _fetch(self, fetch: Fetch) -> None:
+    def _fetch(self, fetch: FetchObject) -> None:
         if fetch.fetch not in self._fetches:
             return
         self._fetches.remove(fetch.fetch)
@@ -521,7 +521,7 @@ class Governor(Daemon):
         else:
             self._tell(ObjectFetched(fetch.fetch, found))
 
-    def _found(self, fetch: Fetch) -> bytes | Stored | None:
+    def _found(self, fetch: FetchObject) -> bytes | Stored | None:
         if fetch.source == SERVER:
             held = self._find_at_server(fetch.object)
             return held.data if isinstance(held, InMemory) else None

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import ObjectId
 from rain.stream.errors import NotHereError, UnreachableError
-from rain.stream.part_reading import Parts
+from rain.stream.part_reading import PartPieces
 from rain.stream.parts import ALIGNMENT, MAGIC, count_of, in_memory, laid_out, place_of
-from rain.stream.protocol import NOBODY, Ask, Request, decode_ids, encode_ids, ids_size
+from rain.stream.protocol import NOBODY, Ask, StreamRequest, decode_ids, encode_ids, ids_size
 from rain.stream.reading import StreamReader, Transfer
 from tests.stream.serving import MACHINE, A, B, Having, listening, reading
 
@@ -27,7 +27,7 @@ def partitioned(*pieces: bytes) -> bytes:
 def read_part(
     reader: StreamReader, address: str, part: int, objects: Sequence[ObjectId]
 ) -> list[bytes | None]:
-    parts = Parts(part, objects)
+    parts = PartPieces(part, objects)
     reader.exchange(address, parts.exchange, Transfer())
     found = [parts.pieces[one] for one in objects]
     return [None if piece is None else bytes(piece) for piece in found]
@@ -99,9 +99,9 @@ def test_an_object_that_is_not_here_ends_the_answer_and_not_the_connection() -> 
 
 
 def test_a_request_names_its_objects() -> None:
-    request = Request(Ask.PARTS, ObjectId(3), length=2)
+    request = StreamRequest(Ask.PARTS, ObjectId(3), length=2)
     assert decode_ids(encode_ids([A, B])) == [A, B]
     assert ids_size(request) == len(encode_ids([A, B]))
     for length, part in ((0, 1), (1_000_000, 1), (1, -1)):
         with pytest.raises(ProtocolError):
-            ids_size(Request(Ask.PARTS, ObjectId(part), length=length))
+            ids_size(StreamRequest(Ask.PARTS, ObjectId(part), length=length))

@@ -10,11 +10,11 @@ from rain.base.ids import ObjectId
 from rain.stream.protocol import (
     ANSWER_SIZE,
     TEXT_LIMIT,
-    Answer,
     Ask,
-    Request,
     Say,
     SharedPlace,
+    StreamAnswer,
+    StreamRequest,
 )
 
 LONG = 2**63 - 1
@@ -30,14 +30,14 @@ LONG = 2**63 - 1
 def test_a_request_arrives_as_it_was_sent(
     ask: Ask, object_id: int, holder: int, length: int, key: bytes
 ) -> None:
-    request = Request(ask, ObjectId(object_id), holder, length, key)
-    assert Request.decode(request.encode()) == request
+    request = StreamRequest(ask, ObjectId(object_id), holder, length, key)
+    assert StreamRequest.decode(request.encode()) == request
 
 
 @given(st.sampled_from(Say), st.integers(0, 2**64 - 1), st.text(max_size=100))
 def test_an_answer_arrives_as_it_was_sent(say: Say, length: int, text: str) -> None:
-    sent = Answer(say, length, text).encode()
-    answer, text_length = Answer.decode(sent[:ANSWER_SIZE])
+    sent = StreamAnswer(say, length, text).encode()
+    answer, text_length = StreamAnswer.decode(sent[:ANSWER_SIZE])
     assert (answer.say, answer.length) == (say, length)
     assert sent[ANSWER_SIZE:] == text.encode()
     assert text_length == len(text.encode())
@@ -46,7 +46,7 @@ def test_an_answer_arrives_as_it_was_sent(say: Say, length: int, text: str) -> N
 @given(st.binary(min_size=ANSWER_SIZE, max_size=ANSWER_SIZE))
 def test_an_answer_of_nonsense_is_refused_or_short(head: bytes) -> None:
     try:
-        _, text_length = Answer.decode(head)
+        _, text_length = StreamAnswer.decode(head)
     except ProtocolError:
         return
     assert text_length <= TEXT_LIMIT
@@ -54,7 +54,7 @@ def test_an_answer_of_nonsense_is_refused_or_short(head: bytes) -> None:
 
 def test_a_question_that_nobody_knows_is_the_readers_fault() -> None:
     with pytest.raises(ProtocolError, match="unknown request 99"):
-        Request.decode(bytes([99]) + Request(Ask.READ, ObjectId(1)).encode()[1:])
+        StreamRequest.decode(bytes([99]) + StreamRequest(Ask.READ, ObjectId(1)).encode()[1:])
 
 
 @pytest.mark.parametrize("text", ["", "1", "1 2", "x 2 /path", "1 x /path"])

@@ -16,7 +16,7 @@ from rain.common.fs import pack_directory
 from rain.stream.admission import accept_tls, admit
 from rain.stream.archive import receive_folder
 from rain.stream.errors import NotHereError, StoppedError, UnreachableError
-from rain.stream.protocol import HELLO, Answer, Ask, Request, Say, SharedPlace
+from rain.stream.protocol import HELLO, Ask, Say, SharedPlace, StreamAnswer, StreamRequest
 from rain.stream.reading import StreamReader, Transfer
 from rain.stream.sockets import Connected, receive, receive_file
 from tests.stream.serving import MACHINE, ME, A, B, Having, certificate, listening, reading, way
@@ -229,7 +229,7 @@ def first_word() -> float:
     return 0.5 if way["encrypted"] else 0.05
 
 
-ASKED = Request(Ask.READ, A).encode()
+ASKED = StreamRequest(Ask.READ, A).encode()
 
 
 @pytest.mark.parametrize(
@@ -321,11 +321,11 @@ def talking(answer: bytes) -> tuple[socket.socket, threading.Thread]:
         b"",
         b"\x00",
         bytes([99]) + bytes(15),
-        Answer(Say.BYTES, 100).encode(),
-        Answer(Say.BYTES, 100).encode() + b"x" * 99,
-        Answer(Say.SHARED, 100, "no place").encode(),
-        Answer(Say.DONE).encode(),
-        Answer(Say.SHARED, 1, "x" * 100).encode()[:50],
+        StreamAnswer(Say.BYTES, 100).encode(),
+        StreamAnswer(Say.BYTES, 100).encode() + b"x" * 99,
+        StreamAnswer(Say.SHARED, 100, "no place").encode(),
+        StreamAnswer(Say.DONE).encode(),
+        StreamAnswer(Say.SHARED, 1, "x" * 100).encode()[:50],
         b"\x00\x00\x00\x00\xff\xff\xff\xff" + bytes(8),
     ],
 )

@@ -20,9 +20,9 @@ from rain.base.wire.orders import SERVER
 from rain.stream.admission import accept_tls, admit
 from rain.stream.calling_back import CallsBack
 from rain.stream.errors import NotHereError, NoWayError, UnreachableError
-from rain.stream.part_reading import Parts
+from rain.stream.part_reading import PartPieces
 from rain.stream.parts import laid_out
-from rain.stream.protocol import HELLO, REQUEST_SIZE, Answer, Ask, Request, Say
+from rain.stream.protocol import HELLO, REQUEST_SIZE, Ask, Say, StreamAnswer, StreamRequest
 from rain.stream.ranges import Range
 from rain.stream.reading import StreamReader, Transfer, ask
 from rain.stream.serving import StreamServer
@@ -121,7 +121,7 @@ def test_the_rest_of_an_object_is_relayed_and_not_all_of_it(tmp_path: Path) -> N
             stamp = Stamp.of(stored.fileno())
         connected = server.connect()
         connected.sendall(b"RainData")
-        rest = ask(connected, Request(Ask.READ_ON, A, 0, 99_000, stamp.encode()))
+        rest = ask(connected, StreamRequest(Ask.READ_ON, A, 0, 99_000, stamp.encode()))
         assert (rest.say, rest.length) == (Say.BYTES, 1_000)
         connected.close()
 
@@ -136,19 +136,19 @@ def test_parts_of_a_shuffle_are_relayed(tmp_path: Path) -> None:
         reading(server.address) as reader,
     ):
 
-        def ask_for(parts: Parts) -> None:
+        def ask_for(parts: PartPieces) -> None:
             def exchange(there: Connected, _: int, machine: bytes) -> None:
                 parts.exchange(there, ME, machine)
 
             reader.exchange(SERVER, exchange, Transfer())
 
-        parts = Parts(1, [A, B])
+        parts = PartPieces(1, [A, B])
         ask_for(parts)
         assert [bytes(parts.pieces[one] or b"") for one in (A, B)] == [large, b"d"]
         with pytest.raises(NotHereError):
-            ask_for(Parts(0, [A, ObjectId(9)]))
+            ask_for(PartPieces(0, [A, ObjectId(9)]))
         with pytest.raises(RefusedError):
-            ask_for(Parts(7, [A]))
+            ask_for(PartPieces(7, [A]))
 
 
 def break_off(port: socket.socket, length: int) -> None:
@@ -158,7 +158,7 @@ def break_off(port: socket.socket, length: int) -> None:
     admit(connected, None)
     for size in (len(HELLO), REQUEST_SIZE):
         receive(connected, size)
-    connected.sendall(Answer(Say.BYTES, length).encode() + bytes(length // 2))
+    connected.sendall(StreamAnswer(Say.BYTES, length).encode() + bytes(length // 2))
     connected.close()
 
 
@@ -198,7 +198,7 @@ def test_a_call_that_nobody_waits_for_is_closed() -> None:
     calls_back = CallsBack(lambda _, __: True)
     with listening(Having(), calls_back=calls_back) as server:
         connected = server.connect()
-        connected.sendall(b"RainData" + Request(Ask.CALLED, A, ME, key=bytes(16)).encode())
+        connected.sendall(b"RainData" + StreamRequest(Ask.CALLED, A, ME, key=bytes(16)).encode())
         assert connected.recv(1) == b""
         connected.close()
 

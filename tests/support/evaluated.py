@@ -33,7 +33,7 @@ class Evaluator:
         self.memory = Memory(str(folder / "data"), str(folder / "uploads"))
         self._executor = Executor(1, NoDesk(), Interrupts(-1), self.memory, str(folder))
         self._executor.task_folder.enter()
-        self._rows: dict[int, protocol.ObjectRow] = {}
+        self._rows: dict[int, protocol.CallInput] = {}
         self._task_kinds: dict[int, TaskKind] = {}
         self._object_kinds: dict[int, ObjectKind] = {}
         self._numbers = count()
@@ -53,7 +53,7 @@ class Evaluator:
         for object_id, of_kind, data in zip(
             constants.ids, constants.kinds, constants.data, strict=True
         ):
-            self._rows[object_id] = protocol.ObjectRow(object_id, of_kind, "", "", len(data), data)
+            self._rows[object_id] = protocol.CallInput(object_id, of_kind, "", "", len(data), data)
         columns = submission.tasks
         inputs, outputs = iter(columns.inputs), iter(columns.outputs)
         for place, task in enumerate(columns.ids):
@@ -74,9 +74,9 @@ class Evaluator:
         for output, output_kind, told in zip(call.outputs, kind.outputs, result, strict=True):
             self._rows[output] = self._row(output, output_kind, told)
 
-    def _row(self, output: int, kind: int, told: Any) -> protocol.ObjectRow:
+    def _row(self, output: int, kind: int, told: Any) -> protocol.CallInput:
         if isinstance(told, bytes):
-            return protocol.ObjectRow(output, kind, "", "", len(told), told)
+            return protocol.CallInput(output, kind, "", "", len(told), told)
         what, content, content_type, user = told
         if what == protocol.INPUT:
             origin = self._rows[content]
@@ -86,7 +86,7 @@ class Evaluator:
             number = next(self._numbers)
             Path(content).rename(self._folder / "data" / str(number))
             content = number
-        return protocol.ObjectRow(output, kind, content_type, user, 0, content)
+        return protocol.CallInput(output, kind, content_type, user, 0, content)
 
     @property
     def made(self) -> set[int]:

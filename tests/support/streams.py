@@ -17,7 +17,7 @@ from rain.rpc.streams import GovernorStreams
 from rain.stream.admission import admit
 from rain.stream.archive import Archive
 from rain.stream.holder import Held, InFile, InFolder, InMemory
-from rain.stream.protocol import HELLO, NOBODY, REQUEST_SIZE, Answer, Say, SharedPlace
+from rain.stream.protocol import HELLO, NOBODY, REQUEST_SIZE, Say, SharedPlace, StreamAnswer
 from rain.stream.sockets import BrokenError, Connected, hang_up, receive_into
 
 
@@ -70,7 +70,9 @@ class Pausing:
         with connected:
             admit(connected, None)
             connected.recv(len(HELLO) + REQUEST_SIZE, socket.MSG_WAITALL)
-            connected.sendall(Answer(Say.BYTES, self.length).encode() + bytes(self.length // 2))
+            connected.sendall(
+                StreamAnswer(Say.BYTES, self.length).encode() + bytes(self.length // 2)
+            )
             self.pauses.set()
             assert connected.recv(1) == b""
             self.is_left.set()
