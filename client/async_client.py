@@ -13,7 +13,7 @@ from rain.client.client import Client
 from rain.client.future import Future
 from rain.client.futures import waiting
 from rain.client.futures.methods import Submitting
-from rain.client.in_loops import Arrivals, in_thread
+from rain.client.in_loops import Mailbox, in_thread
 from rain.client.misspelled import expect_known
 from rain.client.nested import get_client
 from rain.client.showing import LINES_PER_SECOND
@@ -182,7 +182,7 @@ class AsCompleted(Generic[T]):
         chosen = list(futures)
         for home in {id(future.home): future.home for future in chosen}.values():
             home.send_or_leave()
-        self._arrivals: Arrivals[Future[T]] = Arrivals()
+        self._arrivals: Mailbox[Future[T]] = Mailbox()
         self._left = len(chosen)
         self._held = set(chosen)  # nobody else may have them
         for future in chosen:

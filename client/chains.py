@@ -25,7 +25,7 @@ Chain = list[int]
 
 
 @frozen
-class Links:
+class ChainGraph:
     """A graph in columns; nodes are their places in them, in any order.
 
     What a node reads twice is one predecessor, and what is there already is none.
@@ -36,7 +36,7 @@ class Links:
     alike: Sequence[Hashable | None]  # equal for nodes of one chain; None is never in one
 
 
-def plan_chains(links: Links) -> list[Chain]:
+def plan_chains(links: ChainGraph) -> list[Chain]:
     """All chains, as long as they can be, in the order of their first nodes."""
     after = _links_between(links)
     joined = [False] * len(after)
@@ -55,7 +55,7 @@ def plan_chains(links: Links) -> list[Chain]:
     return chains
 
 
-def _links_between(links: Links) -> list[int]:
+def _links_between(links: ChainGraph) -> list[int]:
     """The node that comes behind each node in its chain, or a number below 0."""
     stays, alike = links.stays, links.alike
     readers = [_NOBODY] * len(stays)  # the only reader of each node
@@ -80,7 +80,7 @@ def _links_between(links: Links) -> list[int]:
     return after
 
 
-def wrong_with(links: Links, chains: Sequence[Chain]) -> str:
+def wrong_with(links: ChainGraph, chains: Sequence[Chain]) -> str:
     """The fault of a plan, "" for none: the rule once more, stated for sets."""
     rule = _Rule(links)
     seen: set[int] = set()
@@ -104,7 +104,7 @@ def wrong_with(links: Links, chains: Sequence[Chain]) -> str:
 class _Rule:
     """Which node may follow which one, counted anew each time."""
 
-    def __init__(self, links: Links) -> None:
+    def __init__(self, links: ChainGraph) -> None:
         self._links = links
         self._reads = [set(read) for read in links.reads]
         self._readers: list[set[int]] = [set() for _ in links.reads]

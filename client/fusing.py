@@ -8,9 +8,9 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from rain.base.errors import InvariantError
-from rain.client.chains import OUTSIDE, Chain, Links, plan_chains, wrong_with
+from rain.client.chains import OUTSIDE, Chain, ChainGraph, plan_chains, wrong_with
 from rain.client.data import DataObject
-from rain.client.inside import Forms, stand_in
+from rain.client.inside import UnitForms, stand_in
 from rain.client.shapes import FUNCTION, TaskShape
 from rain.client.submission import Batch
 from rain.client.task import Task
@@ -41,7 +41,7 @@ def fused(batch: Batch, *, check: bool = False) -> tuple[Batch, Units]:
     sent: list[Task | None] = list(tasks)
     units: Units = []
     inside: set[int] = set()
-    forms = Forms()
+    forms = UnitForms()
     for chain in chains:
         for piece in _pieces(chain, tasks):
             members = [tasks[place] for place in piece]
@@ -66,7 +66,7 @@ def _contents(batch: Batch, units: Units) -> Mapping[int, Sequence[DataObject]]:
     return contents
 
 
-def _links(batch: Batch) -> Links:
+def _links(batch: Batch) -> ChainGraph:
     """The tasks as the planner sees them. Constants and functions are there already."""
     makers: dict[int, int] = {}
     stays: list[bool] = []
@@ -106,7 +106,7 @@ def _links(batch: Batch) -> Links:
         else:
             alike.append(None)
         reads.append(_read(inputs, makers) if inputs else _NOTHING)
-    return Links(reads, stays, alike)
+    return ChainGraph(reads, stays, alike)
 
 
 _THERE = -4  # stands among the makers for what is there already

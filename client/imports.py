@@ -18,7 +18,7 @@ from rain.common.imports import Imports, running_program
 from rain.common.log_settings import log_settings
 
 if TYPE_CHECKING:
-    from rain.client.packing import Upload
+    from rain.client.packing import PackedModules
 
 _PROGRAM = secrets.token_hex(8)
 """Another one each time that the program is started: meanwhile a module may have been changed."""
@@ -29,7 +29,7 @@ _INSTALLED = frozenset({"site-packages", "dist-packages"})
 _LIBRARY = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")})
 
 
-def own_imports(uploads: Iterable[Upload], names: Iterable[str]) -> Imports:
+def own_imports(uploads: Iterable[PackedModules], names: Iterable[str]) -> Imports:
     """The current folders and uploads.
 
     The key changes when the file of a loaded module changes, or that of a module with one of these

@@ -27,7 +27,7 @@ class Awaited(Protocol[T_co]):
 
 async def wait_for(future: Awaited[T]) -> T:
     """The result, in asyncio or in trio. Cancelling the wait cancels the call."""
-    arrivals: Arrivals[object] = Arrivals()
+    arrivals: Mailbox[object] = Mailbox()
     future.when_done(arrivals.put)
     try:
         with waiting_for_tasks():
@@ -63,7 +63,7 @@ async def in_thread(function: Callable[[], T], *, shielded: bool = False) -> T:
     return results[0]
 
 
-class Arrivals(Generic[T]):
+class Mailbox(Generic[T]):
     """Values from other threads, for one task of the loop in which it was made."""
 
     def __init__(self) -> None:

@@ -73,7 +73,7 @@ def _rows(objects: dict[ObjectShape, int]) -> list[list[str]]:
     ]
 
 
-class Forms:
+class UnitForms:
     """Those of one submission, by the identities of their shapes, which live as long."""
 
     def __init__(self) -> None:
@@ -122,7 +122,7 @@ class _Inputs:
         return places
 
 
-def stand_in(members: Sequence[Task], forms: Forms) -> tuple[Unit, Task]:
+def stand_in(members: Sequence[Task], forms: UnitForms) -> tuple[Unit, Task]:
     """A unit of these tasks, and the one that is sent for them."""
     form = forms.of(members)
     inputs = _Inputs(members)

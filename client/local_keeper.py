@@ -26,7 +26,7 @@ PARTING = 1.0
 """Seconds that the server has to end, too, when a governor has ended in order."""
 
 
-class Row:
+class DeathsInARow:
     """How many governors have died one after the other, none of them old. Pure."""
 
     def __init__(self, longest: int = IN_A_ROW, calm: float = CALM) -> None:
@@ -58,7 +58,7 @@ class Keeper:
         self._replace = replace  # starts another governor of this number
         self._folder = folder
         self._give_up = give_up
-        self._row = Row()
+        self._row = DeathsInARow()
         self._born = dict.fromkeys(governors, time.monotonic())
         self._descriptors = {_descriptor(daemon): daemon for daemon in (server, *governors)}
         self._stop_read, self._stop_write = os.pipe()

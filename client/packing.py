@@ -20,7 +20,7 @@ _MOMENT = (1980, 1, 1, 0, 0, 0)  # so that equal files make equal archives
 
 
 @frozen
-class Upload:
+class PackedModules:
     """One archive, and the top-level modules in it."""
 
     names: frozenset[str]
@@ -28,7 +28,7 @@ class Upload:
     archive: bytes = field(repr=False, eq=False)
 
 
-def packed(path: Path) -> Upload:
+def packed(path: Path) -> PackedModules:
     """A module, a package, or an archive of such, as it is at this moment."""
     path = path.expanduser().absolute()
     if path.is_dir():
@@ -51,7 +51,7 @@ def packed(path: Path) -> Upload:
     for name, content in ordered:
         summed.update(f"{name}\n{len(content)}\n".encode())
         summed.update(content)
-    return Upload(names, summed.hexdigest(), _archive(ordered))
+    return PackedModules(names, summed.hexdigest(), _archive(ordered))
 
 
 def _files_of_package(folder: Path) -> list[tuple[str, bytes]]:

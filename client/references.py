@@ -20,7 +20,7 @@ from rain.common.running import running_call
 from rain.common.sameness import at_place
 
 
-class Taker(Protocol):
+class FutureBorrower(Protocol):
     """The futures of a client, which take in those that are unpickled."""
 
     @property
@@ -35,30 +35,32 @@ class Taker(Protocol):
 class _Client:
     """One client of this program."""
 
-    futures: WeakMethod[Callable[[], Taker]]
+    futures: WeakMethod[Callable[[], FutureBorrower]]
     cluster: bytes
     is_closed: Callable[[], bool]
 
 
 class _Reading(threading.local):
-    taker: Taker | None = None  # whose data this thread is unpickling
+    taker: FutureBorrower | None = None  # whose data this thread is unpickling
 
 
 reading = _Reading()
 
 _clients: list[_Client] = []  # in the order in which they have connected
-_of_tasks: list[Callable[[], Taker]] = []  # one, which gives the futures of the running task
+_of_tasks: list[
+    Callable[[], FutureBorrower]
+] = []  # one, which gives the futures of the running task
 
 
 def note_client(
-    futures: Callable[[], Taker], cluster: bytes, is_closed: Callable[[], bool]
+    futures: Callable[[], FutureBorrower], cluster: bytes, is_closed: Callable[[], bool]
 ) -> None:
     """A client of this program has connected."""
     _clients[:] = [one for one in _clients if not one.is_closed() and one.futures() is not None]
     _clients.append(_Client(WeakMethod(futures), cluster, is_closed))
 
 
-def note_tasks(futures: Callable[[], Taker]) -> None:
+def note_tasks(futures: Callable[[], FutureBorrower]) -> None:
     """How a task gets to the futures of its own client."""
     _of_tasks[:] = [futures]
 
@@ -69,7 +71,7 @@ def refer(place: bytes, name: str) -> Any:
     return _taker(name, cluster).borrow(object_id, name)
 
 
-def _taker(name: str, cluster: bytes) -> Taker:
+def _taker(name: str, cluster: bytes) -> FutureBorrower:
     taker = reading.taker
     if taker is not None and taker.cluster == cluster:
         return taker

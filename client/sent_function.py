@@ -21,7 +21,7 @@ from rain.common.log_settings import log_settings
 from rain.common.references import finding_references
 
 if TYPE_CHECKING:
-    from rain.client.packing import Upload
+    from rain.client.packing import PackedModules
     from rain.client.session import Session
 
 
@@ -131,6 +131,6 @@ def _digest(pickled: bytes) -> bytes:
     return blake2b(pickled, digest_size=16).digest()
 
 
-def _uploads_of(session: "Session") -> "tuple[Upload, ...]":
+def _uploads_of(session: "Session") -> "tuple[PackedModules, ...]":
     """What the client of a session has uploaded until now."""
     return () if session.client is None else session.client.uploads.current

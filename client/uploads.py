@@ -16,7 +16,7 @@ from rain.base.sizes import spell_size
 from rain.common.errors import RainException
 
 if TYPE_CHECKING:
-    from rain.client.packing import Upload
+    from rain.client.packing import PackedModules
 
 LARGEST = 16 << 20
 """Bytes of all archives of a client, since each function takes them along."""
@@ -26,7 +26,7 @@ class Uploads:
     """The uploads of one client; the newest first, as modules are looked for."""
 
     def __init__(self) -> None:
-        self.current: tuple[Upload, ...] = ()  # another tuple after each change
+        self.current: tuple[PackedModules, ...] = ()  # another tuple after each change
         self._adding = threading.RLock()
 
     def add(self, path: str | PathLike[str]) -> list[str]:

@@ -49,7 +49,7 @@ def check_timeout(timeout: object) -> None:
         )
 
 
-class News:
+class SessionNews:
     """The news of a session that is followed: its tasks and objects that are done."""
 
     def __init__(self) -> None:
@@ -122,7 +122,7 @@ class Waiting:
         self._outgoing = outgoing
         self._results = results
         self._asking = asking
-        self.news = News()  # of tasks that nobody has named
+        self.news = SessionNews()  # of tasks that nobody has named
         self._looked = -inf  # when the session was last asked for news
 
     def for_all(

@@ -16,7 +16,7 @@ from joblib import parallel
 
 from rain.client.client import Client
 from rain.client.for_joblib.batches import BatchSizes
-from rain.client.for_joblib.bundle import Uploads, bundled
+from rain.client.for_joblib.bundle import UploadedArrays, bundled
 from rain.client.future import Future
 from rain.client.futures.methods import Submitting
 from rain.client.nested import process_client
@@ -57,7 +57,7 @@ class RainBackend(parallel.ParallelBackendBase):  # type: ignore[misc] # joblib 
         self._options = options
         self._by_name: dict[str, Submitting] = {}
         self._running: set[Future[Any]] = set()
-        self._uploads = Uploads()
+        self._uploads = UploadedArrays()
         self._batches = BatchSizes()
         self._waiting = waiting_for_tasks()
         self._called_at: Stack = ()  # joblib sends most batches from other threads

@@ -24,7 +24,7 @@ _REDUCERS: Any = Pickler.dispatch_table
 _KINDS = frozenset({np.ndarray, np.memmap})  # others have attributes of their own
 
 
-class Uploads:
+class UploadedArrays:
     """The arrays that were uploaded, each for as long as its memory lives here."""
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ def _owner(array: Array) -> Array:
 
 
 class _Bundler(Pickler):
-    def __init__(self, target: io.BytesIO, uploads: Uploads, put: Put) -> None:
+    def __init__(self, target: io.BytesIO, uploads: UploadedArrays, put: Put) -> None:
         # pickle asks these for objects of their types only, and a `persistent_id` for each number.
         self.dispatch_table = _REDUCERS.new_child(
             {Future: self._place, **dict.fromkeys(_KINDS, self._array)}
@@ -93,7 +93,9 @@ class _Bundler(Pickler):
         return value_at, (place,)
 
 
-def bundled(fn: Callable[[], Any], uploads: Uploads, put: Put) -> tuple[bytes, list[Future[Any]]]:
+def bundled(
+    fn: Callable[[], Any], uploads: UploadedArrays, put: Put
+) -> tuple[bytes, list[Future[Any]]]:
     """The pickle of a call, and the values that `rain.common.bundles` has to put into it.
 
     Futures of the client inside of it become their values.

@@ -53,7 +53,7 @@ def waits_for(object_id: ObjectId) -> WaitFor:
     return WaitFor(session_of(object_id), (), (object_id,), "all")
 
 
-class Listener(Protocol):
+class BorrowListener(Protocol):
     """Is told what becomes of the objects."""
 
     def ended(self, object_id: ObjectId, answer: WaitAnswer | Exception) -> None:
@@ -64,7 +64,7 @@ class Listener(Protocol):
 class Borrowing:
     """The futures that one client borrows."""
 
-    def __init__(self, connection: Connection, ends: Listener) -> None:
+    def __init__(self, connection: Connection, ends: BorrowListener) -> None:
         self._connection = connection
         self._ends = ref(ends)  # which has this one, and may go at any time
         self.untold: list[ObjectId] = []  # to be taken

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from attrs import evolve
 
 from rain.client.future import Future
-from rain.client.futures.pool import Pool, PoolFuture
+from rain.client.futures.pool import PoolFuture, PoolState
 from rain.client.futures.surroundings import Surroundings
 from rain.client.options import Options
 from rain.client.tracebacks import hide_frames
@@ -56,7 +56,7 @@ class ClusterExecutor(concurrent.futures.Executor):
         if initializer is not None:
             options = evolve(options, surrounding=one_by_one)
         self._in_chunks = evolve(options, surrounding=evolve(one_by_one, in_chunks=True))
-        self._pool = Pool(key, futures, options, max_workers)
+        self._pool = PoolState(key, futures, options, max_workers)
 
     @property
     def _broken(self) -> str | bool:
@@ -137,7 +137,7 @@ def _chunks(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
 
 
 def _results(
-    pool: Pool, futures: list[PoolFuture[Any]], due: float | None
+    pool: PoolState, futures: list[PoolFuture[Any]], due: float | None
 ) -> Generator[Any, None, None]:
     """In the order of the futures. Nothing here keeps what was given out."""
     futures.reverse()

@@ -31,7 +31,7 @@ from rain.client.futures.callbacks import Callback, Callbacks
 from rain.client.futures.called import Function
 from rain.client.futures.ends import Ends, note_finished
 from rain.client.futures.plain import PlainCalls
-from rain.client.futures.sender import Sender
+from rain.client.futures.sender import CallSender
 from rain.client.handles import constant_object
 from rain.client.options import Options
 from rain.client.running_loop import is_in_loop
@@ -65,7 +65,7 @@ class Futures:
         session.let_inputs_go()
         self._callbacks = Callbacks()
         self._calls = PlainCalls(session, self.take_over)
-        self._sender = Sender(WeakMethod(self.send))
+        self._sender = CallSender(WeakMethod(self.send))
         self._housekeeper = housekeeper
         housekeeper.at_close += [self._sender.stop, self._callbacks.stop]
         self._connection = housekeeper.connection

@@ -44,7 +44,7 @@ class PoolFuture(Future[T]):
     result here, so that nobody waits for the cluster in an event loop.
     """
 
-    def __init__(self, pool: Pool, home: Futures, handle: DataObject, task: Task) -> None:
+    def __init__(self, pool: PoolState, home: Futures, handle: DataObject, task: Task) -> None:
         super().__init__(home, handle, task)
         self._pool = pool
 
@@ -108,7 +108,7 @@ def _call_with_result(fn: Callable[[Any], object], future: PoolFuture[Any]) -> N
     fn(future)
 
 
-class Pool:
+class PoolState:
     """The state of an executor that its threads and that of the connection share."""
 
     def __init__(self, key: str, futures: Futures, options: Options, limit: int | None) -> None:
@@ -281,7 +281,7 @@ class _Exit:
 
 
 _exit = _Exit()
-_at_work: set[Pool] = set()
+_at_work: set[PoolState] = set()
 
 
 def _wait_at_exit() -> None:

@@ -21,7 +21,7 @@ IDLE = 7
 """After this number of looks without a call, the thread sleeps until it is woken."""
 
 
-class Sender:
+class CallSender:
     """The thread; it starts with the first call."""
 
     def __init__(self, send: WeakMethod[Callable[[], Any]]) -> None:
@@ -106,7 +106,7 @@ class Sender:
                 del send
 
 
-_living: "weakref.WeakSet[Sender]" = weakref.WeakSet()
+_living: "weakref.WeakSet[CallSender]" = weakref.WeakSet()
 
 
 def _leave_in_child() -> None:

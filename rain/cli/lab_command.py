@@ -153,10 +153,10 @@ def lab(
         Console().print(servers_league.table(servers_league.compare(seed)))
         return
 
-    from rain.lab.asking import Question, answer
+    from rain.lab.asking import LabQuestion, answer
     from rain.lab.workload import Overheads
 
-    question = Question(
+    question = LabQuestion(
         graphs=graphs,
         schedulers=schedulers,
         clusters=clusters,

@@ -14,7 +14,7 @@ from rain.lab.estimates import Estimates
 from rain.lab.families import FAMILIES, SETS, describe
 from rain.lab.files import is_file, read_file, write_json, write_text
 from rain.lab.format import write_graph
-from rain.lab.league import Entry, Failure, Instance, Result
+from rain.lab.league import Failure, Instance, LeagueEntry, LeagueResult
 from rain.lab.plots import Chart, bars, gantt
 from rain.lab.replaying import ask, open_run
 from rain.lab.running import load, run_all
@@ -33,7 +33,7 @@ DRAWN = 12
 
 
 @frozen
-class Question:
+class LabQuestion:
     """The command line. A value that is None or empty was not given."""
 
     graphs: tuple[str, ...]
@@ -55,7 +55,7 @@ class Question:
     bars: Path | None = None
 
 
-def answer(question: Question, console: Console) -> None:
+def answer(question: LabQuestion, console: Console) -> None:
     """Carries out the command line."""
     if question.listed:
         for name in FAMILIES:
@@ -76,7 +76,7 @@ def answer(question: Question, console: Console) -> None:
     failures = [one for one in found if isinstance(one, Failure)]
     failed = dict.fromkeys(failure.entry.scheduler for failure in failures)
     results = [
-        one for one in found if isinstance(one, Result) and one.entry.scheduler not in failed
+        one for one in found if isinstance(one, LeagueResult) and one.entry.scheduler not in failed
     ]
     if results:
         write_results(question, results, console)
@@ -84,7 +84,7 @@ def answer(question: Question, console: Console) -> None:
         raise LabError(_told(failures, failed))
 
 
-def _try_to_make(question: Question) -> None:
+def _try_to_make(question: LabQuestion) -> None:
     """Reports a scheduler that is missing or cannot be made before anything runs."""
     with guard_meanwhile(question.limit) as guard:
         for name in question.schedulers:
@@ -97,7 +97,7 @@ def _told(failures: list[Failure], failed: Iterable[str]) -> str:
     return "; ".join(reasons[name] for name in failed)
 
 
-def write_results(question: Question, results: list[Result], console: Console) -> None:
+def write_results(question: LabQuestion, results: list[LeagueResult], console: Console) -> None:
     """Prints the tables and writes the requested files."""
     print_results(results, console)
     if question.json is not None:
@@ -108,7 +108,7 @@ def write_results(question: Question, results: list[Result], console: Console) -
         write_text(question.gantt, gantt([_chart(result) for result in results]))
 
 
-def _chart(result: Result) -> Chart:
+def _chart(result: LeagueResult) -> Chart:
     instance = result.entry.instance
     workload = load(instance.graph, instance.seed)
     return Chart(
@@ -119,7 +119,7 @@ def _chart(result: Result) -> Chart:
     )
 
 
-def what_if(question: Question, path: Path, console: Console) -> None:
+def what_if(question: LabQuestion, path: Path, console: Console) -> None:
     """Simulates a recorded run with the requested schedulers and clusters."""
     if question.graphs:
         raise LabError("--recording has its own graph: name no other graph")
@@ -150,7 +150,7 @@ def what_if(question: Question, path: Path, console: Console) -> None:
         write_text(question.gantt, gantt(charts))
 
 
-def graphs_of(question: Question) -> list[str]:
+def graphs_of(question: LabQuestion) -> list[str]:
     """The requested graphs, with sets expanded."""
     graphs = [found for name in question.graphs for found in SETS.get(name, (name,))]
     if not graphs:
@@ -158,7 +158,7 @@ def graphs_of(question: Question) -> list[str]:
     return graphs
 
 
-def entries(question: Question, graphs: list[str]) -> list[Entry]:
+def entries(question: LabQuestion, graphs: list[str]) -> list[LeagueEntry]:
     """All entries to run, one instance after the other."""
     instances = [
         Instance(graph, seed, cluster, Estimates(estimates))
@@ -168,12 +168,14 @@ def entries(question: Question, graphs: list[str]) -> list[Entry]:
     ]
     schedulers = dict.fromkeys(question.schedulers or (DEFAULT,))
     return [
-        Entry(instance, scheduler, question.overheads, question.gantt is not None, question.limit)
+        LeagueEntry(
+            instance, scheduler, question.overheads, question.gantt is not None, question.limit
+        )
         for instance, scheduler in product(instances, schedulers)
     ]
 
 
-def clusters_of(question: Question, graph: str) -> list[Cluster]:
+def clusters_of(question: LabQuestion, graph: str) -> list[Cluster]:
     """The clusters of the command line, or the cluster of the graph file."""
     own = read_file(graph).cluster if is_file(graph) else None
     speeds = question.bandwidths
@@ -196,7 +198,7 @@ def clusters_of(question: Question, graph: str) -> list[Cluster]:
     return found
 
 
-def export(question: Question, graphs: list[str], path: Path) -> None:
+def export(question: LabQuestion, graphs: list[str], path: Path) -> None:
     """Writes one graph to a file, with its cluster if one was given."""
     clusters = clusters_of(question, graphs[0])
     if len(graphs) != 1 or len(question.seeds) != 1 or len(clusters) != 1:

@@ -20,7 +20,7 @@ from rain.governor.events import BuiltinDone, OrdersReceived, Tick
 from rain.governor.results import Failed
 from rain.lab import ledger as kinds
 from rain.lab.ledger import Ledger
-from rain.lab.machine import Governor, Run
+from rain.lab.machine import Governor, RunningTask
 from rain.lab.setup import Setup
 from rain.lab.submitting import Submitting
 from rain.lab.timeline import Timeline
@@ -114,7 +114,7 @@ class Governors:
             governor.ready_at = self._timeline.now + overheads.start
         start = max(self._timeline.now, governor.ready_at)
         number = self._submitting.task_number(task_id)
-        governor.runs[run] = Run(task_id, start)
+        governor.runs[run] = RunningTask(task_id, start)
         self._ledger.note(start, kinds.STARTED, governor.number, number)
         end = start + self._setup.workload.tasks[number].duration + overheads.task
         self._timeline.at(end, self._ran, (governor, run))

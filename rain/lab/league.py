@@ -34,7 +34,7 @@ class Instance:
 
 
 @frozen
-class Entry:
+class LeagueEntry:
     """An instance with a scheduler."""
 
     instance: Instance
@@ -45,10 +45,10 @@ class Entry:
 
 
 @define
-class Result:
+class LeagueResult:
     """The result of an entry."""
 
-    entry: Entry
+    entry: LeagueEntry
     graph: str  # the name of the graph
     tasks: int
     bounds: Bounds
@@ -59,12 +59,12 @@ class Result:
 class Failure:
     """An entry that has failed, and why."""
 
-    entry: Entry
+    entry: LeagueEntry
     why: str
 
 
 @frozen
-class Standing:
+class LeagueRow:
     """A row of the table."""
 
     scheduler: str
@@ -80,7 +80,7 @@ class Standing:
     tasks: int
 
 
-def ratios(results: Sequence[Result]) -> list[float]:
+def ratios(results: Sequence[LeagueResult]) -> list[float]:
     """The ratio of each result to the best result of its instance."""
     best: dict[Instance, float] = {}
     for result in results:
@@ -89,9 +89,9 @@ def ratios(results: Sequence[Result]) -> list[float]:
     return [_ratio(result.outcome.makespan, best[result.entry.instance]) for result in results]
 
 
-def standings(results: Sequence[Result]) -> list[Standing]:
+def standings(results: Sequence[LeagueResult]) -> list[LeagueRow]:
     """The table, the best scheduler first."""
-    groups: dict[tuple[Estimates, str], list[tuple[float, Result]]] = {}
+    groups: dict[tuple[Estimates, str], list[tuple[float, LeagueResult]]] = {}
     for ratio, result in zip(ratios(results), results, strict=True):
         key = (result.entry.instance.estimates, result.entry.scheduler)
         groups.setdefault(key, []).append((ratio, result))
@@ -99,9 +99,11 @@ def standings(results: Sequence[Result]) -> list[Standing]:
     return sorted(table, key=lambda row: (row.estimates, row.score))
 
 
-def _standing(estimates: Estimates, scheduler: str, group: list[tuple[float, Result]]) -> Standing:
+def _standing(
+    estimates: Estimates, scheduler: str, group: list[tuple[float, LeagueResult]]
+) -> LeagueRow:
     outcomes = [result.outcome for _, result in group]
-    return Standing(
+    return LeagueRow(
         scheduler,
         estimates,
         geometric_mean([ratio for ratio, _ in group]),

@@ -21,7 +21,7 @@ LINGER_SECONDS = 5.0
 
 
 @define
-class Run:
+class RunningTask:
     """A task that is running."""
 
     task: TaskId
@@ -38,7 +38,7 @@ class Governor:
     resources: Resources
     checking: bool = False
     events: list[Event] = field(init=False, factory=list)  # since its last turn
-    runs: dict[int, Run] = field(init=False, factory=dict)
+    runs: dict[int, RunningTask] = field(init=False, factory=dict)
     fetches: dict[int, FetchObject] = field(init=False, factory=dict)  # waiting or in progress
     queue: list[int] = field(init=False, factory=list)  # fetches beyond the limit, oldest first
     pulling: int = field(init=False, default=0)

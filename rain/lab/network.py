@@ -45,7 +45,7 @@ class Transfer:
 
 
 @define(eq=False)
-class Link:
+class NetworkLink:
     """An upload or a download link with its transfers."""
 
     number: int
@@ -58,10 +58,10 @@ class Network:
     """All transfers, and when each will be complete."""
 
     def __init__(self, uploads: Iterable[float], downloads: Iterable[float]) -> None:
-        self._up = [Link(2 * i, capacity) for i, capacity in enumerate(uploads)]
-        self._down = [Link(2 * i + 1, capacity) for i, capacity in enumerate(downloads)]
+        self._up = [NetworkLink(2 * i, capacity) for i, capacity in enumerate(uploads)]
+        self._down = [NetworkLink(2 * i + 1, capacity) for i, capacity in enumerate(downloads)]
         self._ends: list[tuple[float, int, int, Transfer]] = []
-        self._changed: dict[Link, None] = {}
+        self._changed: dict[NetworkLink, None] = {}
         self._fresh: list[Transfer] = []
         self._count = 0
         self.active = 0
@@ -114,7 +114,7 @@ class Network:
         up, down = self._up, self._down
         queue = deque(self._changed)
         queued = set(queue)  # never iterated
-        seen: set[Link] = set()
+        seen: set[NetworkLink] = set()
         concerned: dict[Transfer, None] = {}
         steps = 0
         while queue:
@@ -165,7 +165,7 @@ class Network:
         """All transfers in progress."""
         return [transfer for link in self._up for transfer in link.transfers]
 
-    def _connected(self) -> list[Link]:
+    def _connected(self) -> list[NetworkLink]:
         """The changed links and all links connected to them."""
         found = dict.fromkeys(self._changed)
         links = list(found)
@@ -200,11 +200,11 @@ def _level(capacity: float, others: list[float]) -> float:
     return FULL
 
 
-def _fill_levels(up: list[Link], down: list[Link], links: list[Link]) -> None:
+def _fill_levels(up: list[NetworkLink], down: list[NetworkLink], links: list[NetworkLink]) -> None:
     """Progressive filling of a connected component of links."""
     room: dict[int, float] = {}
     unfixed: dict[int, int] = {}
-    heap: list[tuple[float, int, Link]] = []
+    heap: list[tuple[float, int, NetworkLink]] = []
     for link in links:
         link.level = FULL
         count = len(link.transfers)

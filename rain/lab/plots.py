@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 
 from attrs import frozen
 
-from rain.lab.league import Result, geometric_mean, ratios
+from rain.lab.league import LeagueResult, geometric_mean, ratios
 from rain.lab.outcome import Outcome, Placement
 from rain.lab.svg import FONT, INK, LETTER, Drawing, colours_of, ticks
 
@@ -102,7 +102,7 @@ def _rows(placements: list[Placement]) -> tuple[list[int], int]:
     return rows, count
 
 
-def bars(results: Sequence[Result]) -> str:
+def bars(results: Sequence[LeagueResult]) -> str:
     """Draws how much longer than the best each scheduler took, per graph and overall."""
     several = len({result.entry.instance.estimates for result in results}) > 1
     schedulers = list(dict.fromkeys(_row_name(result, several=several) for result in results))
@@ -135,7 +135,7 @@ def bars(results: Sequence[Result]) -> str:
     return drawing.finish("Schedulers compared: makespan as a multiple of the best")
 
 
-def _row_name(result: Result, *, several: bool) -> str:
+def _row_name(result: LeagueResult, *, several: bool) -> str:
     """The scheduler, with its estimates if there are several kinds."""
     name = result.entry.scheduler
     return f"{name}, {result.entry.instance.estimates}" if several else name

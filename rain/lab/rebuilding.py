@@ -13,7 +13,7 @@ from statistics import median, quantiles
 from attrs import frozen
 
 from rain.base.ids import ObjectId, TaskId, spell
-from rain.lab.recorded import Reader, Seen
+from rain.lab.recorded import RecordingReader, SeenTask
 from rain.lab.workload import Batch, Cluster, LabError, Overheads, Workload
 from rain.server.messages import TurnInput
 
@@ -36,7 +36,7 @@ class RecordedRun:
     left_out: int  # number of unfinished tasks
 
 
-def read_run(reader: Reader, turns: Iterator[TurnInput], name: str) -> RecordedRun:
+def read_run(reader: RecordingReader, turns: Iterator[TurnInput], name: str) -> RecordedRun:
     """Follows a recording to its end and returns its data."""
     reader.follow(turns)
     done = {task: seen for task, seen in reader.tasks.items() if seen.finished}
@@ -59,14 +59,16 @@ def read_run(reader: Reader, turns: Iterator[TurnInput], name: str) -> RecordedR
     )
 
 
-def _spell(reader: Reader) -> str:
+def _spell(reader: RecordingReader) -> str:
     counts: dict[int, int] = {}
     for governor in reader.governors:
         counts[governor.cpus] = counts.get(governor.cpus, 0) + 1
     return "+".join(f"{count}x{cpus}" for cpus, count in counts.items())
 
 
-def _rebuild(reader: Reader, done: dict[TaskId, Seen], name: str, latency: float) -> Workload:
+def _rebuild(
+    reader: RecordingReader, done: dict[TaskId, SeenTask], name: str, latency: float
+) -> Workload:
     workload = Workload(name)
     objects: dict[ObjectId, int] = {}
     for made in reader.constants:
@@ -101,7 +103,7 @@ def _rebuild(reader: Reader, done: dict[TaskId, Seen], name: str, latency: float
     return workload
 
 
-def latency_of(seen: Iterable[Seen]) -> float:
+def latency_of(seen: Iterable[SeenTask]) -> float:
     """Half of the time from an order to the report of the start, for tasks that did not wait."""
     trips = [
         task.started - task.ordered
@@ -111,7 +113,7 @@ def latency_of(seen: Iterable[Seen]) -> float:
     return max(_lower_quarter(trips) / 2, 0.0)
 
 
-def start_of(seen: Iterable[Seen], latency: float) -> float:
+def start_of(seen: Iterable[SeenTask], latency: float) -> float:
     """How much longer the first tasks of each governor waited: the start time of executors."""
     waits = [
         task.started - task.ordered for task in seen if task.started and task.at_once and task.early
@@ -119,7 +121,7 @@ def start_of(seen: Iterable[Seen], latency: float) -> float:
     return max(median(waits) - 2 * latency, 0.0) if waits else 0.0
 
 
-def per_task_of(seen: Iterable[Seen]) -> float:
+def per_task_of(seen: Iterable[SeenTask]) -> float:
     """The overhead of a task beyond its duration."""
     beyond = [
         task.finished - task.started - task.duration

@@ -35,7 +35,7 @@ from rain.server.reactor import Reactor, TurnOutput
 
 
 @define(eq=False)
-class Seen:
+class SeenTask:
     """The events of one task, in the server's time; 0 for an event that did not happen."""
 
     kind: TaskKind
@@ -53,7 +53,7 @@ class Seen:
 
 
 @define(eq=False)
-class Batch:
+class RecordedBatch:
     """A submit, and what its client had waited for since the previous one."""
 
     delay: float
@@ -61,16 +61,16 @@ class Batch:
 
 
 @define(eq=False)
-class Reader:
+class RecordingReader:
     """Follows a recording turn by turn."""
 
     reactor: Reactor
     check: Callable[[TurnInput, TurnOutput], None]  # checks a turn against the recorded one
-    tasks: dict[TaskId, Seen] = Factory(dict)
+    tasks: dict[TaskId, SeenTask] = Factory(dict)
     sizes: dict[ObjectId, int] = Factory(dict)
     constants: list[ObjectId] = Factory(list)
     kept: set[ObjectId] = Factory(set)  # never iterated
-    batches: list[Batch] = Factory(list)
+    batches: list[RecordedBatch] = Factory(list)
     governors: list[Resources] = Factory(list)
     pulled: int = 0  # number of copies that have arrived
     began: float = 0.0  # when the first submit came
@@ -145,7 +145,7 @@ class Reader:
             delay = now - self._answered_at
         else:
             delay = now - self._submitted_at
-        self.batches.append(Batch(delay, self._answered))
+        self.batches.append(RecordedBatch(delay, self._answered))
         self._answered, self._submitted_at = [], now
         for kind in submission.task_kinds:
             self._kinds[kind.id] = kind
@@ -159,7 +159,7 @@ class Reader:
             columns.ids, columns.kinds, columns.input_counts, strict=True
         ):
             kind = self._kinds[kind_id]
-            self.tasks[task_id] = Seen(
+            self.tasks[task_id] = SeenTask(
                 kind,
                 [next(inputs) for _ in range(count)],
                 [next(outputs) for _ in kind.outputs],

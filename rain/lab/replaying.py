@@ -10,7 +10,7 @@ from attrs import evolve
 from rain.base.errors import RainError
 from rain.lab.estimates import Estimates, expect
 from rain.lab.rebuilding import RecordedRun, read_run
-from rain.lab.recorded import Reader
+from rain.lab.recorded import RecordingReader
 from rain.lab.running import check_fits, run_guarded
 from rain.lab.setup import PATIENT, Setup
 from rain.lab.whatif import Alternative, WhatIf
@@ -30,7 +30,9 @@ def open_run(path: Path) -> tuple[RecordedRun, str]:
             state = State(evolve(header.settings, debug=False))
             state.graph.last_session = header.last_session
             with guard_replay(header) as guard:
-                reader = Reader(Reactor(maker_of(header.scheduler), state, guard), check_end)
+                reader = RecordingReader(
+                    Reactor(maker_of(header.scheduler), state, guard), check_end
+                )
                 return read_run(reader, recording.turns(), path.name), header.scheduler
     except OSError as error:
         raise LabError(f"{path}: cannot be read: {error.strerror}") from None

@@ -14,7 +14,7 @@ from rain.lab.bounds import bounds
 from rain.lab.estimates import expect
 from rain.lab.families import make
 from rain.lab.files import is_file, read_file
-from rain.lab.league import Entry, Failure, Result
+from rain.lab.league import Failure, LeagueEntry, LeagueResult
 from rain.lab.outcome import Outcome
 from rain.lab.setup import Setup
 from rain.lab.simulation import Simulation
@@ -30,7 +30,7 @@ def load(graph: str, seed: int) -> Workload:
     return read_file(graph).workload if is_file(graph) else make(graph, seed)
 
 
-def run_entry(entry: Entry) -> Result:
+def run_entry(entry: LeagueEntry) -> LeagueResult:
     """Runs one entry in this process."""
     instance = entry.instance
     workload = load(instance.graph, instance.seed)
@@ -40,7 +40,7 @@ def run_entry(entry: Entry) -> Result:
     outcome = run_guarded(setup, entry.scheduler, entry.limit)
     if not entry.placed:
         outcome.placements = []
-    return Result(entry, workload.name, len(workload.tasks), least, outcome)
+    return LeagueResult(entry, workload.name, len(workload.tasks), least, outcome)
 
 
 def run_guarded(setup: Setup, name: str, limit: float) -> Outcome:
@@ -64,7 +64,7 @@ def check_fits(workload: Workload, cluster: Cluster) -> None:
             )
 
 
-def try_entry(entry: Entry) -> Result | Failure:
+def try_entry(entry: LeagueEntry) -> LeagueResult | Failure:
     """Runs one entry; a failure of its scheduler does not affect the others."""
     try:
         return run_entry(entry)
@@ -74,7 +74,7 @@ def try_entry(entry: Entry) -> Result | Failure:
         return Failure(entry, str(error))
 
 
-def run_all(entries: Sequence[Entry], jobs: int) -> Iterator[Result | Failure]:
+def run_all(entries: Sequence[LeagueEntry], jobs: int) -> Iterator[LeagueResult | Failure]:
     """Runs all entries in order, in up to `jobs` processes."""
     if jobs < 2 or len(entries) < 2:
         yield from map(try_entry, entries)

@@ -14,8 +14,8 @@ from math import ceil
 from attrs import Factory, define
 
 from rain.base.wire.demand import Need
-from rain.lab.scaling import KIND, Orders
-from rain.scaling.memory import Memory
+from rain.lab.scaling import KIND, ScalingOrders
+from rain.scaling.memory import ScalingMemory
 from rain.scaling.picture import Hired, Picture, Stage
 from rain.scaling.policy import Rules, decide
 
@@ -26,12 +26,12 @@ class Rain:
 
     rules: Rules = Factory(Rules)
     name: str = "rain"
-    memories: dict[str, Memory] = Factory(lambda: {KIND: Memory()})
+    memories: dict[str, ScalingMemory] = Factory(lambda: {KIND: ScalingMemory()})
 
-    def look(self, picture: Picture, now: float) -> Orders:
+    def look(self, picture: Picture, now: float) -> ScalingOrders:
         found = decide(picture, self.rules, self.memories, now)
         self.memories = found.memories
-        return Orders([one.size for one in found.start], found.drain, found.cancel)
+        return ScalingOrders([one.size for one in found.start], found.drain, found.cancel)
 
     def started(self, seconds: float) -> None:
         self.memories[KIND] = self.memories[KIND].started(seconds)
@@ -47,7 +47,7 @@ class Adaptive:
     name: str = "dask's adaptive"
     closing: dict[str, int] = Factory(dict)
 
-    def look(self, picture: Picture, now: float) -> Orders:
+    def look(self, picture: Picture, now: float) -> ScalingOrders:
         (kind,) = picture.kinds
         hired = [one for one in picture.hired if one.stage is not Stage.LEAVING]
         target = self._target(picture, hired)
@@ -55,7 +55,7 @@ class Adaptive:
         if target > len(hired):
             self.closing.clear()
             room = kind.most - len(picture.hired)
-            return Orders([1] * min(target - len(hired), room))
+            return ScalingOrders([1] * min(target - len(hired), room))
         surplus = len(hired) - target
         not_there = [one.name for one in reversed(hired) if one.stage is not Stage.READY]
         cancel = not_there[:surplus]
@@ -63,7 +63,7 @@ class Adaptive:
         idle = idle[: surplus - len(cancel)]
         self.closing = {name: self.closing.get(name, 0) + 1 for name in idle}
         drain = [name for name, seen in self.closing.items() if seen >= self.looks]
-        return Orders((), drain, cancel)
+        return ScalingOrders((), drain, cancel)
 
     def _target(self, picture: Picture, hired: list[Hired]) -> int:
         (kind,) = picture.kinds
@@ -89,7 +89,7 @@ class Backlog:
     backlog: int = 1
     name: str = "hyperqueue's allocator"
 
-    def look(self, picture: Picture, now: float) -> Orders:
+    def look(self, picture: Picture, now: float) -> ScalingOrders:
         (kind,) = picture.kinds
         hired = picture.hired
         queued = sum(one.stage is Stage.QUEUED for one in hired)
@@ -100,7 +100,7 @@ class Backlog:
         room = kind.most - len(hired)
         start = max(0, min(self.backlog - queued, missing, room))
         rest = [one.name for one in hired if one.stage is Stage.READY and one.idle >= self.idle]
-        return Orders([1] * start, rest)
+        return ScalingOrders([1] * start, rest)
 
     def started(self, seconds: float) -> None:
         pass

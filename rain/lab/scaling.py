@@ -27,7 +27,7 @@ SIGHT = 15.0
 
 
 @frozen
-class Orders:
+class ScalingOrders:
     """What a rule wants done."""
 
     start: Sequence[int] = ()  # sizes
@@ -35,12 +35,12 @@ class Orders:
     cancel: Sequence[str] = ()
 
 
-class Scaler(Protocol):
+class ScalingRule(Protocol):
     """A rule of scaling. It is called periodically and may have state."""
 
     name: str
 
-    def look(self, picture: Picture, now: float) -> Orders:
+    def look(self, picture: Picture, now: float) -> ScalingOrders:
         """What to do now."""
         ...
 
@@ -71,7 +71,7 @@ class _Job:
 
 
 @frozen
-class Played:
+class PlayedScaling:
     """The results of one simulation."""
 
     scaler: str
@@ -87,7 +87,7 @@ class Played:
 @define(eq=False)
 class _World:
     scene: Scene
-    scaler: Scaler
+    scaler: ScalingRule
     every: float
     idle: float
     drain_seconds: float = 25.0
@@ -105,7 +105,7 @@ class _World:
     _events: list[tuple[float, int, Callable[[Any], None], object]] = Factory(list)
     _numbers: count[int] = field(factory=count)
 
-    def play(self) -> Played:
+    def play(self) -> PlayedScaling:
         for arrival in self.scene.arrivals:
             self.left += arrival.count
             self._at(arrival.time, self._arrive, arrival)
@@ -115,7 +115,7 @@ class _World:
             what(about)
         ended = [job for job in self.jobs if job.began < inf]
         paid = sum((min(job.ended, self.now) - job.began) * job.size for job in ended)
-        return Played(
+        return PlayedScaling(
             self.scaler.name,
             self.scene.name,
             self.last_end,
@@ -278,6 +278,8 @@ class _World:
         return longest if longest > 1.0 else None
 
 
-def play(scene: Scene, scaler: Scaler, *, every: float = 1.0, idle: float = 60.0) -> Played:
+def play(
+    scene: Scene, scaler: ScalingRule, *, every: float = 1.0, idle: float = 60.0
+) -> PlayedScaling:
     """Simulates a scene until all tasks have ended and all governors have left."""
     return _World(scene, scaler, every, idle).play()

@@ -8,17 +8,17 @@ from rich.table import Table
 
 from rain.lab.bursts import scenes
 from rain.lab.scalers import Adaptive, Backlog, Rain
-from rain.lab.scaling import Played, play
+from rain.lab.scaling import PlayedScaling, play
 
 _COLUMNS = ("makespan", "paid", "starts", "flaps", "most", "again")
 
 
-def compare(seed: int = 1) -> list[Played]:
+def compare(seed: int = 1) -> list[PlayedScaling]:
     """Each rule in each scene."""
     return [play(scene, scaler()) for scene in scenes(seed) for scaler in (Rain, Adaptive, Backlog)]
 
 
-def table(played: Sequence[Played]) -> Table:
+def table(played: Sequence[PlayedScaling]) -> Table:
     """The results, for each scene and in total."""
     shown = Table(title="Rules of scaling", title_justify="left")
     shown.add_column("scene")
@@ -38,7 +38,7 @@ def table(played: Sequence[Played]) -> Table:
     return shown
 
 
-def _numbers(played: Sequence[Played]) -> list[str]:
+def _numbers(played: Sequence[PlayedScaling]) -> list[str]:
     return [
         f"{sum(one.makespan for one in played):.0f}",
         f"{sum(one.paid for one in played):.0f}",

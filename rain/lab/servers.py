@@ -26,7 +26,7 @@ _DONE = 1e-9
 
 
 @frozen
-class Demand:
+class SessionLoad:
     """A session: what it needs, and when it comes."""
 
     name: str
@@ -74,7 +74,7 @@ class Trial:
 
 
 @frozen
-class Outcome:
+class SessionTimes:
     """How long sessions took, beside what they need when they are alone."""
 
     stretch: float  # the mean of that ratio
@@ -85,7 +85,7 @@ class Outcome:
 
 @define
 class _Running:
-    demand: Demand
+    demand: SessionLoad
     left: float
     rate: float = 0.0
 
@@ -116,13 +116,13 @@ def fair_parts(wanted: Sequence[float], amount: float) -> list[float]:
     return parts
 
 
-def play(trial: Trial, demands: Sequence[Demand]) -> Outcome:
+def play(trial: Trial, demands: Sequence[SessionLoad]) -> SessionTimes:
     """What comes of these sessions."""
     return _Game(trial, demands).played()
 
 
 class _Game:
-    def __init__(self, trial: Trial, demands: Sequence[Demand]) -> None:
+    def __init__(self, trial: Trial, demands: Sequence[SessionLoad]) -> None:
         self._trial = trial
         self._ring = Ring(trial.servers)
         self._coming = sorted(demands, key=lambda demand: -demand.arrives)
@@ -137,7 +137,7 @@ class _Game:
         self._total = trial.governors * trial.cpus
         self._kept = trial.keeps * self._total / trial.servers
 
-    def played(self) -> Outcome:
+    def played(self) -> SessionTimes:
         while self._coming or any(server.running for server in self._servers):
             self._go_on(self._next_time())
             self._end_sessions()
@@ -150,7 +150,7 @@ class _Game:
                 server.share()
         ordered = sorted(self._stretched)
         worst = ordered[int(0.95 * (len(ordered) - 1))]
-        return Outcome(fmean(ordered), worst, self._now, self._lent)
+        return SessionTimes(fmean(ordered), worst, self._now, self._lent)
 
     def _next_time(self) -> float:
         times = [self._looks, *(due for due, _ in self._moving)]
@@ -175,7 +175,7 @@ class _Game:
                 one for one in server.running if one.left > _DONE * one.demand.seconds
             ]
 
-    def _alone(self, demand: Demand) -> float:
+    def _alone(self, demand: SessionLoad) -> float:
         return demand.seconds / min(demand.widest, self._total)
 
     def _start_sessions(self) -> None:

@@ -10,14 +10,14 @@ from rich.table import Table
 from rich.text import Text
 
 from rain.base.sizes import spell_size
-from rain.lab.league import Instance, Result, standings
+from rain.lab.league import Instance, LeagueResult, standings
 from rain.lab.whatif import WhatIf, spell_time
 
 SHOWN = 60
 """The most instances for which each makespan is shown; else only the standings are."""
 
 
-def print_results(results: Sequence[Result], console: Console) -> None:
+def print_results(results: Sequence[LeagueResult], console: Console) -> None:
     """Prints the makespans of all instances, if they are few, and the table of schedulers."""
     instances = list(dict.fromkeys(result.entry.instance for result in results))
     if len(instances) <= SHOWN:
@@ -31,7 +31,7 @@ def _table(title: str) -> Table:
 
 
 def _that_fit(
-    instances: Sequence[Instance], results: Sequence[Result], console: Console
+    instances: Sequence[Instance], results: Sequence[LeagueResult], console: Console
 ) -> Iterator[Table]:
     """Splits the schedulers into tables that fit the width of the console."""
     left = list(dict.fromkeys(result.entry.scheduler for result in results))
@@ -47,7 +47,7 @@ def _that_fit(
 
 
 def _makespans(
-    instances: Sequence[Instance], results: Sequence[Result], schedulers: Sequence[str]
+    instances: Sequence[Instance], results: Sequence[LeagueResult], schedulers: Sequence[str]
 ) -> Table:
     found = {(result.entry.instance, result.entry.scheduler): result for result in results}
     best: dict[Instance, float] = {}
@@ -90,7 +90,7 @@ def _makespans(
     return table
 
 
-def _standings(results: Sequence[Result]) -> Table:
+def _standings(results: Sequence[LeagueResult]) -> Table:
     rows = standings(results)
     several = len({row.estimates for row in rows}) > 1
     table = _table("Schedulers, the best first")

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import attrs
 
-from rain.lab.league import Result, ratios, standings
+from rain.lab.league import LeagueResult, ratios, standings
 from rain.lab.whatif import Alternative, WhatIf
 
 
-def report(results: Sequence[Result]) -> dict[str, object]:
+def report(results: Sequence[LeagueResult]) -> dict[str, object]:
     """The standings and all runs."""
     return {
         "standings": [attrs.asdict(row) for row in standings(results)],
@@ -20,7 +20,7 @@ def report(results: Sequence[Result]) -> dict[str, object]:
     }
 
 
-def _run(result: Result, ratio: float) -> dict[str, object]:
+def _run(result: LeagueResult, ratio: float) -> dict[str, object]:
     instance, outcome = result.entry.instance, result.outcome
     return {
         "graph": result.graph,

@@ -35,7 +35,7 @@ from rain.base.wire.requests import (
 )
 from rain.base.wire.submission import ConstantColumns, Submission
 from rain.common.running import waiting_for_tasks
-from rain.local.replies import Answer, ForSubmission, Later
+from rain.local.replies import AwaitedAnswer, ForSubmission, ForwardedAnswer
 from rain.local.server import Server
 from rain.rpc.codec import through_the_wire
 from rain.rpc.codec.split import split_submission
@@ -110,7 +110,7 @@ class LocalConnection:
         if _may_wait(request):
             with waiting_for_tasks():
                 self._cluster.work_once()
-        answer: Answer[A] = Answer()
+        answer: AwaitedAnswer[A] = AwaitedAnswer()
         self._tell_now(partial(self._hand_over, request, answer))
         return self._take(request, answer, timeout)
 
@@ -127,7 +127,7 @@ class LocalConnection:
         if not submit.wanted or _large(submit.submission.constants):
             self.say(submit)
             return partial(self.ask, WaitFor(session, (), submit.wanted, "all"))
-        answer: Answer[WaitAnswer | None] = Answer()
+        answer: AwaitedAnswer[WaitAnswer | None] = AwaitedAnswer()
         self._tell(partial(self._hand_over, submit, answer))
         return partial(self._take, submit, answer)
 
@@ -176,7 +176,9 @@ class LocalConnection:
             case _:
                 self._handler.ask(request, reply)
 
-    def _take(self, request: Request[A], answer: Answer[A], timeout: float | None = None) -> A:
+    def _take(
+        self, request: Request[A], answer: AwaitedAnswer[A], timeout: float | None = None
+    ) -> A:
         """The answer, which may need calls to run first."""
         try:
             if not answer.is_there:
@@ -195,7 +197,7 @@ class LocalConnection:
                 self._latest = None  # it is known what became of it
             raise
 
-    def _give_up(self, answer: Answer[Any]) -> None:
+    def _give_up(self, answer: AwaitedAnswer[Any]) -> None:
         """Nobody waits for it any more."""
         with self._cluster.held():
             self._handler.abandoned(answer)
@@ -214,13 +216,13 @@ class LocalConnection:
             self._cluster.settle()
         self._cluster.tell_answers()
 
-    def _later(self, then: Callable[[Any], object]) -> Later[Any]:
+    def _later(self, then: Callable[[Any], object]) -> ForwardedAnswer[Any]:
         """The answer goes to a function."""
 
         def tell(answer: object) -> None:
             self._cluster.tell_later(partial(then, answer))
 
-        return Later(tell)
+        return ForwardedAnswer(tell)
 
     def _check_open(self) -> None:
         if self._is_closed:

@@ -20,7 +20,7 @@ def refusal(reason: str | SessionFailure) -> RainError:
     return RefusedError(reason) if isinstance(reason, str) else SessionFailedError(reason)
 
 
-class Answer(Generic[T]):
+class AwaitedAnswer(Generic[T]):
     """The answer that a method waits for."""
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Answer(Generic[T]):
         return value
 
 
-class Later(Generic[T_contra]):
+class ForwardedAnswer(Generic[T_contra]):
     """An answer that a function is told when it comes."""
 
     def __init__(self, tell: Callable[[T_contra | Exception], object]) -> None:

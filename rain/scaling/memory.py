@@ -13,7 +13,7 @@ _STARTS = 5
 
 
 @frozen
-class Memory:
+class ScalingMemory:
     """Values; each change is another one."""
 
     wanted: tuple[tuple[float, int], ...] = ()  # times and sizes, each larger than all after it
@@ -22,7 +22,7 @@ class Memory:
     pause: float = field(default=float("-inf"))  # nothing is started before this time
     why: str = ""  # the last failure
 
-    def want(self, now: float, size: int, span: float) -> Memory:
+    def want(self, now: float, size: int, span: float) -> ScalingMemory:
         """Notes how much is wanted now. Notes that are older than `span` are dropped."""
         kept = [(time, other) for time, other in self.wanted if other > size and time >= now - span]
         return evolve(self, wanted=(*kept, (now, size)))
@@ -37,11 +37,11 @@ class Memory:
         """Seconds from the request of a governor until it has joined; 0 if unknown."""
         return median(self.starts) if self.starts else 0.0
 
-    def started(self, seconds: float) -> Memory:
+    def started(self, seconds: float) -> ScalingMemory:
         """A governor has joined this many seconds after it was requested."""
         return evolve(self, starts=(*self.starts, seconds)[-_STARTS:], failures=0, why="")
 
-    def failed(self, now: float, why: str) -> Memory:
+    def failed(self, now: float, why: str) -> ScalingMemory:
         """The batch system has refused a job, or one has ended before its governor could work."""
         pause = min(FIRST_PAUSE * 2**self.failures, LONGEST_PAUSE)
         return evolve(self, failures=self.failures + 1, pause=now + pause, why=why)

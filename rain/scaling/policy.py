@@ -18,7 +18,7 @@ from attrs import Factory, define, field, frozen
 
 from rain.base.durations import say_duration
 from rain.base.wire.demand import Need
-from rain.scaling.memory import Memory
+from rain.scaling.memory import ScalingMemory
 from rain.scaling.picture import GovernorKind, Hired, Picture, Stage, kind_for
 
 
@@ -51,10 +51,12 @@ class Decisions:
     cancel: list[str] = Factory(list)  # names of those that wait in the queue in vain
     why: dict[str, str] = Factory(dict)  # for people, by kind
     too_long: dict[str, str] = Factory(dict)  # for which tasks none is started, for people, by kind
-    memories: dict[str, Memory] = Factory(dict)  # for the next decision, by kind
+    memories: dict[str, ScalingMemory] = Factory(dict)  # for the next decision, by kind
 
 
-def decide(picture: Picture, rules: Rules, memories: Mapping[str, Memory], now: float) -> Decisions:
+def decide(
+    picture: Picture, rules: Rules, memories: Mapping[str, ScalingMemory], now: float
+) -> Decisions:
     """What to do now. Called again and again, with what it has remembered the last time."""
     found = Decisions()
     needs, too_long = _by_kind(picture, rules)
@@ -62,7 +64,7 @@ def decide(picture: Picture, rules: Rules, memories: Mapping[str, Memory], now: 
         idle = rules.idle if kind.idle is None else kind.idle
         if too_long[kind.name]:
             found.too_long[kind.name] = _too_long(kind, too_long[kind.name])
-        memory = memories.get(kind.name, Memory())
+        memory = memories.get(kind.name, ScalingMemory())
         one = _Kind.of(kind, needs[kind.name], picture.hired, rules, idle, memory.start_seconds)
         memory = memory.want(now, one.target, idle)
         found.memories[kind.name] = memory
@@ -179,7 +181,7 @@ class _Kind:
                 ready -= 1
             count, sizes = count - 1, sizes - one.size
 
-    def why(self, started: int, memory: Memory, pause: float) -> str:
+    def why(self, started: int, memory: ScalingMemory, pause: float) -> str:
         """In words for people."""
         said = f"wants {self.target} of {self.kind.most}"
         if self.target > self.kind.most:

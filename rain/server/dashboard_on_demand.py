@@ -73,11 +73,11 @@ class DashboardOnDemand:
         for module in _HEAVY:
             await trio.to_thread.run_sync(import_module, module)
         from rain.server.http.listener import serve_http  # noqa: PLC0415 # see above
-        from rain.server.http.site import Site  # noqa: PLC0415 # see above
+        from rain.server.http.site import HttpSite  # noqa: PLC0415 # see above
 
         place, state = self.place, self.state
         async with open_history(place.history, state, self.now, self.log) as reader:
-            site = Site.of(state, reader, self.now, self.log, place.secret, self.live)
+            site = HttpSite.of(state, reader, self.now, self.log, place.secret, self.live)
             site.names = place.names
             async with serve_http(place.http, site.answer, self.log) as address:
                 self.began(address)

@@ -86,7 +86,7 @@ class Candidate:
 
         None if the cluster is over: who led it was told to end it.
         """
-        watching, following = LeaseWatch(), Following(self.folder, settings, self.log)
+        watching, following = LeaseWatch(), FollowedJournal(self.folder, settings, self.log)
         trouble, led_by = "", NOBODY
         while True:
             try:
@@ -130,7 +130,7 @@ class Candidate:
 
 
 @define(eq=False)
-class Following:
+class FollowedJournal:
     """What a standby knows of the journal, which another server writes."""
 
     folder: JournalFolder

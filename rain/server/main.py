@@ -180,9 +180,9 @@ async def _start_http(
         return None
     # Not for the server of an embedded cluster. They bring numpy along.
     from rain.server.http.listener import serve_http  # noqa: PLC0415
-    from rain.server.http.site import Site  # noqa: PLC0415
+    from rain.server.http.site import HttpSite  # noqa: PLC0415
 
-    site = Site.of(
+    site = HttpSite.of(
         service.reactor.state,
         reader,
         service.clock.now,

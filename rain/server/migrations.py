@@ -40,7 +40,7 @@ class Migration:
 MIGRATIONS: tuple[Migration, ...] = ()
 
 
-class UnreadableError(RainError):
+class LaterFormatError(RainError):
     """A file has a later version of the format than this release."""
 
 
@@ -56,7 +56,7 @@ def missing(
     """What a file of this version needs, which this release of Rain has written."""
     migrations = MIGRATIONS if migrations is None else migrations
     if not FIRST <= written <= version(migrations):
-        raise UnreadableError(
+        raise LaterFormatError(
             f"it was written by Rain {by} in version {written} of the format, and this Rain reads"
             f" versions up to {version(migrations)}"
         )

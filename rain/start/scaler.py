@@ -21,7 +21,7 @@ from rain.base.resources import LARGEST, ONE_CPU, Resources
 from rain.base.wire.demand import Demand, Load
 from rain.base.wire.requests import Promise
 from rain.launchers.interface import JobState, Launcher, Standing, let_drain
-from rain.scaling.memory import Memory
+from rain.scaling.memory import ScalingMemory
 from rain.scaling.picture import GovernorKind, Hired, Picture, Stage
 from rain.scaling.policy import Decisions, Rules, Start, decide
 from rain.start.clusters import read_cluster
@@ -56,7 +56,7 @@ class Scaler:
     launchers: Mapping[str, Launcher]  # by kind
     promise: Promise = Factory(Promise)
     _rules: Rules = Factory(Rules)
-    _memories: dict[str, Memory] = Factory(dict)
+    _memories: dict[str, ScalingMemory] = Factory(dict)
     _idle: dict[str, float] = Factory(dict)  # since when governors have had no task
     _standings: dict[str, Standing] = Factory(dict)  # of the jobs that have not joined
     _ask_again: float = 0.0
@@ -206,8 +206,8 @@ class Scaler:
         found = self.state.resources.get(kind.name)
         return kind if found is None else evolve(kind, resources=Resources.of(found))
 
-    def _memory(self, job: ScaledJob) -> Memory:
-        return self._memories.get(job.kind, Memory())
+    def _memory(self, job: ScaledJob) -> ScalingMemory:
+        return self._memories.get(job.kind, ScalingMemory())
 
     # What is done.
 

@@ -21,7 +21,7 @@ import pytest
 from rain.client import Client, register_joblib
 from rain.client.for_joblib.backend import RainBackend
 from rain.client.future import Future
-from rain.client.futures.sender import Sender
+from rain.client.futures.sender import CallSender
 from tests.support.modes import MODES, client_in, in_processes
 
 joblib: Any = import_module("joblib")  # which is not annotated
@@ -129,10 +129,10 @@ def test_a_thousand_short_calls_run_in_batches(
 def test_a_batch_does_not_wait_for_the_thread_that_gathers_calls(
     backend: RainBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def asleep(_: Sender) -> None:
+    def asleep(_: CallSender) -> None:
         pass
 
-    monkeypatch.setattr(Sender, "soon", asleep)
+    monkeypatch.setattr(CallSender, "soon", asleep)
 
     assert parallel((call(square, x) for x in range(20)), timeout=60) == [x * x for x in range(20)]
 

@@ -11,7 +11,7 @@ from rain.base.ids import ObjectId, TaskId
 from rain.base.wire.answers import Delivery, WaitAnswer
 from rain.base.wire.submission import Submission
 from rain.client import Client
-from rain.client.futures.sender import Sender
+from rain.client.futures.sender import CallSender
 from rain.common.content_type import encode_value
 from tests.client.fake import FakeConnection
 
@@ -79,7 +79,7 @@ def pickled(error: Exception) -> bytes:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Generator[Server]:
     """A client whose calls are sent when somebody waits, or by `map`, so that tests know when."""
-    monkeypatch.setattr(Sender, "soon", Sender.sent)
+    monkeypatch.setattr(CallSender, "soon", CallSender.sent)
     made = Server()
     try:
         yield made

@@ -6,21 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rain.client.chains import OUTSIDE, Links, plan_chains, wrong_with
+from rain.client.chains import OUTSIDE, ChainGraph, plan_chains, wrong_with
 
 
 def links(
     *reads: Sequence[int], stays: Sequence[int] = (), alike: Sequence[str | None] = ()
-) -> Links:
+) -> ChainGraph:
     """A graph by what each node reads, with those nodes whose results stay visible."""
-    return Links(
+    return ChainGraph(
         reads,
         [node in stays for node in range(len(reads))],
         alike or ["same"] * len(reads),
     )
 
 
-def planned(graph: Links) -> list[list[int]]:
+def planned(graph: ChainGraph) -> list[list[int]]:
     chains = plan_chains(graph)
     assert wrong_with(graph, chains) == ""
     return chains
@@ -98,7 +98,7 @@ def test_a_plan_that_hides_what_is_kept_is_told() -> None:
 
 
 @st.composite
-def graphs(draw: st.DrawFn) -> Links:
+def graphs(draw: st.DrawFn) -> ChainGraph:
     count = draw(st.integers(0, 12))
     ring = draw(st.booleans())  # now and then what no submission may be
     reads = [
@@ -108,7 +108,7 @@ def graphs(draw: st.DrawFn) -> Links:
     order = draw(st.permutations(range(count)))
     moved = {node: place for place, node in enumerate(order)}
     moved[OUTSIDE] = OUTSIDE
-    return Links(
+    return ChainGraph(
         [[moved[one] for one in reads[node]] for node in order],
         draw(st.lists(st.sampled_from([False, False, True]), min_size=count, max_size=count)),
         draw(st.lists(st.sampled_from(["a", "a", "b", None]), min_size=count, max_size=count)),
@@ -116,7 +116,7 @@ def graphs(draw: st.DrawFn) -> Links:
 
 
 @given(graphs())
-def test_every_plan_is_right(graph: Links) -> None:
+def test_every_plan_is_right(graph: ChainGraph) -> None:
     assert wrong_with(graph, plan_chains(graph)) == ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rain.base.ids import ObjectId, TaskId
 from rain.base.wire.answers import Delivery, WaitAnswer
 from rain.client.results import Early, ResultStore
-from rain.client.waiting import News
+from rain.client.waiting import SessionNews
 
 
 def test_what_is_told_is_for_nobody_once() -> None:
@@ -25,7 +25,7 @@ def test_only_so_much_is_remembered_and_the_oldest_goes_first() -> None:
 
 
 def test_news_of_what_was_dropped_before_are_not_kept() -> None:
-    news = News()
+    news = SessionNews()
     news.forget(1)
     news.forget(5)
     news.add(0, WaitAnswer([TaskId(1), TaskId(2)], [ObjectId(5), ObjectId(6)], failed=[TaskId(1)]))

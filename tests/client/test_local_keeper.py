@@ -12,7 +12,7 @@ import pytest
 
 from rain.client import Client, ConnectionException, TaskException, remote
 from rain.client.local import LocalCluster
-from rain.client.local_keeper import CALM, IN_A_ROW, Row
+from rain.client.local_keeper import CALM, IN_A_ROW, DeathsInARow
 from tests.support.waiting import until_now
 
 DOUBLE = (sys.executable, str(Path(__file__).parent / "daemon_double.py"))
@@ -20,7 +20,7 @@ PATIENCE = 30.0
 
 
 def test_a_governor_that_has_lived_for_long_begins_a_new_row_of_deaths() -> None:
-    row = Row()
+    row = DeathsInARow()
     assert not any(row.is_too_long(1.0) for _ in range(IN_A_ROW - 1))
     assert not row.is_too_long(CALM + 1.0)
     assert not any(row.is_too_long(1.0) for _ in range(IN_A_ROW - 2))

@@ -16,7 +16,7 @@ from rain.base.ids import ObjectId
 from rain.base.wire.answers import WaitAnswer
 from rain.base.wire.submission import Submission
 from rain.client import Client, Future, pickled, remote
-from rain.client.futures.sender import Sender
+from rain.client.futures.sender import CallSender
 from rain.common.errors import RainException
 from tests.client.fake import FakeConnection
 
@@ -35,7 +35,7 @@ class Box:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Generator[FakeConnection]:
     """One whose client sends when somebody waits, or by `map`, so that tests know when."""
-    monkeypatch.setattr(Sender, "soon", Sender.sent)
+    monkeypatch.setattr(CallSender, "soon", CallSender.sent)
     made = FakeConnection()
     yield made
     made.errors.clear()

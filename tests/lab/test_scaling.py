@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rain.lab.bursts import Arrival, Scene, Weather, scenes
 from rain.lab.scalers import Adaptive, Backlog, Rain
-from rain.lab.scaling import Played, Scaler, play
+from rain.lab.scaling import PlayedScaling, ScalingRule, play
 from rain.lab.scaling_league import compare, table
 
 WORSE = 1.1
@@ -18,24 +18,26 @@ WORSE = 1.1
 
 
 @pytest.fixture(scope="module")
-def played() -> dict[tuple[str, str], Played]:
+def played() -> dict[tuple[str, str], PlayedScaling]:
     return {(one.scene, one.scaler): one for one in compare()}
 
 
-def of(played: dict[tuple[str, str], Played], rule: Callable[[], Scaler]) -> list[Played]:
+def of(
+    played: dict[tuple[str, str], PlayedScaling], rule: Callable[[], ScalingRule]
+) -> list[PlayedScaling]:
     name = rule().name
     return [one for (_, scaler), one in played.items() if scaler == name]
 
 
 def test_ours_never_flaps_and_the_count_can_see_it(
-    played: dict[tuple[str, str], Played],
+    played: dict[tuple[str, str], PlayedScaling],
 ) -> None:
     assert [one.flaps for one in of(played, Rain)] == [0] * len(scenes())
     assert sum(one.flaps for one in of(played, Adaptive)) > 100
 
 
 def test_ours_takes_no_longer_than_the_better_of_the_others_by_more_than_a_tenth(
-    played: dict[tuple[str, str], Played],
+    played: dict[tuple[str, str], PlayedScaling],
 ) -> None:
     others = zip(of(played, Adaptive), of(played, Backlog), strict=True)
     for ours, (one, other) in zip(of(played, Rain), others, strict=True):
@@ -43,14 +45,14 @@ def test_ours_takes_no_longer_than_the_better_of_the_others_by_more_than_a_tenth
 
 
 def test_ours_costs_no_more_than_the_rule_that_waits_as_long_for_more_work(
-    played: dict[tuple[str, str], Played],
+    played: dict[tuple[str, str], PlayedScaling],
 ) -> None:
     ours = sum(one.paid for one in of(played, Rain))
     assert ours <= sum(one.paid for one in of(played, Backlog))
 
 
 def test_the_table_has_a_row_for_each_scene_and_rule(
-    played: dict[tuple[str, str], Played],
+    played: dict[tuple[str, str], PlayedScaling],
 ) -> None:
     assert table(list(played.values())).row_count == 3 * (len(scenes()) + 1)
 

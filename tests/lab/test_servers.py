@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rain.lab.servers import Demand, Ring, Trial, fair_parts, play
+from rain.lab.servers import Ring, SessionLoad, Trial, fair_parts, play
 from rain.lab.servers_league import compare, table
 
 SESSIONS = [f"session {number}" for number in range(4000)]
@@ -37,13 +37,13 @@ def test_parts_are_equal_but_for_those_who_want_less(wanted: list[int], amount: 
 
 
 def test_one_server_gives_a_session_all_that_it_can_use() -> None:
-    demands = [Demand("narrow", 0, 100, 2), Demand("wide", 100, 400, 40)]
+    demands = [SessionLoad("narrow", 0, 100, 2), SessionLoad("wide", 100, 400, 40)]
     outcome = play(Trial(1, 10, cpus=4), demands)
     assert (outcome.stretch, outcome.makespan) == (1.0, 110.0)
 
 
 def test_a_session_on_one_of_two_servers_has_half_of_the_cpus_until_they_are_lent() -> None:
-    demands = [Demand("alone", 0, 400, 40)]
+    demands = [SessionLoad("alone", 0, 400, 40)]
     assert play(Trial(2, 10), demands).makespan == 20.0
     lending = play(Trial(2, 10, lend_every=1, keeps=0, move_seconds=0), demands)
     assert lending.makespan == pytest.approx(1 + (400 - 20) / 40)
@@ -53,14 +53,14 @@ def test_a_session_on_one_of_two_servers_has_half_of_the_cpus_until_they_are_len
 def test_a_small_session_on_a_server_that_has_lent_all_governors_is_not_starved() -> None:
     ring = Ring(2)
     here, there = (next(one for one in SESSIONS if ring.server_of(one) == n) for n in (0, 1))
-    demands = [Demand(here, 0, 4000, 40), Demand(there, 10, 5, 1)]
+    demands = [SessionLoad(here, 0, 4000, 40), SessionLoad(there, 10, 5, 1)]
     outcome = play(Trial(2, 10, lend_every=3, keeps=0), demands)
     assert outcome.lent == 7  # five go there, and one comes back for five cpu-seconds
 
 
 demands_of_all_sorts = st.lists(
     st.builds(
-        Demand,
+        SessionLoad,
         st.sampled_from(SESSIONS),
         st.floats(0, 50),
         st.floats(1, 500),
@@ -73,7 +73,7 @@ demands_of_all_sorts = st.lists(
 
 @given(demands_of_all_sorts, st.integers(1, 6), st.sampled_from([0.0, 0.25, 1.0]))
 def test_all_sessions_end_and_none_is_faster_than_alone(
-    demands: list[Demand], servers: int, keeps: float
+    demands: list[SessionLoad], servers: int, keeps: float
 ) -> None:
     for every in (3.0, 1e9):
         outcome = play(Trial(servers, 12, lend_every=every, keeps=keeps), demands)

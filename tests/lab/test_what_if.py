@@ -14,7 +14,7 @@ from rain.lab.estimates import Estimates, expect
 from rain.lab.families import make
 from rain.lab.outcome import Outcome
 from rain.lab.rebuilding import RecordedRun, latency_of, read_run, start_of
-from rain.lab.recorded import Reader, Seen
+from rain.lab.recorded import RecordingReader, SeenTask
 from rain.lab.replaying import ask, open_run
 from rain.lab.setup import PATIENT, Setup
 from rain.lab.simulation import Simulation
@@ -51,7 +51,7 @@ def recorded(
 
 
 def read(turns: list[TurnInput]) -> RecordedRun:
-    reader = Reader(Reactor(maker_of(SCHEDULER), State(PATIENT)), check_end)
+    reader = RecordingReader(Reactor(maker_of(SCHEDULER), State(PATIENT)), check_end)
     return read_run(reader, iter(turns), "run")
 
 
@@ -95,9 +95,11 @@ def test_what_the_system_itself_took_is_read_from_the_times() -> None:
     assert run.cluster.latency == pytest.approx(0.01, abs=1e-6)
 
 
-def seen(ordered: float, started: float, *, early: bool) -> Seen:
+def seen(ordered: float, started: float, *, early: bool) -> SeenTask:
     kind = TaskKind(KindId(1), "py/", "work")
-    return Seen(kind, [], [], 0, 0, ordered, at_once=True, early=early, free=True, started=started)
+    return SeenTask(
+        kind, [], [], 0, 0, ordered, at_once=True, early=early, free=True, started=started
+    )
 
 
 def test_the_first_tasks_of_a_governor_tell_how_long_its_executors_took_to_start() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rain.base.resources import Resources
 from rain.base.wire.demand import Need
-from rain.scaling.memory import LONGEST_PAUSE, Memory
+from rain.scaling.memory import LONGEST_PAUSE, ScalingMemory
 from rain.scaling.picture import GovernorKind, Hired, Picture, Stage, kind_for
 from rain.scaling.policy import Decisions, Rules, Start, decide
 
@@ -25,7 +25,7 @@ def at_once(
     needs: Sequence[Need],
     hired: Sequence[Hired] = (),
     kinds: Sequence[GovernorKind] = (CPU,),
-    memories: dict[str, Memory] | None = None,
+    memories: dict[str, ScalingMemory] | None = None,
     now: float = 0.0,
 ) -> Decisions:
     return decide(Picture(kinds, needs, hired), RULES, memories or {}, now)
@@ -135,7 +135,7 @@ def test_a_job_that_waits_in_vain_is_cancelled_before_a_governor_is_let_go() -> 
 
 
 def test_others_are_not_started_where_they_would_come_too_late() -> None:
-    slow = {"cpu": Memory(starts=(300.0,))}
+    slow = {"cpu": ScalingMemory(starts=(300.0,))}
     work = [Need(waiting=400, seconds=1000.0)]
     assert at_once(work, [ready("g0")], memories=slow).start == []
     assert len(at_once(work, memories=slow).start) > 0  # nobody works yet
@@ -178,7 +178,7 @@ def test_who_has_too_little_time_for_what_waits_does_not_count() -> None:
 
 
 def test_after_a_refusal_nothing_is_started_for_a_while_and_longer_after_many() -> None:
-    memory = Memory().failed(100.0, "your quota is used up")
+    memory = ScalingMemory().failed(100.0, "your quota is used up")
     work = [Need(waiting=1, unknown=1)]
     found = at_once(work, memories={"cpu": memory}, now=104.0)
     assert found.start == []
@@ -199,8 +199,8 @@ def test_it_says_what_it_wants_and_why() -> None:
     )
 
 
-def remembered(wants: list[tuple[float, int]], starts: list[float]) -> Memory:
-    memory = Memory(starts=tuple(starts))
+def remembered(wants: list[tuple[float, int]], starts: list[float]) -> ScalingMemory:
+    memory = ScalingMemory(starts=tuple(starts))
     for time, size in sorted(wants):
         memory = memory.want(time, size, 60.0)
     return memory
@@ -240,7 +240,7 @@ KINDS = st.tuples(st.integers(0, 3), st.integers(3, 12), st.integers(1, 4)).map(
 
 @given(KINDS, st.lists(NEEDS, max_size=4), st.lists(HIRED, max_size=14), MEMORIES)
 def test_bounds_hold_and_there_is_always_progress(
-    kinds: tuple[GovernorKind, ...], needs: list[Need], hired: list[Hired], memory: Memory
+    kinds: tuple[GovernorKind, ...], needs: list[Need], hired: list[Hired], memory: ScalingMemory
 ) -> None:
     memories = {kind.name: memory for kind in kinds}
     found = decide(Picture(kinds, needs, hired), RULES, memories, 100.0)
@@ -268,7 +268,7 @@ def test_bounds_hold_and_there_is_always_progress(
 
 @given(KINDS, st.lists(NEEDS, max_size=4), st.lists(HIRED, max_size=14), MEMORIES)
 def test_nothing_of_a_kind_is_started_and_given_back_at_once(
-    kinds: tuple[GovernorKind, ...], needs: list[Need], hired: list[Hired], memory: Memory
+    kinds: tuple[GovernorKind, ...], needs: list[Need], hired: list[Hired], memory: ScalingMemory
 ) -> None:
     memories = {kind.name: memory for kind in kinds}
     found = decide(Picture(kinds, needs, hired), RULES, memories, 100.0)
@@ -290,7 +290,7 @@ def test_work_that_only_gets_less_is_no_reason_to_ask_again_for_what_was_given_b
 ) -> None:
     kind = evolve(CPU, largest=size)
     hired = [ready(f"g{number}", idle=100.0) for number in range(count)]
-    memories: dict[str, Memory] = {}
+    memories: dict[str, ScalingMemory] = {}
     gave_back = False
     for number, seconds in enumerate(sorted(work, reverse=True)):
         needs = [Need(waiting=ceil_of(seconds), seconds=seconds)]

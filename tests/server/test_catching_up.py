@@ -11,7 +11,7 @@ from rain.base.ids import unpack
 from rain.base.wire.update import TaskNote
 from rain.server.catching_up import note_all
 from rain.server.collector import Happenings
-from rain.server.dashboard.digest import Digest, Mark
+from rain.server.dashboard.digest import Digest, LoggedState
 from rain.server.dashboard.reading import catch_up, task
 from rain.server.history.store import FILE, open_store
 from tests.support.scenes import Scene, scene
@@ -49,13 +49,15 @@ def test_the_log_has_every_task_of_an_open_session_as_it_stands(tmp_path: Path) 
 
     digest = digest_of(tmp_path, s, log(s))
 
-    marks = {one: Mark(digest.columns.mark[unpack(one).id]) for one in (finished, failed, running)}
-    assert marks == {
-        finished: Mark.FINISHED,
-        failed: Mark.FAILED,
-        running: Mark.RUNNING,
+    marks = {
+        one: LoggedState(digest.columns.mark[unpack(one).id]) for one in (finished, failed, running)
     }
-    assert digest.columns.mark[unpack(waits).id] == Mark.WAITING
+    assert marks == {
+        finished: LoggedState.FINISHED,
+        failed: LoggedState.FAILED,
+        running: LoggedState.RUNNING,
+    }
+    assert digest.columns.mark[unpack(waits).id] == LoggedState.WAITING
     assert [tasks for _, tasks in digest.submissions] == [4]
     assert (digest.closed, digest.failed_task) == (0.0, unpack(failed).id)
     told = task(tmp_path / FILE, 1, unpack(finished).id)
@@ -78,10 +80,10 @@ def test_what_happens_afterwards_goes_on_from_there(tmp_path: Path) -> None:
 
     digest = digest_of(tmp_path, s, happenings)
 
-    assert digest.columns.mark[unpack(running).id] == Mark.FINISHED
+    assert digest.columns.mark[unpack(running).id] == LoggedState.FINISHED
     second = Digest(2)
     assert catch_up(tmp_path / FILE, second) == 1.0
-    assert second.columns.mark[unpack(late).id] == Mark.WAITING
+    assert second.columns.mark[unpack(late).id] == LoggedState.WAITING
 
 
 def test_the_tasks_of_a_failure_that_were_skipped_are_told_as_skipped(tmp_path: Path) -> None:
@@ -94,7 +96,7 @@ def test_the_tasks_of_a_failure_that_were_skipped_are_told_as_skipped(tmp_path: 
 
     digest = digest_of(tmp_path, s, log(s))
 
-    assert digest.columns.mark[unpack(second).id] == Mark.SKIPPED
+    assert digest.columns.mark[unpack(second).id] == LoggedState.SKIPPED
 
 
 def test_tasks_that_were_cancelled_before_are_told_as_cancelled(tmp_path: Path) -> None:
@@ -108,7 +110,7 @@ def test_tasks_that_were_cancelled_before_are_told_as_cancelled(tmp_path: Path) 
     digest = digest_of(tmp_path, s, log(s))
 
     marks = [digest.columns.mark[unpack(task).id] for task in (first, second)]
-    assert marks == [Mark.CANCELLED, Mark.CANCELLED]
+    assert marks == [LoggedState.CANCELLED, LoggedState.CANCELLED]
 
 
 def test_governors_clients_and_sessions_without_tasks_are_in_the_log() -> None:
@@ -148,7 +150,7 @@ def test_a_server_that_returns_adds_to_its_log_only_what_that_lacks(tmp_path: Pa
     assert digest.closed == 0.0
     for one in (finished, running, late):
         place = digest.columns.place(unpack(one).id)
-        assert digest.columns.mark[place] == Mark.FINISHED
+        assert digest.columns.mark[place] == LoggedState.FINISHED
     assert digest.columns.runs[digest.columns.place(unpack(running).id)] == 1
     assert _count(tmp_path, "SessionNew") == 1
     assert _count(tmp_path, "TaskFinished") == 3

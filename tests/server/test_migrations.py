@@ -10,7 +10,7 @@ from rain.base.ids import TaskId
 from rain.graph import Task
 from rain.server import migrations
 from rain.server.journal.records import Decoder, Header, JournalError, encode_header
-from rain.server.migrations import Fields, Migration, Table, UnreadableError, missing, version
+from rain.server.migrations import Fields, LaterFormatError, Migration, Table, missing, version
 from rain.server.plain import Forms
 from rain.server.snapshot.reading import SnapshotError
 from rain.server.snapshot.saving import load, save
@@ -54,7 +54,7 @@ def test_a_file_needs_what_is_newer_than_it() -> None:
     assert missing(1, "0.1", SINCE) == SINCE
     assert missing(2, "0.2", SINCE) == SINCE[1:]
     assert missing(3, "0.3", SINCE) == ()
-    with pytest.raises(UnreadableError, match=r"Rain 9.9 in version 4 .* reads versions up to 3"):
+    with pytest.raises(LaterFormatError, match=r"Rain 9.9 in version 4 .* reads versions up to 3"):
         missing(4, "9.9", SINCE)
 
 

@@ -16,7 +16,7 @@ from rain.server.inbox import Inbox
 from rain.server.journal.journal import open_journal
 from rain.server.journal.keeping import JournalKeeper
 from rain.server.journal.writer import JournalEnded, Writer
-from rain.server.leading import Candidate, Following, read_to_end
+from rain.server.leading import Candidate, FollowedJournal, read_to_end
 from rain.server.lease.lease import Lease, LeaseLostError
 from rain.server.lease.rules import BEATS, LeaseHolder, LeaseWatch
 from rain.server.lease.store import LeaseStoreError
@@ -69,7 +69,7 @@ class Server(Daemon):
         self.registration: Registration
         self._clock = Clock.of(agenda)
         self._holder: LeaseHolder
-        self._following: Following
+        self._following: FollowedJournal
         self._lease: Lease
         self._inbox: Inbox
         self._links: Links
@@ -106,7 +106,7 @@ class Server(Daemon):
         candidate = Candidate(
             self.disk.folder, self.store, self._holder, LEASE_SECONDS, logger(), self._clock
         )
-        self._following = Following(self.disk.folder, SETTINGS, logger())
+        self._following = FollowedJournal(self.disk.folder, SETTINGS, logger())
         self._stand_by(candidate, LeaseWatch())
 
     def _stand_by(self, candidate: Candidate, watching: LeaseWatch) -> None:

@@ -35,7 +35,7 @@ SMALL = 400
 _MOST_SUBMISSIONS = 2000
 
 
-class Mark(enum.IntEnum):
+class LoggedState(enum.IntEnum):
     """The state of a task according to the log; also the type of a number."""
 
     UNKNOWN = 0
@@ -48,7 +48,7 @@ class Mark(enum.IntEnum):
     CANCELLED = 7
 
 
-TASK_MARKS = tuple(mark for mark in Mark if mark >= Mark.WAITING)
+TASK_MARKS = tuple(mark for mark in LoggedState if mark >= LoggedState.WAITING)
 
 
 @define(eq=False)
@@ -172,11 +172,11 @@ class Digest:
             if place < 0:
                 self.beyond += 1
                 continue
-            columns.mark[place], columns.group[place] = Mark.WAITING, group
+            columns.mark[place], columns.group[place] = LoggedState.WAITING, group
             for output in outputs:
                 made = columns.place(output[1])
                 if made >= 0:
-                    columns.mark[made], columns.group[made] = Mark.OBJECT, group
+                    columns.mark[made], columns.group[made] = LoggedState.OBJECT, group
                     if self.arrows is not None:
                         self.arrows.append((place, made))
         for number, name, inputs, _ in tasks:
@@ -192,7 +192,7 @@ class Digest:
         if link in self.links or len(self.links) < MOST_LINKS:
             self.links[link] = self.links.get(link, 0) + 1
         if self.arrows is not None and given >= 0 and task >= 0:
-            columns.mark[given] = Mark.OBJECT
+            columns.mark[given] = LoggedState.OBJECT
             self.arrows.append((given, task))
 
     # Events.
@@ -208,9 +208,9 @@ class Digest:
             elif event_type == "TaskRunFailed":
                 self._to_be_tried_again(detail[0])
             elif event_type == "TaskSkipped":
-                self._will_never_run(detail[0], time, Mark.SKIPPED)
+                self._will_never_run(detail[0], time, LoggedState.SKIPPED)
             elif event_type == "TaskCancelled":
-                self._will_never_run(detail[0], time, Mark.CANCELLED)
+                self._will_never_run(detail[0], time, LoggedState.CANCELLED)
             elif event_type == "GovernorRemoved":
                 self._governor_removed(detail["governor"])
             elif event_type == "SessionNew":
@@ -227,7 +227,7 @@ class Digest:
         place = columns.place(number)
         if place < 0:
             return
-        columns.mark[place] = Mark.RUNNING
+        columns.mark[place] = LoggedState.RUNNING
         columns.governor[place] = self.governors.number(governor)
         columns.runs[place] = min(columns.runs[place] + 1, 255)
         columns.started[place] = _seconds(start) or time
@@ -242,7 +242,7 @@ class Digest:
         place = columns.place(number)
         if place < 0:
             return
-        columns.mark[place] = Mark.FINISHED if error is None else Mark.FAILED
+        columns.mark[place] = LoggedState.FINISHED if error is None else LoggedState.FAILED
         columns.governor[place] = self.governors.number(governor)
         columns.started[place] = _seconds(start) or time
         columns.duration[place] = duration or 0.0
@@ -251,10 +251,10 @@ class Digest:
     def _to_be_tried_again(self, number: int) -> None:
         place = self.columns.place(number)
         if place >= 0:
-            self.columns.mark[place] = Mark.WAITING
+            self.columns.mark[place] = LoggedState.WAITING
             self.running.pop(place, None)
 
-    def _will_never_run(self, number: int, time: float, mark: Mark) -> None:
+    def _will_never_run(self, number: int, time: float, mark: LoggedState) -> None:
         place = self.columns.place(number)
         if place >= 0:
             self.columns.mark[place] = mark
@@ -266,7 +266,7 @@ class Digest:
         gone = self.governors.number(governor)
         columns = self.columns
         for place in [one for one in self.running if columns.governor[one] == gone]:
-            columns.mark[place] = Mark.WAITING
+            columns.mark[place] = LoggedState.WAITING
             del self.running[place]
 
 

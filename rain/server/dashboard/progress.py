@@ -7,10 +7,10 @@ from typing import Any, TypeAlias, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from rain.server.dashboard.digest import TASK_MARKS, Digest, Mark
+from rain.server.dashboard.digest import TASK_MARKS, Digest, LoggedState
 
 Json: TypeAlias = dict[str, Any]
-_MARKS = len(Mark)
+_MARKS = len(LoggedState)
 
 
 class Counts(TypedDict):
@@ -43,12 +43,12 @@ def counts(digest: Digest) -> Counts:
 
 def _counts(marks: list[int]) -> Counts:
     return Counts(
-        waiting=marks[Mark.WAITING],
-        running=marks[Mark.RUNNING],
-        finished=marks[Mark.FINISHED],
-        failed=marks[Mark.FAILED],
-        skipped=marks[Mark.SKIPPED],
-        cancelled=marks[Mark.CANCELLED],
+        waiting=marks[LoggedState.WAITING],
+        running=marks[LoggedState.RUNNING],
+        finished=marks[LoggedState.FINISHED],
+        failed=marks[LoggedState.FAILED],
+        skipped=marks[LoggedState.SKIPPED],
+        cancelled=marks[LoggedState.CANCELLED],
     )
 
 
@@ -58,7 +58,7 @@ def groups(digest: Digest) -> list[Group]:
     mark = digest.columns.marks()
     group = digest.columns.groups().astype(np.int64)
     table = np.bincount(group * _MARKS + mark, minlength=len(names) * _MARKS)
-    done = mark == Mark.FINISHED
+    done = mark == LoggedState.FINISHED
     seconds = digest.columns.durations()[done]
     sums = np.bincount(group[done], seconds, minlength=len(names))
     squares = np.bincount(group[done], seconds * seconds, minlength=len(names))
@@ -68,7 +68,7 @@ def groups(digest: Digest) -> list[Group]:
         by_mark = [int(count) for count in table[place * _MARKS : (place + 1) * _MARKS]]
         total = sum(by_mark[each] for each in TASK_MARKS)
         if total:
-            finished, spent = by_mark[Mark.FINISHED], float(sums[place])
+            finished, spent = by_mark[LoggedState.FINISHED], float(sums[place])
             mean = spent / finished if finished else None
             variance = float(squares[place]) / finished - mean * mean if mean is not None else 0.0
             made.append(
@@ -90,8 +90,8 @@ def over_time(digest: Digest, now: float, points: int = 120) -> Json:
     mark = digest.columns.marks()
     started = digest.columns.starts()
     ends = started + digest.columns.durations()
-    done = mark >= Mark.FINISHED
-    begun = np.sort(started[done | (mark == Mark.RUNNING)])
+    done = mark >= LoggedState.FINISHED
+    begun = np.sort(started[done | (mark == LoggedState.RUNNING)])
     ended = np.sort(ends[done])
     first = digest.created or (digest.submissions[0][0] if digest.submissions else now)
     last = max(digest.closed or now, first + 0.001)

@@ -100,7 +100,7 @@ def opened(path: Path) -> Generator[sqlite3.Connection]:
         yield database
 
 
-class UnreadableError(RainError):
+class UnreadableLogError(RainError):
     """The event log has content that this version does not write."""
 
 
@@ -114,7 +114,7 @@ def catch_up(path: Path, digest: Digest) -> float:
                 more = _next_page(database, digest, end)
             # The file may be of another version or edited by hand: this is not our bug.
             except (AttributeError, LookupError, TypeError, ValueError) as error:
-                raise UnreadableError(
+                raise UnreadableLogError(
                     f"the event log {path} is not understood after event {digest.last}: {error!r}"
                 ) from error
             if not more:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rain.server.dashboard.digest import TASK_MARKS, Digest, Mark
+from rain.server.dashboard.digest import TASK_MARKS, Digest, LoggedState
 
 MOST_ROWS = 200
 ORDERS = ("number", "longest", "newest")
@@ -49,14 +49,14 @@ def task_rows(
 def _row(digest: Digest, place: int) -> dict[str, Any]:
     """The row of one task."""
     columns = digest.columns
-    mark = Mark(columns.mark[place])
-    begun = mark in {Mark.RUNNING, Mark.FINISHED, Mark.FAILED}
+    mark = LoggedState(columns.mark[place])
+    begun = mark in {LoggedState.RUNNING, LoggedState.FINISHED, LoggedState.FAILED}
     return {
         "task": columns.number(place),
         "name": digest.groups.texts[columns.group[place]],
         "state": mark.name.lower(),
         "governor": digest.governors.texts[columns.governor[place]] if begun else "",
         "started": columns.started[place] or None if begun else None,
-        "seconds": columns.duration[place] if begun and mark is not Mark.RUNNING else None,
+        "seconds": columns.duration[place] if begun and mark is not LoggedState.RUNNING else None,
         "runs": columns.runs[place],
     }

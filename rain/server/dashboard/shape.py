@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rain.server.dashboard.digest import SMALL, Digest, Mark
+from rain.server.dashboard.digest import SMALL, Digest, LoggedState
 from rain.server.dashboard.progress import groups
 
 MOST_NAMES = 80
@@ -29,14 +29,14 @@ def shape(digest: Digest) -> dict[str, Any]:
 
 def _whole(digest: Digest, arrows: list[Link]) -> dict[str, Any]:
     columns = digest.columns
-    known = [place for place, mark in enumerate(columns.mark) if mark != Mark.UNKNOWN]
+    known = [place for place, mark in enumerate(columns.mark) if mark != LoggedState.UNKNOWN]
     drawn = layers(known, arrows)
-    made = {link[1] for link in arrows if columns.mark[link[0]] == Mark.FINISHED}
-    produced = {link[1] for link in arrows if columns.mark[link[1]] == Mark.OBJECT}
+    made = {link[1] for link in arrows if columns.mark[link[0]] == LoggedState.FINISHED}
+    produced = {link[1] for link in arrows if columns.mark[link[1]] == LoggedState.OBJECT}
     nodes: list[dict[str, Any]] = []
     for place in known:
-        mark = Mark(columns.mark[place])
-        is_object = mark is Mark.OBJECT
+        mark = LoggedState(columns.mark[place])
+        is_object = mark is LoggedState.OBJECT
         state = mark.name.lower()
         if is_object:
             state = "finished" if place in made or place not in produced else "waiting"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rain.server.dashboard.digest import Digest, Mark
+from rain.server.dashboard.digest import Digest, LoggedState
 
 MOST_BARS = 1500
 MOST_GOVERNORS = 60
@@ -22,9 +22,11 @@ def timeline(
     columns = digest.columns
     mark = columns.marks()
     started = columns.starts()
-    ran = np.flatnonzero((mark >= Mark.RUNNING) & (mark < Mark.SKIPPED) & (started > 0))
+    ran = np.flatnonzero(
+        (mark >= LoggedState.RUNNING) & (mark < LoggedState.SKIPPED) & (started > 0)
+    )
     starts = started[ran]
-    is_running = mark[ran] == Mark.RUNNING
+    is_running = mark[ran] == LoggedState.RUNNING
     last = digest.closed or now
     durations = columns.durations()[ran]
     ends = np.where(is_running, np.maximum(last, starts), starts + durations)

@@ -19,13 +19,13 @@ from rain.server.dashboard.digest import TASK_MARKS, Digest
 from rain.server.dashboard.library import Library
 from rain.server.dashboard.machines import machines
 from rain.server.dashboard.newest import newest
-from rain.server.dashboard.reading import UnreadableError
+from rain.server.dashboard.reading import UnreadableLogError
 from rain.server.dashboard.shape import shape
 from rain.server.dashboard.timeline import timeline
 from rain.server.history.query import Condition, Query
 from rain.server.history.reader import EventReader
 from rain.server.http import messages
-from rain.server.http.messages import Request, Response
+from rain.server.http.messages import HttpRequest, Response
 from rain.server.http.status import gather_status
 from rain.server.live_logs import LiveLogs
 from rain.server.state import State
@@ -108,7 +108,7 @@ class Api:
         library = Library(events.path) if events else None
         return Api(state, now, library, live or LiveLogs(state, {}))
 
-    def places(self) -> dict[str, Callable[[Request], Awaitable[Response]]]:
+    def places(self) -> dict[str, Callable[[HttpRequest], Awaitable[Response]]]:
         """The handlers by path."""
         return {
             f"/api/{name}": partial(self._answer, serve, known)
@@ -129,7 +129,7 @@ class Api:
         self,
         serve: Callable[[Library, QueryString], Awaitable[Json]],
         known: tuple[str, ...],
-        request: Request,
+        request: HttpRequest,
     ) -> Response:
         if self.library is None:
             line = "this server keeps no event log: see --event-log"
@@ -142,7 +142,7 @@ class Api:
             return messages.text(HTTPStatus.NOT_FOUND, str(error))
         except RefusedError as error:
             return messages.text(HTTPStatus.BAD_REQUEST, str(error))
-        except UnreadableError as error:
+        except UnreadableLogError as error:
             return messages.text(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
         except sqlite3.Error as error:
             line = f"the event log cannot be read: {error}"

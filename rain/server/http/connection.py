@@ -16,7 +16,7 @@ from attrs import define, field
 
 from rain.base.admission import MemberKind
 from rain.base.users import OWNER
-from rain.server.http.messages import Headers, Request, Response, text
+from rain.server.http.messages import Headers, HttpRequest, Response, text
 from rain.tls.errors import TlsError
 from rain.tls.identity import Identity
 from rain.tls.pump import read_who
@@ -29,7 +29,7 @@ HEAD_PATIENCE = 5.0
 """Seconds until the request line and the headers have arrived; for later requests, from their
 first byte."""
 
-Answer = Callable[[Request], Awaitable[Response]]
+Answer = Callable[[HttpRequest], Awaitable[Response]]
 
 _READERS = frozenset({MemberKind.CLIENT, MemberKind.SERVER})
 
@@ -123,7 +123,7 @@ class _Connection:
                 path, _, query = head.target.decode("latin-1").partition("?")
                 method = head.method.decode("ascii")
                 body = await self._body()
-                request = Request(
+                request = HttpRequest(
                     method,
                     path,
                     body,

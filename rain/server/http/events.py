@@ -14,7 +14,7 @@ from rain.base.errors import RefusedError
 from rain.server.history import query
 from rain.server.history.reader import EventReader, Pages
 from rain.server.http import messages
-from rain.server.http.messages import Request, Response
+from rain.server.http.messages import HttpRequest, Response
 
 READERS = 4
 """Threads that read the event log at a time."""
@@ -28,7 +28,7 @@ class EventsPage:
     log: FilteringBoundLogger
     threads: trio.CapacityLimiter = Factory(lambda: trio.CapacityLimiter(READERS))
 
-    async def serve(self, request: Request) -> Response:
+    async def serve(self, request: HttpRequest) -> Response:
         """Answers with a JSON list of events, or one line on what is wrong."""
         if self.reader is None:
             return messages.text(

@@ -12,7 +12,7 @@ Headers = tuple[tuple[str, str], ...]
 
 
 @frozen
-class Request:
+class HttpRequest:
     """A complete request."""
 
     method: str
@@ -26,7 +26,7 @@ class Request:
     certified: bool = False  # it came from a member of the cluster, as its certificate says
 
 
-class Pieces(Protocol):
+class PiecedBody(Protocol):
     """A long body whose pieces are made on demand."""
 
     async def next(self) -> bytes | None:
@@ -44,7 +44,7 @@ class Response:
 
     status: HTTPStatus
     content_type: str
-    body: bytes | Pieces = b""
+    body: bytes | PiecedBody = b""
     headers: Headers = ()
 
 

@@ -15,7 +15,7 @@ from rain.server.http import messages
 from rain.server.http.api import Api
 from rain.server.http.events import EventsPage
 from rain.server.http.lite import lite_page
-from rain.server.http.messages import Request, Response
+from rain.server.http.messages import HttpRequest, Response
 from rain.server.http.metrics import metrics
 from rain.server.http.origin import objection
 from rain.server.http.pages import dashboard_files
@@ -27,18 +27,18 @@ _LOOK = ("GET", "HEAD")
 
 
 @frozen
-class _Place:
+class _Path:
     """One path."""
 
     methods: tuple[str, ...]
-    serve: Callable[[Request], Awaitable[Response]]
+    serve: Callable[[HttpRequest], Awaitable[Response]]
 
 
 @define(eq=False)
-class Site:
+class HttpSite:
     """Answers requests; runs in the thread of the turns and reads the state between turns."""
 
-    places: dict[str, _Place]
+    places: dict[str, _Path]
     secret: Secret | None = None
     names: frozenset[str] = frozenset()  # of this machine, in lower case
 
@@ -50,40 +50,40 @@ class Site:
         log: FilteringBoundLogger,
         secret: Secret | None = None,
         live: LiveLogs | None = None,
-    ) -> Site:
+    ) -> HttpSite:
         """Makes the site of one server; without an event log, /events says that there is none."""
 
-        async def status(_: Request) -> Response:
+        async def status(_: HttpRequest) -> Response:
             await trio.lowlevel.checkpoint()
             return messages.json_value(gather_status(state, now()))
 
-        async def lite(_: Request) -> Response:
+        async def lite(_: HttpRequest) -> Response:
             await trio.lowlevel.checkpoint()
             return messages.page(lite_page(gather_status(state, now())))
 
-        async def numbers(_: Request) -> Response:
+        async def numbers(_: HttpRequest) -> Response:
             await trio.lowlevel.checkpoint()
             return metrics(state, now())
 
-        asked = _Place(("POST",), EventsPage(events, log).serve)
-        look = _Place(_LOOK, lite)
+        asked = _Path(("POST",), EventsPage(events, log).serve)
+        look = _Path(_LOOK, lite)
         api = Api.of(state, events, now, live).places()
-        return Site(
+        return HttpSite(
             {
-                "/": _Place(_LOOK, _to_the_dashboard),
-                "/dashboard": _Place(_LOOK, _to_the_dashboard),
-                **{path: _Place(_LOOK, _always(file)) for path, file in dashboard_files().items()},
+                "/": _Path(_LOOK, _to_the_dashboard),
+                "/dashboard": _Path(_LOOK, _to_the_dashboard),
+                **{path: _Path(_LOOK, _always(file)) for path, file in dashboard_files().items()},
                 "/lite": look,
                 "/lite/": look,
-                "/status": _Place(_LOOK, status),
-                "/metrics": _Place(_LOOK, numbers),
+                "/status": _Path(_LOOK, status),
+                "/metrics": _Path(_LOOK, numbers),
                 "/events": asked,
-                **{path: _Place(_LOOK, serve) for path, serve in api.items()},
+                **{path: _Path(_LOOK, serve) for path, serve in api.items()},
             },
             secret,
         )
 
-    async def answer(self, request: Request) -> Response:
+    async def answer(self, request: HttpRequest) -> Response:
         """Answers one request."""
         reason = objection(request.host, request.origin, self.names)
         if reason:
@@ -116,7 +116,7 @@ class Site:
         return f"/, /dashboard/, /lite/, /status, /metrics, /events and, as JSON, {data}"
 
 
-async def _to_the_dashboard(request: Request) -> Response:
+async def _to_the_dashboard(request: HttpRequest) -> Response:
     await trio.lowlevel.checkpoint()
     # With the host, to drop the password of `http://rain:TOKEN@HOST/` from the page's address:
     # scripts cannot fetch relative URLs of an address with a password.
@@ -125,8 +125,8 @@ async def _to_the_dashboard(request: Request) -> Response:
     return messages.text(HTTPStatus.FOUND, "see /dashboard/", (("location", place),))
 
 
-def _always(response: Response) -> Callable[[Request], Awaitable[Response]]:
-    async def serve(_: Request) -> Response:
+def _always(response: Response) -> Callable[[HttpRequest], Awaitable[Response]]:
+    async def serve(_: HttpRequest) -> Response:
         await trio.lowlevel.checkpoint()
         return response
 

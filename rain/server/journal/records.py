@@ -28,7 +28,7 @@ from rain.server.messages import (
     Silent,
     TurnInput,
 )
-from rain.server.migrations import UnreadableError
+from rain.server.migrations import LaterFormatError
 from rain.server.noted_plans import Step
 from rain.server.plain import Forms, layout_of, to_plain
 from rain.server.reactor import Reactor, TurnOutput
@@ -159,7 +159,7 @@ class Decoder:
             said: dict[str, Any] = msgpack.unpackb(record)
             written_by = said["rain"]
             forms = Forms(said["layout"], migrations.missing(said["version"], written_by))
-        except UnreadableError as error:
+        except LaterFormatError as error:
             raise JournalError(str(error)) from error
         except (TypeError, ValueError, KeyError, msgpack.UnpackException) as error:
             raise JournalError(f"its header cannot be read: {error}") from error

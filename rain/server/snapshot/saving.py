@@ -22,7 +22,7 @@ from attrs import frozen
 from rain.base.errors import InvariantError
 from rain.graph import check
 from rain.server.framing import DamagedRecordError, Frames
-from rain.server.migrations import UnreadableError
+from rain.server.migrations import LaterFormatError
 from rain.server.snapshot.reading import Columns, SnapshotError
 from rain.server.snapshot.writing import Records
 from rain.server.state import State
@@ -62,7 +62,7 @@ def load(file: BinaryIO | bytes, trusted: str = "") -> Saved:
     try:
         columns = Columns.of(_records(opened))
         saved: Saved = columns.make(Saved)
-    except UnreadableError as error:
+    except LaterFormatError as error:
         raise SnapshotError(str(error)) from error
     except (ValueError, TypeError, LookupError, msgpack.UnpackException) as error:
         raise SnapshotError(f"the snapshot cannot be read: {error!r}") from error

@@ -12,8 +12,8 @@ from rain.base.failures import OnFailure
 from rain.base.ids import FIRST_SHARED, SHARED_RANGE, unpack
 from rain.server.dashboard import digest as digest_module
 from rain.server.dashboard import progress, reading
-from rain.server.dashboard.digest import Digest, Mark
-from rain.server.dashboard.reading import UnreadableError, catch_up
+from rain.server.dashboard.digest import Digest, LoggedState
+from rain.server.dashboard.reading import UnreadableLogError, catch_up
 from rain.server.dashboard.rows import task_rows
 from rain.server.dashboard.shape import shape
 from rain.server.dashboard.timeline import timeline
@@ -38,7 +38,7 @@ def test_it_knows_where_each_task_stands_and_how_they_hang_together(tmp_path: Pa
     digest = tale.digest(draft.session)
 
     marks = [digest.columns.mark[number(task)] for task in (first, second, third)]
-    assert marks == [Mark.FINISHED, Mark.RUNNING, Mark.WAITING]
+    assert marks == [LoggedState.FINISHED, LoggedState.RUNNING, LoggedState.WAITING]
     assert (digest.name, digest.client, digest.tasks, digest.objects) == ("three", "1", 3, 3)
     assert digest.governors.texts == [tale.governors[0].address]
     assert digest.arrows is not None
@@ -54,14 +54,14 @@ def test_it_goes_on_where_it_was(tmp_path: Path) -> None:
     task, _ = draft.task()
     tale.client.submit(draft)
     digest = tale.digest(draft.session)
-    assert digest.columns.mark[number(task)] == Mark.WAITING
+    assert digest.columns.mark[number(task)] == LoggedState.WAITING
     read = digest.last
 
     tale.governors[0].finish(task)
     tale.client.close(draft.session)
     catch_up(tale.write(), digest)
 
-    assert digest.columns.mark[number(task)] == Mark.FINISHED
+    assert digest.columns.mark[number(task)] == LoggedState.FINISHED
     assert digest.reason == "ClientClose"
     assert digest.last > read
     assert digest.tasks == 1
@@ -86,7 +86,7 @@ def test_one_request_reads_only_so_much_and_the_next_one_goes_on(
 
     assert read == sorted(read)
     assert len(read) > 3
-    assert [digest.columns.mark[number(task)] for task in tasks] == [Mark.FINISHED] * 20
+    assert [digest.columns.mark[number(task)] for task in tasks] == [LoggedState.FINISHED] * 20
 
 
 def test_what_a_lost_governor_ran_waits_again_and_starts_once_more(tmp_path: Path) -> None:
@@ -98,12 +98,12 @@ def test_what_a_lost_governor_ran_waits_again_and_starts_once_more(tmp_path: Pat
     tale.governors[0].leave()
 
     digest = tale.digest(draft.session)
-    assert digest.columns.mark[number(task)] == Mark.WAITING
+    assert digest.columns.mark[number(task)] == LoggedState.WAITING
 
     again = tale.world.governor(cpus=4)
     again.finish(task)
     catch_up(tale.write(), digest)
-    assert digest.columns.mark[number(task)] == Mark.FINISHED
+    assert digest.columns.mark[number(task)] == LoggedState.FINISHED
     assert digest.columns.runs[number(task)] == 2
     assert digest.governors.texts[digest.columns.governor[number(task)]] == again.address
 
@@ -117,7 +117,7 @@ def test_a_failure_is_told_with_its_task(tmp_path: Path) -> None:
 
     digest = tale.digest(draft.session)
 
-    assert digest.columns.mark[number(task)] == Mark.FAILED
+    assert digest.columns.mark[number(task)] == LoggedState.FAILED
     assert (digest.failed_task, digest.error) == (number(task), "it broke")
     assert (digest.reason, digest.message) == ("Error", "it broke")
 
@@ -127,12 +127,12 @@ def test_a_try_that_failed_is_followed_by_another_start(tmp_path: Path) -> None:
     start = [10, "1970-01-01T00:01:40.000+00:00", None, "one:1", None]
     digest.happened([[2, "TaskStarted", 100.0, start]])
     digest.happened([[3, "TaskRunFailed", 101.0, [10, None, None, "one:1", "it broke"]]])
-    assert digest.columns.mark[10] == Mark.WAITING
+    assert digest.columns.mark[10] == LoggedState.WAITING
     assert not digest.running
 
     digest.happened([[4, "TaskStarted", 102.0, start]])
 
-    assert digest.columns.mark[10] == Mark.RUNNING
+    assert digest.columns.mark[10] == LoggedState.RUNNING
     assert digest.columns.runs[10] == 2
 
 
@@ -147,7 +147,7 @@ def test_what_depends_on_a_failed_task_of_a_session_that_goes_on_is_skipped(tmp_
     digest = tale.digest(draft.session)
 
     marks = [digest.columns.mark[number(task)] for task in (failing, skipped)]
-    assert marks == [Mark.FAILED, Mark.SKIPPED]
+    assert marks == [LoggedState.FAILED, LoggedState.SKIPPED]
     assert progress.over_time(digest, tale.world.now)["unfinished"][-1] == 0
     assert len(timeline(digest, tale.world.now, None, None)["governors"][0]["bars"]) == 1
     states = {node["id"]: node["state"] for node in shape(digest)["nodes"]}
@@ -173,7 +173,7 @@ def test_cancelled_tasks_are_counted_as_cancelled(tmp_path: Path) -> None:
     # then
     digest = tale.digest(draft.session)
     marks = [digest.columns.mark[number(task)] for task in (running, reader)]
-    assert marks == [Mark.CANCELLED, Mark.CANCELLED]
+    assert marks == [LoggedState.CANCELLED, LoggedState.CANCELLED]
     assert progress.counts(digest)["cancelled"] == 2
     assert progress.counts(digest)["skipped"] == 0
     assert progress.groups(digest)[0]["total"] == 3
@@ -257,5 +257,5 @@ def test_a_log_that_is_not_ours_is_named_and_no_error_of_the_server(tmp_path: Pa
         database.execute("UPDATE events SET event = '{}' WHERE event_type = 'SessionNew'")
         database.commit()
 
-    with pytest.raises(UnreadableError, match=r"events\.db is not understood after event"):
+    with pytest.raises(UnreadableLogError, match=r"events\.db is not understood after event"):
         catch_up(tale.path, Digest(draft.session))

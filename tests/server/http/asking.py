@@ -16,7 +16,7 @@ from rain.server.history.reader import EventReader
 from rain.server.history.store import EventStore
 from rain.server.http.connection import Answer
 from rain.server.http.listener import serve_http
-from rain.server.http.site import Site
+from rain.server.http.site import HttpSite
 from rain.server.settings import HttpSettings
 from rain.server.state import State
 from tests.support.logs import capturing_logger
@@ -63,9 +63,9 @@ async def ask(
     return await trio.to_thread.run_sync(ask_now, address, method, path, body, headers)
 
 
-def site(state: State, events: EventReader | None = None) -> Site:
+def site(state: State, events: EventReader | None = None) -> HttpSite:
     log, _ = capturing_logger()
-    return Site.of(state, events, lambda: 2000.0, log)
+    return HttpSite.of(state, events, lambda: 2000.0, log)
 
 
 def serving(answer: Answer, use: Callable[[str], Awaitable[None]]) -> None:

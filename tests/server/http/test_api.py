@@ -17,7 +17,7 @@ from rain.server.dashboard import newest as newest_module
 from rain.server.dashboard.digest import Digest
 from rain.server.dashboard.library import Library
 from rain.server.history.reader import EventReader
-from rain.server.http.site import Site
+from rain.server.http.site import HttpSite
 from rain.server.live_logs import LiveLogs
 from rain.server.messages import ClientLeft, GovernorLeft
 from rain.server.state import State
@@ -38,7 +38,7 @@ PATHS = [
 ]
 
 
-def get(asked: Site, *paths: str) -> list[Got]:
+def get(asked: HttpSite, *paths: str) -> list[Got]:
     """Some requests, one after the other."""
     answers: list[Got] = []
 
@@ -49,7 +49,7 @@ def get(asked: Site, *paths: str) -> list[Got]:
     return answers
 
 
-def told(tale: Story) -> Site:
+def told(tale: Story) -> HttpSite:
     return site(tale.world.state, EventReader(tale.write()))
 
 
@@ -119,7 +119,7 @@ def test_a_running_task_shows_what_it_has_printed_so_far(tmp_path: Path) -> None
     state = tale.world.state
     log, _ = capturing_logger()
     live = LiveLogs(state, {tale.governors[0].id: cast("GovernorLink", Link())})
-    asked = Site.of(state, EventReader(tale.write()), lambda: 2000.0, log, live=live)
+    asked = HttpSite.of(state, EventReader(tale.write()), lambda: 2000.0, log, live=live)
 
     (answer,) = get(asked, f"/api/task?session=1&task={number}")
 

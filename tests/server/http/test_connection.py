@@ -18,15 +18,15 @@ from rain.daemon import program
 from rain.server.history.keeper import HistorySettings, open_history
 from rain.server.http import listener
 from rain.server.http.listener import serve_http
-from rain.server.http.messages import Request, Response, text
-from rain.server.http.site import Site
+from rain.server.http.messages import HttpRequest, Response, text
+from rain.server.http.site import HttpSite
 from rain.server.settings import HttpSettings
 from rain.server.state import State
 from tests.server.http.asking import ask, serving
 from tests.support.logs import capturing_logger
 
 
-async def _echo(request: Request) -> Response:
+async def _echo(request: HttpRequest) -> Response:
     await trio.lowlevel.checkpoint()
     return text(HTTPStatus.OK, f"{request.method} {request.path} {request.body.decode()}")
 
@@ -123,7 +123,7 @@ def test_the_head_of_a_request_must_come_sooner_than_its_body(
 ) -> None:
     head = b"POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\n"
 
-    async def answer(request: Request) -> Response:
+    async def answer(request: HttpRequest) -> Response:
         # From now on, so that no first request has to hurry.
         monkeypatch.setattr("rain.server.http.connection.HEAD_PATIENCE", 0.05)
         return await _echo(request)
@@ -218,7 +218,7 @@ def test_for_a_reader_that_stalls_no_more_is_made_and_at_last_it_is_closed(
     monkeypatch.setattr("rain.server.http.connection.PATIENCE", 0.2)
     body = _Endless()
 
-    async def answer(_: Request) -> Response:
+    async def answer(_: HttpRequest) -> Response:
         await trio.lowlevel.checkpoint()
         return Response(HTTPStatus.OK, "text/plain", body)
 
@@ -240,7 +240,7 @@ def test_more_connections_than_the_limit_are_turned_away_while_all_are_answered(
     monkeypatch.setattr(listener, "MOST_CONNECTIONS", 1)
     asked, released = trio.Event(), trio.Event()
 
-    async def slow(request: Request) -> Response:
+    async def slow(request: HttpRequest) -> Response:
         asked.set()
         await released.wait()
         return await _echo(request)
@@ -303,7 +303,7 @@ def _in_the_server(use: Callable[[str], Awaitable[None]], folder: Path, state: S
         log, _ = capturing_logger()
         with trio.fail_after(60):
             async with open_history(HistorySettings(folder), state, lambda: 1000.0, log) as events:
-                site = Site.of(state, events, lambda: 1000.0, log)
+                site = HttpSite.of(state, events, lambda: 1000.0, log)
                 async with serve_http(HttpSettings(port=0), site.answer, log) as address:
                     await use(address)
         return 0

@@ -9,7 +9,7 @@ import pytest
 
 from rain.server.http.messages import Response
 from rain.server.http.pages import dashboard_files
-from rain.server.http.site import Site
+from rain.server.http.site import HttpSite
 from rain.server.state import State
 from tests.server.http.asking import Got, ask, serving, site
 
@@ -23,7 +23,7 @@ def text(path: str) -> str:
     return body.decode()
 
 
-def got(asked: Site, path: str) -> Got:
+def got(asked: HttpSite, path: str) -> Got:
     answers: list[Got] = []
 
     async def use(address: str) -> None:

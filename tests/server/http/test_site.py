@@ -20,7 +20,7 @@ from rain.base.ids import unpack
 from rain.server.history.reader import EventReader, Pages
 from rain.server.history.store import FILE, open_store
 from rain.server.http.listener import MOST_CONNECTIONS
-from rain.server.http.site import Site
+from rain.server.http.site import HttpSite
 from rain.server.state import State
 from tests.server.http.asking import Got, ask, serving, site, write_all
 from tests.support.events import listen
@@ -30,7 +30,7 @@ SECRET = Secret.of("0123456789abcdef")
 
 
 def _one(
-    asked: Site,
+    asked: HttpSite,
     method: str,
     path: str,
     body: bytes | None = None,
