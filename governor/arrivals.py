@@ -15,14 +15,12 @@ from rain.governor.dispatch import Dispatch
 from rain.governor.endings import Endings
 from rain.governor.nodes import DataObject, KnownKind, Meter, Session, Task
 from rain.governor.objects import Objects
+from rain.governor.reactor_settings import PYTHON, PoolSettings
 from rain.governor.results import Failed
 from rain.governor.tables import ObjectRow, TaskMove
 
 BUILTIN = "buildin"
 """The part before the slash in the type of a task that runs inside the governor."""
-
-PYTHON = "py"
-"""The part before the slash in the type of a task that is a Python function."""
 
 _HELD = ObjectRow.HELD
 _MAKING = ObjectRow.MAKING
@@ -41,17 +39,16 @@ class Arrivals:
     def __init__(
         self,
         capacity: Resources,
-        runners: frozenset[str],
+        settings: PoolSettings,
         sessions: dict[SessionId, Session],
         objects: Objects,
         dispatch: Dispatch,
         endings: Endings,
         claims: Claims,
-        one_by_one: frozenset[str] = frozenset(),
     ) -> None:
         self._capacity = capacity
-        self._runners = runners
-        self._one_by_one = one_by_one
+        self._runners = settings.runners
+        self._one_by_one = settings.one_by_one
         self._sessions = sessions
         self._objects = objects
         self._dispatch = dispatch

@@ -19,8 +19,8 @@ from rain.base.errors import InvariantError
 from rain.base.ids import KindId, ObjectId, SessionId, session_of, spell, unpack
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.common.attributes import ObjectInfo, ObjectSpec, TaskSpec, TaskSpecInput
-from rain.governor.arrivals import PYTHON
 from rain.governor.effects import CallExecutor, CallRow, FullInputRow
+from rain.governor.reactor_settings import PYTHON
 from rain.governor.results import Content
 
 PROTOCOL = "cbor-1"

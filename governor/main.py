@@ -25,7 +25,6 @@ from rain.daemon import garbage, lifetime, logs, program, sampling
 from rain.daemon.folders import default_log_folder, make_folder
 from rain.daemon.readiness import Readiness
 from rain.daemon.work_folder import SHARED_MEMORY, WorkFolder, remove_abandoned
-from rain.governor.arrivals import PYTHON
 from rain.governor.bounds import Bounds
 from rain.governor.budget import Budget
 from rain.governor.builtin import Builtins
@@ -38,9 +37,9 @@ from rain.governor.links import Executors
 from rain.governor.machine import Machine
 from rain.governor.memory_files import OF_THE_GOVERNOR, KernelKills, prefer_to_kill
 from rain.governor.memory_sampler import Watched, keep_watching
-from rain.governor.pool_settings import PoolSettings
 from rain.governor.process_groups import ProcessGroups
 from rain.governor.reactor import Reactor
+from rain.governor.reactor_settings import PYTHON, DataLimits, Offer, PoolSettings
 from rain.governor.sampler import keep_sampling
 from rain.governor.service import Service
 from rain.governor.settings import GovernorSettings
@@ -264,20 +263,21 @@ def _secrets(
 
 def _reactor(settings: GovernorSettings, commands: Commands, *, has_shared_memory: bool) -> Reactor:
     return Reactor(
-        settings.resources,
-        frozenset({PYTHON, *commands}),
-        linger_seconds=_linger_seconds(),
-        now=time.monotonic(),
-        checking=os.environ.get("RAIN_DEBUG_MODE") == "1",
-        gpus=settings.gpus,
-        settings=PoolSettings(
+        Offer(settings.resources, settings.gpus),
+        PoolSettings(
+            frozenset({PYTHON, *commands}),
             frozenset(commands),
             settings.idle_seconds,
             settings.cancel_grace,
             settings.most_blocked,
         ),
-        tiers=_tiers(settings) if has_shared_memory else None,
-        disk=Disk(settings.budget.disk, spills=settings.spill_to is not None),
+        DataLimits(
+            _linger_seconds(),
+            _tiers(settings) if has_shared_memory else Tiers(),
+            Disk(settings.budget.disk, spills=settings.spill_to is not None),
+        ),
+        now=time.monotonic(),
+        checking=os.environ.get("RAIN_DEBUG_MODE") == "1",
     )
 
 

@@ -15,17 +15,16 @@ from rain.base.ids import ObjectId, spell
 from rain.base.kinds import ObjectKind
 from rain.base.wire.orders import LATER
 from rain.governor.caching import Caching
-from rain.governor.disk import Disk
 from rain.governor.effects import FetchObject, StopFetch
 from rain.governor.fetch_queue import FetchQueue
 from rain.governor.lingering import Lingering
 from rain.governor.nodes import DataObject, Session, Task
 from rain.governor.offloading import Offloading
 from rain.governor.outbox import Outbox
+from rain.governor.reactor_settings import DataLimits
 from rain.governor.results import Content, Stored
 from rain.governor.shared_files import SharedFiles
 from rain.governor.tables import ObjectMove, ObjectRow, TaskMove, TaskRow
-from rain.governor.tiers import Tiers
 
 FETCHES_AT_ONCE = 8
 """More would make all of them later, and the most urgent one with them."""
@@ -61,14 +60,14 @@ def is_far(source: str) -> bool:
 class Objects:
     """Moves objects along their table and maintains the lists that belong to the rows."""
 
-    def __init__(self, outbox: Outbox, linger_seconds: float, tiers: Tiers, disk: Disk) -> None:
+    def __init__(self, outbox: Outbox, limits: DataLimits) -> None:
         self._outbox = outbox
         self.now = 0.0
-        self.lingering = Lingering(linger_seconds)
+        self.lingering = Lingering(limits.linger_seconds)
         self.queue = FetchQueue()
         self.fetches: dict[int, DataObject] = {}  # objects being pulled, by fetch number
         self._fetch_count = 0
-        self.files = SharedFiles(outbox, tiers, disk)
+        self.files = SharedFiles(outbox, limits.tiers, limits.disk)
         self.caching = Caching(outbox)
         self.offloading = Offloading(outbox, self.files)
 

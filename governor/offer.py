@@ -10,6 +10,7 @@ from rain.base.errors import StartError
 from rain.base.resources import CPUS, GPUS, MEMORY, Resources, read_named
 from rain.governor.budget import DETECT
 from rain.governor.machine import Machine
+from rain.governor.reactor_settings import Offer
 
 
 @frozen
@@ -26,14 +27,6 @@ class MachineShare:
         if not (slash and number.isdecimal() and of.isdecimal() and int(number) < int(of)):
             raise StartError(f"--share {text!r} is not a part: write for instance 0/2")
         return MachineShare(int(number), int(of))
-
-
-@frozen
-class Offer:
-    """The resources that tasks may use here, and the names of the gpus."""
-
-    resources: Resources
-    gpus: tuple[str, ...] = ()
 
 
 def read_offer(

@@ -30,7 +30,7 @@ from rain.governor.effects import KillExecutor, StartExecutor, TakeBackCalls
 from rain.governor.gpus import Gpus
 from rain.governor.nodes import Executor, ReadyGroup, Task
 from rain.governor.outbox import Outbox
-from rain.governor.pool_settings import PoolSettings
+from rain.governor.reactor_settings import PoolSettings
 from rain.governor.resources import FreeResources, Lending, most_blocked
 from rain.governor.results import Content
 from rain.governor.tables import TaskMove, TaskRow

@@ -14,12 +14,10 @@ from typing import assert_never
 from attrs import evolve
 
 from rain.base.ids import ObjectId, TaskId, session_of
-from rain.base.resources import Resources
 from rain.base.wire.answers import GovernorReport
 from rain.base.wire.update import Monitoring
 from rain.governor.account import account_of, by_name
 from rain.governor.check import check
-from rain.governor.disk import Disk
 from rain.governor.effects import Effect
 from rain.governor.events import (
     BuiltinDone,
@@ -50,8 +48,8 @@ from rain.governor.events import (
 from rain.governor.nodes import DataObject, Task
 from rain.governor.numbers import Numbers
 from rain.governor.outbox import HEAVY
-from rain.governor.pool_settings import PoolSettings
 from rain.governor.progress import look_around
+from rain.governor.reactor_settings import DataLimits, Offer, PoolSettings
 from rain.governor.state import State
 from rain.governor.tiers import Tiers
 
@@ -67,18 +65,14 @@ class Reactor:
 
     def __init__(
         self,
-        capacity: Resources,
-        runners: frozenset[str],
+        offer: Offer,
+        settings: PoolSettings,
+        limits: DataLimits,
         *,
-        linger_seconds: float,
         now: float,
         checking: bool = False,
-        gpus: Sequence[str] = (),
-        settings: PoolSettings = PoolSettings(),  # noqa: B008 # it is frozen
-        tiers: Tiers | None = None,
-        disk: Disk | None = None,
     ) -> None:
-        self.state = State(capacity, runners, linger_seconds, now, gpus, settings, tiers, disk)
+        self.state = State(offer, settings, limits, now)
         self._last_update = now
         self._next_look = inf
         self._after_turn: Callable[[State], None] | None = check if checking else None

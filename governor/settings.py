@@ -15,7 +15,7 @@ from rain.governor.budget import Budget
 from rain.governor.cancelling import GRACE
 from rain.governor.descriptors import Descriptors
 from rain.governor.memory_sampler import TASK_PROCESSES
-from rain.governor.pool_settings import IDLE_SECONDS
+from rain.governor.reactor_settings import IDLE_SECONDS
 
 if TYPE_CHECKING:
     from rain.tls.identity import Identity

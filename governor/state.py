@@ -7,20 +7,17 @@ in an executor (`pool`) or inside the governor, and end (`endings`), unless they
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import inf
 
 from rain.base.errors import InvariantError, ProtocolError
 from rain.base.ids import NUMBER_BITS, ObjectId, SessionId, TaskId, session_of, spell
 from rain.base.memory import MEASURED_FROM
-from rain.base.resources import Resources
 from rain.base.runs import RunCause
 from rain.base.wire.answers import GovernorReport
 from rain.base.wire.orders import Orders
 from rain.governor.arrivals import Arrivals
 from rain.governor.calling import Calls, mapped_size
 from rain.governor.claims import Claims
-from rain.governor.disk import Disk
 from rain.governor.dispatch import Dispatch
 from rain.governor.endings import OVER, Endings
 from rain.governor.events import BuiltinDone, CallsDone, LookedUp, ObjectsCached
@@ -31,14 +28,13 @@ from rain.governor.nodes import DataObject, Session, Task
 from rain.governor.objects import Objects
 from rain.governor.outbox import HEAVY, Outbox
 from rain.governor.pool import Pool
-from rain.governor.pool_settings import PoolSettings
 from rain.governor.pressure import Pressure
 from rain.governor.progress import settled
+from rain.governor.reactor_settings import DataLimits, Offer, PoolSettings
 from rain.governor.results import Failed, NotRun
 from rain.governor.spilling import Spilling
 from rain.governor.stopping import Stopping
 from rain.governor.tables import TaskRow
-from rain.governor.tiers import Tiers
 
 _FOLLOWING = TaskRow.FOLLOWING
 _CANCELLING = TaskRow.CANCELLING
@@ -50,22 +46,18 @@ class State:
 
     def __init__(
         self,
-        capacity: Resources,
-        runners: frozenset[str],
-        linger_seconds: float,
+        offer: Offer,
+        settings: PoolSettings,
+        limits: DataLimits,
         now: float,
-        gpus: Sequence[str] = (),
-        settings: PoolSettings = PoolSettings(),  # noqa: B008 # it is frozen
-        tiers: Tiers | None = None,
-        disk: Disk | None = None,
     ) -> None:
         self.outbox = Outbox()
         self.sessions: dict[SessionId, Session] = {}
-        self.capacity = capacity
+        self.capacity = capacity = offer.resources
         self.drains = False  # it is about to leave, and starts nothing any more
         self.told_of_drain = False
-        self.objects = Objects(self.outbox, linger_seconds, tiers or Tiers(), disk or Disk())
-        lent = Gpus.of(capacity, gpus)
+        self.objects = Objects(self.outbox, limits)
+        lent = Gpus.of(capacity, offer.gpus)
         self._calls = Calls(self.outbox, lent)
         self.pool = Pool(self.outbox, self._calls, capacity, lent, settings)
         self.dispatch = Dispatch(self.outbox, self.pool, self._calls, self.objects)
@@ -89,13 +81,12 @@ class State:
         self.pressure = Pressure(self.outbox, self.pool, self.dispatch, self._claims)
         self._arrivals = Arrivals(
             capacity,
-            runners,
+            settings,
             self.sessions,
             self.objects,
             self.dispatch,
             self._endings,
             self._claims,
-            settings.one_by_one,
         )
         self.now = self.objects.now = self.pool.now = now  # of the turn
 

@@ -15,6 +15,7 @@ from rain.base.wire import INLINE_LIMIT
 from rain.governor.effects import FetchObject
 from rain.governor.events import Event
 from rain.governor.reactor import Reactor
+from rain.governor.reactor_settings import DataLimits, Offer, PoolSettings
 from rain.governor.results import Made, Outputs, Stored
 
 LINGER_SECONDS = 5.0
@@ -51,9 +52,9 @@ class Governor:
 
     def __attrs_post_init__(self) -> None:
         self.reactor = Reactor(
-            self.resources,
-            frozenset(),
-            linger_seconds=LINGER_SECONDS,
+            Offer(self.resources),
+            PoolSettings(frozenset()),
+            DataLimits(LINGER_SECONDS),
             now=0.0,
             checking=self.checking,
         )

@@ -21,7 +21,6 @@ from rain.base.wire.orders import SERVER, Orders
 from rain.base.wire.printed import Watch
 from rain.base.wire.update import Update
 from rain.client.nested import TaskClient
-from rain.governor.arrivals import PYTHON
 from rain.governor.cache_work import CacheWork
 from rain.governor.effects import (
     CallExecutor,
@@ -60,8 +59,8 @@ from rain.governor.events import (
     Tick,
 )
 from rain.governor.nodes import Rank
-from rain.governor.offer import Offer
 from rain.governor.reactor import Reactor
+from rain.governor.reactor_settings import DataLimits, Offer, PoolSettings
 from rain.governor.results import Stored
 from rain.governor.store import Store, StoreError
 from rain.local.at_once import AtOnce
@@ -123,12 +122,11 @@ class Governor:
         data.mkdir()
         store = Store(data)
         reactor = Reactor(
-            offer.resources,
-            frozenset({PYTHON}),
-            linger_seconds=LINGER_SECONDS,
+            offer,
+            PoolSettings(),
+            DataLimits(LINGER_SECONDS),
             now=clock.now,
             checking=os.environ.get("RAIN_DEBUG_MODE") == "1",
-            gpus=offer.gpus,
         )
         return Governor(
             offer,

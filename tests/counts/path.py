@@ -41,6 +41,7 @@ from rain.governor.effects import Effect as GovernorEffect
 from rain.governor.events import CallsDone, ExecutorReady, OrdersReceived, Tick
 from rain.governor.events import Event as GovernorEvent
 from rain.governor.reactor import Reactor as GovernorReactor
+from rain.governor.reactor_settings import DataLimits, Offer, PoolSettings
 from rain.rpc import schema
 from rain.rpc.capnproto.layout import Layout
 from rain.rpc.codec import from_bytes, to_bytes
@@ -125,7 +126,7 @@ class Path:
         self._inbox = TurnInput(self.now)
         self._server_due = self.now
         self._governor = GovernorReactor(
-            Resources(CPUS), frozenset({"py"}), linger_seconds=5.0, now=self.now
+            Offer(Resources(CPUS)), PoolSettings(), DataLimits(5.0), now=self.now
         )
         self._events: list[GovernorEvent] = []
         self._executors: dict[int, PlayedExecutor] = {}

@@ -33,8 +33,8 @@ from rain.governor.fetch import Fetcher
 from rain.governor.links import Executors
 from rain.governor.main import wind_down
 from rain.governor.memory_files import KernelKills
-from rain.governor.pool_settings import PoolSettings
 from rain.governor.reactor import Reactor
+from rain.governor.reactor_settings import DataLimits, Offer, PoolSettings
 from rain.governor.service import Service
 from rain.governor.store import Store
 from rain.governor.tiers import Tiers
@@ -269,13 +269,16 @@ def governed(
         store = Store(folder.data, shared_path)
         log = structlog.get_logger()
         reactor = Reactor(
-            Resources(cpus),
-            frozenset({"py", *(commands or {})}),
-            linger_seconds=linger_seconds,
+            Offer(Resources(cpus)),
+            PoolSettings(
+                frozenset({"py", *(commands or {})}),
+                frozenset(commands or {}),
+                idle_seconds,
+                grace,
+            ),
+            DataLimits(linger_seconds, tiers or Tiers()),
             now=time.monotonic(),
             checking=True,
-            settings=PoolSettings(frozenset(commands or {}), idle_seconds, grace),
-            tiers=tiers,
         )
         server = PlayedServer()
         async with trio.open_nursery() as nursery:

@@ -10,7 +10,8 @@ import pytest
 from rain.base.errors import StartError
 from rain.governor.budget import Room, read_budget
 from rain.governor.machine import Machine
-from rain.governor.offer import MachineShare, Offer, read_offer
+from rain.governor.offer import MachineShare, read_offer
+from rain.governor.reactor_settings import Offer
 
 GIB = 1024**3
 NO_ENVIRONMENT: Mapping[str, str] = {}

@@ -8,7 +8,7 @@ from rain.base.wire.orders import Orders
 from rain.governor.effects import Effect, KillExecutor
 from rain.governor.nodes import Executor
 from rain.governor.pool import surplus
-from rain.governor.pool_settings import IDLE_SECONDS
+from rain.governor.reactor_settings import IDLE_SECONDS
 from tests.governor.words import python_kind
 from tests.governor.world import World
 

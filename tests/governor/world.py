@@ -59,8 +59,8 @@ from rain.governor.events import (
     SentFar,
     Tick,
 )
-from rain.governor.pool_settings import PoolSettings
 from rain.governor.reactor import Reactor
+from rain.governor.reactor_settings import DataLimits, Offer, PoolSettings
 from rain.governor.results import Failed, Made, Outputs, Stored
 from rain.governor.tiers import Tiers
 from rain.rpc.codec import through_the_wire
@@ -89,14 +89,11 @@ class World(PlayedServer):
         self.free = inf  # bytes that the disk has left
         self.memory = inf  # and the machine
         self.reactor = Reactor(
-            capacity,
-            runners,
-            linger_seconds=linger_seconds,
+            Offer(capacity),
+            PoolSettings(runners, one_by_one, grace=grace, most_blocked=most_blocked),
+            DataLimits(linger_seconds, tiers or Tiers(), disk or Disk()),
             now=self.now,
             checking=checking,
-            settings=PoolSettings(one_by_one, grace=grace, most_blocked=most_blocked),
-            tiers=tiers,
-            disk=disk,
         )
         self.events: list[Event] = []
         self.effects: list[Effect] = []  # of the last turn

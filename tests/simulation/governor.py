@@ -49,6 +49,7 @@ from rain.governor.events import (
     Tick,
 )
 from rain.governor.reactor import Reactor
+from rain.governor.reactor_settings import DataLimits, Offer, PoolSettings
 from rain.governor.results import Content, Failed, Made, Outputs, Stored
 from rain.rpc.codec import through_the_wire
 from rain.rpc.handlers import GovernorHello, Resumes
@@ -127,9 +128,9 @@ class Governor(Daemon):
         self.live()
         self.incarnation = GovernorId(self.number * 1000 + self.lives)
         self.reactor = Reactor(
-            Resources(self._cpus),
-            frozenset({"py"}),
-            linger_seconds=1.0,
+            Offer(Resources(self._cpus)),
+            PoolSettings(),
+            DataLimits(1.0),
             now=self.agenda.now,
             checking=True,
         )
