@@ -24,10 +24,11 @@ from rain.governor.events import Event, FetchFailed, ObjectFetched
 from rain.governor.results import Stored
 from rain.governor.store import MEMORY_LIMIT, NoRoomError, Store, StoreError, writing_into
 from rain.rpc.background import Background
+from rain.stream.connections import Transfer
 from rain.stream.errors import NotHereError, StoppedError, UnreachableError
 from rain.stream.memory import receive_bytes
 from rain.stream.protocol import SharedPlace
-from rain.stream.reading import StreamReader, Transfer
+from rain.stream.reading import StreamReader
 from rain.stream.sockets import STALL_LIMIT, Connected
 from rain.stream.stamps import Stamp
 from rain.stream.ways import with_relay
@@ -130,7 +131,7 @@ class Fetcher:
 
     def out_of_reach(self) -> tuple[tuple[str, str], ...]:
         """The addresses of governors that this one cannot connect to, and why."""
-        closed = self._reader.closed_ways().items()
+        closed = self._reader.connections.closed_ways().items()
         return tuple((Source.read(holder).address, why) for holder, why in closed)
 
     def close(self) -> None:

@@ -163,8 +163,8 @@ class StreamedPieces:
 
     def _ask(self, source: str, asked: Any) -> None:
         from rain.base.wire.orders import SERVER as THE_SERVER  # noqa: PLC0415 # as above
+        from rain.stream.connections import Transfer  # noqa: PLC0415 # as above
         from rain.stream.errors import NotHereError, UnreachableError  # noqa: PLC0415 # as above
-        from rain.stream.reading import Transfer  # noqa: PLC0415 # as above
 
         def through_the_server(connected: Any, _: int, machine: bytes) -> None:
             asked.exchange(connected, Source.read(source).incarnation, machine)

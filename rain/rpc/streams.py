@@ -106,7 +106,9 @@ class GovernorStreams:
 
     def call_back(self, ticket: bytes) -> None:
         """The server wants to read here and cannot connect: it is called."""
-        self._streams.call_back(self._caller.connect_to_server, self._incarnation, ticket)
+        self._streams.call_back(
+            self._caller.connections.connect_to_server, self._incarnation, ticket
+        )
 
     async def close(self) -> None:
         """Ends the port and all of its streams."""

@@ -66,7 +66,7 @@ class Relay:
     def _ways(self, sources: Sequence[str]) -> Iterator[tuple[str, bool]]:
         for source in sources:
             yield source, False
-        if self._reader.can_be_called_back:
+        if self._reader.connections.can_be_called_back:
             for source in sources:
                 if Source.read(source).incarnation:
                     yield source, True

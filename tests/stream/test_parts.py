@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import ObjectId
+from rain.stream.connections import Transfer
 from rain.stream.errors import NotHereError, UnreachableError
 from rain.stream.part_reading import PartPieces
 from rain.stream.parts import ALIGNMENT, MAGIC, count_of, in_memory, laid_out, place_of
 from rain.stream.protocol import NOBODY, Ask, StreamRequest, decode_ids, encode_ids, ids_size
-from rain.stream.reading import StreamReader, Transfer
+from rain.stream.reading import StreamReader
 from tests.stream.serving import MACHINE, A, B, Having, listening, reading
 
 LARGE = 300_000

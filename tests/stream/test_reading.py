@@ -15,9 +15,10 @@ from rain.base.wire.orders import SERVER
 from rain.common.fs import pack_directory
 from rain.stream.admission import accept_tls, admit
 from rain.stream.archive import receive_folder
+from rain.stream.connections import Transfer
 from rain.stream.errors import NotHereError, StoppedError, UnreachableError
 from rain.stream.protocol import HELLO, Ask, Say, SharedPlace, StreamAnswer, StreamRequest
-from rain.stream.reading import StreamReader, Transfer
+from rain.stream.reading import StreamReader
 from rain.stream.sockets import Connected, receive, receive_file
 from tests.stream.serving import MACHINE, ME, A, B, Having, certificate, listening, reading, way
 from tests.support.streams import Collected

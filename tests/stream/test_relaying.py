@@ -19,12 +19,13 @@ from rain.base.leading import Servers
 from rain.base.wire.orders import SERVER
 from rain.stream.admission import accept_tls, admit
 from rain.stream.calling_back import CallsBack
+from rain.stream.connections import Transfer
 from rain.stream.errors import NotHereError, NoWayError, UnreachableError
 from rain.stream.part_reading import PartPieces
 from rain.stream.parts import laid_out
 from rain.stream.protocol import HELLO, REQUEST_SIZE, Ask, Say, StreamAnswer, StreamRequest
 from rain.stream.ranges import Range
-from rain.stream.reading import StreamReader, Transfer, ask
+from rain.stream.reading import StreamReader, ask
 from rain.stream.serving import StreamServer
 from rain.stream.sockets import Connected, receive
 from rain.stream.stamps import Stamp
@@ -57,7 +58,7 @@ class Hidden:
         caller = StreamReader(
             Servers.of(self.server.address), identity=certificate(MemberKind.GOVERNOR)
         )
-        self.streams.call_back(caller.connect_to_server, GovernorId(ME), ticket)
+        self.streams.call_back(caller.connections.connect_to_server, GovernorId(ME), ticket)
         return True
 
 
@@ -208,4 +209,4 @@ def test_a_way_that_is_closed_is_remembered() -> None:
         for _ in range(2):
             with pytest.raises(NoWayError, match="Connection refused"):
                 reader.read(NOWHERE, A, Collected())
-        assert reader.closed_ways() == {NOWHERE: "127.0.0.1:1: Connection refused"}
+        assert reader.connections.closed_ways() == {NOWHERE: "127.0.0.1:1: Connection refused"}
