@@ -99,7 +99,7 @@ class Cluster:
             case Kind.KILL_GOVERNOR if governor.is_alive:
                 governor.die()
             case Kind.KILL_EXECUTOR if governor.is_alive:
-                governor.crash_executor(fault.which)
+                governor.executors.crash(fault.which)
             case Kind.DRAIN if governor.is_alive:
                 governor.drain()
             case Kind.PARTITION:

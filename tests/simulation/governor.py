@@ -1,26 +1,22 @@
-"""A governor of the simulation: the real reactor; its executors, files and transfers are played."""
+"""A governor of the simulation: the real reactor; its files and transfers are played here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol
 
-from attrs import Factory, define
-
 from rain.base.address import Source
 from rain.base.errors import InvariantError, ProtocolError, StartError
-from rain.base.exchange import EXCHANGE, ListedObject, decode_list
+from rain.base.exchange import EXCHANGE, ListedObject
 from rain.base.ids import GovernorId, ObjectId, TaskId
 from rain.base.resources import Resources
-from rain.base.runs import RunCause
 from rain.base.wire import GOVERNOR_VERSION
 from rain.base.wire.orders import SERVER, Orders
 from rain.base.wire.update import Update
 from rain.governor.builtin import same
 from rain.governor.effects import (
     CallExecutor,
-    CallRow,
     DeleteFiles,
     DropCached,
     Effect,
@@ -37,32 +33,28 @@ from rain.governor.effects import (
 )
 from rain.governor.events import (
     BuiltinDone,
-    CallsTakenBack,
-    CallWaits,
     Drain,
     Event,
-    ExecutorDied,
-    ExecutorReady,
     FetchFailed,
     ObjectFetched,
     OrdersReceived,
     Tick,
 )
+from rain.governor.nodes import Task
 from rain.governor.reactor import Reactor
 from rain.governor.reactor_settings import DataLimits, Offer, PoolSettings
-from rain.governor.results import Content, Failed, Made, Outputs, Stored
+from rain.governor.results import Content, Outputs, Stored
 from rain.rpc.codec import through_the_wire
 from rain.rpc.handlers import GovernorHello, Resumes
 from rain.stream.holder import Held, InMemory
-from tests.governor.played_executor import PlayedExecutor
 from tests.simulation.agenda import Agenda, Daemon
-from tests.simulation.client import Client
+from tests.simulation.client import Client, Program
+from tests.simulation.executors import Executors
 from tests.simulation.links import ToGovernor
-from tests.simulation.nested import nested
 from tests.simulation.network import Connection
 from tests.simulation.server import Server
 from tests.simulation.servers import Servers
-from tests.simulation.work import LARGE, SLOW, Job, compute, part_of
+from tests.simulation.work import part_of
 
 
 class Places(Protocol):
@@ -85,16 +77,6 @@ class Places(Protocol):
         ...
 
 
-@define(eq=False)
-class SimulatedExecutor:
-    """A played executor, and what it has in memory."""
-
-    played: PlayedExecutor
-    known: dict[ObjectId, bytes] = Factory(dict)
-    is_interrupted: bool = False
-    client: Client | None = None  # of the running call, if that submits tasks
-
-
 class Governor(Daemon):
     """A machine, and all governors that run on it, one after the other."""
 
@@ -107,8 +89,7 @@ class Governor(Daemon):
         self.incarnation = GovernorId(0)
         self.reactor: Reactor
         self.files: dict[int, bytes] = {}
-        self.executors: dict[int, SimulatedExecutor] = {}
-        self._begun: set[tuple[TaskId, int]] = set()  # runs, by executors that had the inputs
+        self.executors = Executors(self)
         self._cpus = cpus
         self._servers = servers
         self._way = servers.addresses()
@@ -134,15 +115,14 @@ class Governor(Daemon):
             now=self.agenda.now,
             checking=True,
         )
-        self.files, self.executors, self._begun = {}, {}, set()
+        self.files, self.executors = {}, Executors(self)
         self._events, self._fetches = [], set()
         self._opened, self._connection, self._link = False, None, None
         self._dial()
 
     def die(self) -> None:
         self.is_alive = False
-        for executor in self.executors.values():
-            self._end_client(executor)
+        self.executors.end()
         if self._connection is not None:
             self._connection.lost_at_peer = _nothing
             self._connection.cut("the governor is gone")
@@ -154,7 +134,7 @@ class Governor(Daemon):
 
     def drain(self) -> None:
         if self._opened:
-            self._tell(Drain())
+            self.tell(Drain())
 
     def cut(self) -> None:
         """Its connection breaks."""
@@ -273,7 +253,7 @@ class Governor(Daemon):
             )
             for task, run in (*stopped, *zip(cancelled.ids, cancelled.runs, strict=True)):
                 self._places.given_up(task, run)
-            self._tell(OrdersReceived(orders))
+            self.tell(OrdersReceived(orders))
 
     def _send(self, update: Update) -> None:
         link, connection, server = self._link, self._connection, self._server
@@ -284,7 +264,7 @@ class Governor(Daemon):
 
     # Turns.
 
-    def _tell(self, event: Event) -> None:
+    def tell(self, event: Event) -> None:
         self._events.append(event)
         if self._opened:
             self.ring()
@@ -292,8 +272,7 @@ class Governor(Daemon):
     def turn(self) -> None:
         now = self.agenda.now
         if self.reactor.next_time() <= now:
-            for number in list(self.executors):
-                self._collect(number)
+            self.executors.collect()
         events, self._events = self._events or [Tick()], []
         try:
             effects = self.reactor.turn(now, events)
@@ -307,10 +286,10 @@ class Governor(Daemon):
         match effect:
             case SendUpdate(update):
                 for task, run in zip(update.finished.ids, update.finished.runs, strict=True):
-                    if (task, run) in self._begun:  # it does not stand in for another one
+                    if (task, run) in self.executors.begun:  # it does not stand in for another one
                         self._places.finished(task, run)
                 returned = set(zip(update.returned_ids, update.returned_runs, strict=True))
-                if again := returned & self._begun:
+                if again := returned & self.executors.begun:
                     raise InvariantError(f"{self.address} gives back {again}, which have begun")
                 self._send(update)
             case FetchObject(fetch):
@@ -326,175 +305,46 @@ class Governor(Daemon):
             case RunBuiltin(run, kind=kind, config=config):
                 made: Outputs = [config] if kind.task_type == EXCHANGE else same(effect)
                 done = BuiltinDone(run, 0.001, made)
-                self.later(0.001, 0.002, partial(self._tell, done))
+                self.later(0.001, 0.002, partial(self.tell, done))
             case _:
                 self._carry_for_executor(effect)
 
     def _carry_for_executor(self, effect: Effect) -> None:
         match effect:
             case StartExecutor(number, runner):
-                self.executors[number] = SimulatedExecutor(PlayedExecutor(runner))
-                self.later(0.01, 0.3, partial(self._executor_ready, number))
+                self.executors.start(number, runner)
             case CallExecutor(number):
-                self._call(number, effect)
+                self.executors.call(number, effect)
             case TakeBackCalls(number):
-                unstarted = self.executors[number].played.take_back()
-                self._collect(number)
-                self._tell(CallsTakenBack(number, unstarted))
+                self.executors.take_back(number)
             case InterruptExecutor(number, call):
-                self._interrupt(number, call)
+                self.executors.interrupt(number, call)
             case DropCached(number, objects, sessions):
-                self.executors[number].played.drop(objects, sessions)
+                self.executors.drop(number, objects, sessions)
             case KillExecutor(number):
-                self.executors[number].played.killed = True
-                self.later(0.001, 0.1, partial(self._executor_dies, number, "it was stopped"))
+                self.executors.kill(number)
             case _:
                 raise InvariantError(f"nobody plays {effect}")
 
-    # Executors.
+    # What executors meet here.
 
-    def _executor_ready(self, number: int) -> None:
-        executor = self.executors.get(number)
-        if executor is not None and not executor.played.killed:
-            executor.played.ready = True
-            self._tell(ExecutorReady(number))
+    def calls_of(self, executor: int) -> Sequence[Task]:
+        return self.reactor.calls_of(executor)
 
-    def _call(self, number: int, effect: CallExecutor) -> None:
-        executor = self.executors[number]
-        executor.played.get(effect)
-        for row in [*effect.remembered, *(row for call in effect.calls for row in call[3])]:
-            if isinstance(row, tuple) and row[5] is not None:
-                executor.known[row[0]] = self._read(row[5])
-        self.later(0.0, 0.002, partial(self._work, number))
+    def new_client(self, name: str, program: Program) -> Client:
+        """A call that submits tasks, as a client of its own."""
+        return Client(self.agenda, f"{name} at {self.address}", self._servers, program)
 
-    def _read(self, content: Content) -> bytes:
-        return content if isinstance(content, bytes) else self.files[content]
+    def read_elsewhere(self, holder: str, target: ObjectId) -> bytes | None:
+        return self._places.read(holder, target)
 
-    def _work(self, number: int) -> None:
-        """Begins the next call, unless one runs."""
-        executor = self.executors.get(number)
-        if executor is None:
-            return
-        played = executor.played
-        if played.killed or played.running is not None or not played.unstarted:
-            return
-        call = played.start()
-        if played.able and (task := self.reactor.calls_of(number)) and task[0].id == call[0]:
-            self._begun.add((task[0].id, task[0].number))
-        job = Job.unpack(call[2])
-        if job.children and played.able and not executor.is_interrupted:
-            self._begin_nested(number, call, job)
-            return
-        seconds = job.seconds if played.able else 0.0
-        if job.slow_on == self.number and not executor.is_interrupted:
-            seconds += SLOW
-        self.later(seconds, seconds + 0.001, partial(self._end_call, number, call))
-
-    def _begin_nested(self, number: int, call: CallRow, job: Job) -> None:
-        """A call that submits tasks and waits for them, as a client of its own."""
-        executor = self.executors[number]
-        in_time = self.in_this_life  # of this governor
-
-        def waits(waits: bool) -> None:  # a word of the executor's protocol
-            executor.played.waits = waits
-            self._tell(CallWaits(number, waits))
-
-        def ended(result: list[bytes] | Failed) -> None:
-            executor.client = None
-            self.later(0.0, 0.001, partial(self._end_call, number, call, result))
-
-        def wait(now: bool) -> None:  # the same
-            in_time(partial(waits, now))()
-
-        program = nested(TaskId(call[0]), job, self._places.read, wait, ended)
-        name = f"call {call[0]} at {self.address}"
-        executor.client = Client(self.agenda, name, self._servers, program)
-        executor.client.start()
-
-    def _end_call(
-        self, number: int, call: CallRow, nested_values: list[bytes] | Failed | None = None
-    ) -> None:
-        executor = self.executors.get(number)
-        if executor is None or executor.played.running is not call or executor.played.killed:
-            return
-        job = Job.unpack(call[2])
-        result: Outputs | Failed = []
-        if not executor.played.able:
-            pass
-        elif executor.is_interrupted:
-            result = Failed("interrupted")
-        elif job.fails:
-            result = Failed("it fails by itself")
-        elif isinstance(nested_values, Failed):
-            result = nested_values
-        else:
-            result = self._results(executor, call, job, nested_values or [])
-        executor.is_interrupted = False
-        executor.played.answer(number, result, job.seconds)
-        self.later(0.0, 0.002, partial(self._collect, number))
-        self._work(number)
-
-    def _interrupt(self, number: int, call: int) -> None:
-        """Unless the call has been answered by now."""
-        executor = self.executors[number]
-        played = executor.played
-        if call > played.started or played.running is not None:
-            played.interrupt(call)
-            executor.is_interrupted = True
-            if executor.client is not None and played.running is not None:
-                self._end_client(executor)
-                if played.waits:
-                    played.waits = False
-                    self._tell(CallWaits(number, waits=False))
-                self.later(0.0, 0.05, partial(self._end_call, number, played.running))
-
-    def _end_client(self, executor: SimulatedExecutor) -> None:
-        """What its call has begun as a client ends with it."""
-        if executor.client is not None:
-            executor.client.vanish()
-            executor.client = None
-
-    def _results(
-        self, executor: SimulatedExecutor, call: CallRow, job: Job, nested_values: list[bytes]
-    ) -> Outputs | Failed:
-        inputs = [executor.known[row[0] if isinstance(row, tuple) else row] for row in call[3]]
-        if job.part >= 0:
-            found = [self._part(one, job.part) for one in decode_list(inputs[0])]
-            inputs = [one for one in found if one is not None]
-            if len(inputs) < len(found):
-                return Failed(f"cannot read part {job.part}", cause=RunCause.INPUT_LOST)
-        made = compute(job, [*inputs, *nested_values], len(call[4]))
-        if not job.large:
-            executor.known.update(zip(call[4], made, strict=True))
-            return list(made)
-        return [Made(Stored(self._new_file(one), LARGE)) for one in made]
-
-    def _new_file(self, content: bytes) -> int:
+    def new_file(self, content: bytes) -> int:
         self._file_count += 1
         self.files[self._file_count] = content
         return self._file_count
 
-    def _collect(self, number: int) -> None:
-        executor = self.executors.get(number)
-        if executor is not None and executor.played.unread is not None:
-            self._tell(executor.played.unread)
-            executor.played.unread = None
-
-    def crash_executor(self, which: int) -> None:
-        """One of those that run something."""
-        running = [n for n, one in self.executors.items() if one.played.running is not None]
-        if running:
-            number = running[which % len(running)]
-            self.executors[number].played.killed = True
-            self._executor_dies(number, "exit status 3")
-
-    def _executor_dies(self, number: int, cause: str) -> None:
-        if number in self.executors:
-            self._collect(number)
-            executor = self.executors.pop(number)
-            self._end_client(executor)
-            unstarted = executor.played.unstarted
-            self._tell(ExecutorDied(number, cause, unstarted))
+    def read(self, content: Content) -> bytes:
+        return content if isinstance(content, bytes) else self.files[content]
 
     # Data.
 
@@ -518,9 +368,9 @@ class Governor(Daemon):
         self._fetches.remove(fetch.fetch)
         found = self._found(fetch)
         if found is None:
-            self._tell(FetchFailed(fetch.fetch, f"{fetch.source} does not have it"))
+            self.tell(FetchFailed(fetch.fetch, f"{fetch.source} does not have it"))
         else:
-            self._tell(ObjectFetched(fetch.fetch, found))
+            self.tell(ObjectFetched(fetch.fetch, found))
 
     def _found(self, fetch: FetchObject) -> bytes | Stored | None:
         if fetch.source == SERVER:
@@ -529,10 +379,10 @@ class Governor(Daemon):
         other = self._places.governor_at(Source.read(fetch.source), self)
         found = None if other is None else other.find(fetch.object)
         if isinstance(found, Stored) and other is not None:
-            return Stored(self._new_file(other.files[found.file]), found.size)
+            return Stored(self.new_file(other.files[found.file]), found.size)
         return found
 
-    def _part(self, listed: ListedObject, part: int) -> bytes | None:
+    def read_part(self, listed: ListedObject, part: int) -> bytes | None:
         """A part of an object that a list names, if it can be read from there."""
         if listed.source == SERVER:
             held = self._find_at_server(listed.object)
