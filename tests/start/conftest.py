@@ -18,3 +18,10 @@ def world(tmp_path: Path, copied: bool) -> Generator[World]:
     yield world
     world.end()
     assert world.left() == []
+
+
+@pytest.fixture
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clusters of this test are known in its own folder, where it also runs."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)

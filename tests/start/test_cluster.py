@@ -10,13 +10,7 @@ import pytest
 from rain.base.errors import StartError
 from rain.cluster import Cluster
 
-pytestmark = pytest.mark.whole
-
-
-@pytest.fixture(autouse=True)
-def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.chdir(tmp_path)
+pytestmark = [pytest.mark.whole, pytest.mark.usefixtures("own_state")]
 
 
 def test_a_cluster_works_until_the_end_of_its_block_and_is_found_meanwhile(tmp_path: Path) -> None:

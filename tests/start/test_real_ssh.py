@@ -28,10 +28,8 @@ FIRST = f"export PYTHONPATH={ROOT}"
 
 
 @pytest.fixture
-def ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[str]:
+def ssh(tmp_path: Path, own_state: None) -> Generator[str]:
     """The command that reaches the hosts."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.chdir(tmp_path)
     with real_sshd(tmp_path / "ssh") as settings:
         yield f"ssh -F {settings}"
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -17,21 +14,16 @@ from rain.base.errors import StartError
 from rain.cluster import Cluster
 from rain.start.clusters import read_cluster
 from rain.start.processes import is_running
-from rain.start.scaling_files import read_state
 from tests.launchers.real_slurm import free_ports
+from tests.start.commands import run_rain, started
 from tests.support.waiting import until_now
 
 pytestmark = [
     pytest.mark.whole,
+    pytest.mark.usefixtures("own_state"),
     # A waiting program is told that no governor is there yet.
     pytest.mark.filterwarnings("ignore::rain.client.RainWarning"),
 ]
-
-
-@pytest.fixture(autouse=True)
-def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.chdir(tmp_path)
 
 
 def nap(number: int, seconds: float = 0.5) -> tuple[int, int]:
@@ -39,21 +31,8 @@ def nap(number: int, seconds: float = 0.5) -> tuple[int, int]:
     return number, os.getppid()
 
 
-def started(cluster: Cluster) -> int:
-    """How many governors the scaler has asked for so far."""
-    state = read_state(cluster.log_folder)
-    return 0 if state is None else state.first
-
-
 def has_none(cluster: Cluster) -> bool:
     return not cluster.jobs()
-
-
-def run_rain(*words: str) -> str:
-    command = [sys.executable, "-P", "-m", "rain", *words]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (ran.returncode, ran.stderr) == (0, "")
-    return ran.stdout
 
 
 def test_governors_come_with_the_work_and_go_after_it() -> None:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -16,39 +13,21 @@ from rain.cluster import Cluster
 from rain.start.clusters import ClusterDescription as Started
 from rain.start.clusters import read_cluster
 from rain.start.processes import is_running
-from rain.start.scaling_files import read_state
+from tests.start.commands import run_rain, started
 from tests.support.waiting import until_now
 
 pytestmark = [
     pytest.mark.whole,
+    pytest.mark.usefixtures("own_state"),
     # A waiting program is told that no governor is there yet, and that the server is away.
     pytest.mark.filterwarnings("ignore::rain.client.RainWarning"),
 ]
-
-
-@pytest.fixture(autouse=True)
-def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.chdir(tmp_path)
-
-
-def run_rain(*words: str) -> str:
-    command = [sys.executable, "-P", "-m", "rain", *words]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (ran.returncode, ran.stderr) == (0, "")
-    return ran.stdout
 
 
 def known(cluster: Cluster) -> Started:
     found = read_cluster(cluster.log_folder)
     assert found is not None
     return found
-
-
-def started(cluster: Cluster) -> int:
-    """How many governors the scaler has asked for."""
-    state = read_state(cluster.log_folder)
-    return 0 if state is None else state.first
 
 
 def kill(cluster: Started, name: str) -> None:
