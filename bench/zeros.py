@@ -15,6 +15,7 @@ from rain.daemon.readiness import Readiness
 from rain.governor.zero import ZeroService
 from rain.rpc.background import Background
 from rain.rpc.governor_endpoint import connect_governor
+from rain.tls.keys import Keys
 
 HOST = "127.0.0.1"
 CPUS = 2
@@ -33,7 +34,7 @@ async def serve(port: int, count: int, ready: Readiness) -> int:
                 incarnation=GovernorId(number + 1),
                 data_address=f"{HOST}:{number + 1}",  # never read, because it stores nothing
                 resources=resources,
-                secret=or_user_key(None, HOST),
+                keys=Keys(or_user_key(None, HOST)),
             )
             service.open(upstream)
         ready.announce(f"{HOST}:{port}")

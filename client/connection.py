@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from attrs import frozen
 
-from rain.base.admission import Secret
 from rain.base.errors import (
     ConnectionLostError,
     ProtocolError,
@@ -27,11 +26,11 @@ from rain.base.wire.answers import Fetched, WaitAnswer
 from rain.base.wire.requests import CloseSession, Request, Statement, Submit, WatchPrinted
 from rain.base.wire.submission import Submission
 from rain.common.errors import ConnectionException, RainException
+from rain.tls.keys import NO_KEYS, Keys
 
 if TYPE_CHECKING:
     from rain.stream.ranges import Piece, Range
     from rain.stream.staged import Staged
-    from rain.tls.identity import Identity
 
 A = TypeVar("A")
 
@@ -193,10 +192,9 @@ class WaitLimits:
 
 def connect(
     addresses: Sequence[tuple[str, int]],
-    secret: Secret | None = None,
+    keys: Keys = NO_KEYS,
     limits: WaitLimits = WaitLimits(),  # it is frozen
     *,
-    identity: Identity | None = None,
     why_lost: Callable[[], str] | None = None,
 ) -> Connection:
     """A connection to the first server, or to one of the others, which take over from it.
@@ -215,11 +213,10 @@ def connect(
         return ClientConnection(
             host,
             port,
-            secret=secret,
+            keys=keys,
             silence_limit=limit,
             why_lost=why_lost,
             away_limit=limits.server_away,
-            identity=identity,
             wait=limits.wait_for_server,
             standbys=standbys,
         )

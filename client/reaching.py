@@ -22,6 +22,7 @@ from rain.client.housekeeper import Closable
 from rain.client.kept_results import KeptResults
 from rain.client.local import LocalCluster
 from rain.common.errors import RainException
+from rain.tls.keys import Keys
 
 
 @frozen
@@ -81,7 +82,7 @@ def reach_server(
     is_encrypted = identity is not None
     hosts = [host for host, _ in addresses]
     key = credentials.choose_secret(hosts, encrypted=is_encrypted)
-    connection = connect(addresses, key, limits, identity=identity)
+    connection = connect(addresses, Keys(key, identity), limits)
     return Reached(connection, None, key, is_encrypted=is_encrypted)
 
 
@@ -96,7 +97,7 @@ def start_cluster(embedded: Embedded, limits: WaitLimits) -> Reached:
         cluster = LocalCluster(embedded.cpus, embedded.governors, governor_options=limit)
         undoing.callback(cluster.close)
         address = (cluster.host, cluster.port)
-        connection = connect([address], cluster.secret, limits, why_lost=cluster.why_lost)
+        connection = connect([address], Keys(cluster.secret), limits, why_lost=cluster.why_lost)
         cluster.watch(connection.give_up)
         undoing.pop_all()
     return Reached(connection, cluster, cluster.secret, kept_results=kept)

@@ -175,8 +175,7 @@ async def _govern(
             reader = StreamReader(
                 servers,
                 machine=_machine(settings),
-                secret=settings.secret,
-                identity=settings.identity,
+                keys=settings.keys,
             )
             fetcher = Fetcher(reader, store, background, service.tell, log)
             try:
@@ -342,8 +341,7 @@ async def _registered(
         service,
         incarnation,
         machine,
-        settings.secret,
-        settings.identity,
+        settings.keys,
         servers,
     )
     service.calls_back = streams.call_back
@@ -361,8 +359,7 @@ async def _registered(
             incarnation=incarnation,
             data_address=streams.address,
             resources=settings.resources,
-            secret=settings.secret,
-            identity=settings.identity,
+            keys=settings.keys,
             silence_limit=settings.server_silence,
             resumes=resumes,
             time_left=time_for_tasks(settings.leaves_at, time.time()),

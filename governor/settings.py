@@ -16,6 +16,7 @@ from rain.governor.cancelling import GRACE
 from rain.governor.descriptors import Descriptors
 from rain.governor.memory_sampler import TASK_PROCESSES
 from rain.governor.reactor_settings import IDLE_SECONDS
+from rain.tls.keys import Keys
 
 if TYPE_CHECKING:
     from rain.tls.identity import Identity
@@ -62,3 +63,7 @@ class GovernorSettings:
     log_level: str = "info"
     readiness: Readiness = Factory(Readiness)
     parent_fd: int | None = None
+
+    @property
+    def keys(self) -> Keys:
+        return Keys(self.secret, self.identity)

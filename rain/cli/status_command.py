@@ -23,7 +23,7 @@ def status(server: ReachedServer, as_json: bool) -> int:
     """
     from rain.start.status import ask, with_cluster
 
-    asked = ask(server.address, server.http, server.secret, server.identity)
+    asked = ask(server.address, server.http, server.keys)
     found = with_cluster(asked, server.cluster)
     if as_json:
         click.echo(found.as_json())

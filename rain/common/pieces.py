@@ -135,6 +135,7 @@ class StreamedPieces:
     def __init__(self) -> None:
         from rain.stream.machine import machine_id  # noqa: PLC0415 # few tasks read parts
         from rain.stream.reading import StreamReader  # noqa: PLC0415 # as above
+        from rain.tls.keys import Keys  # noqa: PLC0415 # as above
 
         identity = None
         named = os.environ.get(TLS_FILE, "")
@@ -147,8 +148,7 @@ class StreamedPieces:
         self._reader = StreamReader(
             Servers.of(os.environ[SERVER]),
             machine=machine_id(),
-            secret=secret_from_environment(os.environ),
-            identity=identity,
+            keys=Keys(secret_from_environment(os.environ), identity),
         )
 
     def read(self, part: int, members: Sequence[ListedObject]) -> list[Part | None]:

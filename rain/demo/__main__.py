@@ -16,6 +16,7 @@ from rain.demo.corpus import make_corpus
 from rain.demo.pipeline import build
 from rain.demo.report import answer_line, answer_table, failure_line, follow, verified_answer
 from rain.demo.sweep import sweep
+from rain.tls.keys import Keys
 
 INTERRUPTED = 130
 """The exit status of a program that Ctrl-C has ended."""
@@ -61,7 +62,7 @@ def run(console: Console, options: argparse.Namespace) -> None:
         cluster = LocalCluster(None, options.governors, dashboard=True)
     try:
         connection = connect(
-            [(cluster.host, cluster.port)], cluster.secret, why_lost=cluster.why_lost
+            [(cluster.host, cluster.port)], Keys(cluster.secret), why_lost=cluster.why_lost
         )
         cluster.watch(connection.give_up)
         with Client.over(connection, cluster) as client:

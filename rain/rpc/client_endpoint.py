@@ -15,7 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from rain.base.admission import Secret
 from rain.base.errors import (
     NO_WAIT_IN_HANDLER,
     ConnectionLostError,
@@ -47,10 +46,10 @@ from rain.rpc.client_registration import Way, connect_client
 from rain.rpc.client_submit import Sending
 from rain.rpc.codec.client_methods import A, method_of
 from rain.stream.staged import Staged, stage
+from rain.tls.keys import NO_KEYS, Keys
 
 if TYPE_CHECKING:
     from rain.stream.ranges import Piece, Range
-    from rain.tls.identity import Identity
 
 __all__ = [
     "ClientConnection",
@@ -89,20 +88,19 @@ class ClientConnection:
         port: int,
         connect_timeout: float = CONNECT_TIMEOUT,
         version: int = CLIENT_VERSION,
-        secret: Secret | None = None,
         silence_limit: float | None = SILENCE_LIMIT,
         why_lost: Callable[[], str] | None = None,
         away_limit: float = AWAY_LIMIT,
         *,
-        identity: Identity | None = None,
+        keys: Keys = NO_KEYS,
         wait: float = 0.0,
         standbys: Sequence[tuple[str, int]] = (),
     ) -> None:
         self.servers = Servers([(host, port), *standbys])
-        way = Way(self.servers, secret, version, connect_timeout, away_limit, identity, wait)
+        way = Way(self.servers, keys, version, connect_timeout, away_limit, wait)
         # The cluster: which start of which server this is.
         self._calls, self.cluster, self.returns = connect_client(way, silence_limit, why_lost)
-        self._downloads = Downloads(self.servers, secret, identity)
+        self._downloads = Downloads(self.servers, keys)
         self._sending = Sending(self._calls, self._downloads.reader)
         self._latest: dict[SessionId, tuple[Submission, PendingCall[Any]]] = {}  # see `has_left`
         # At exit all callers are closed by themselves.

@@ -11,9 +11,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-from rain.base.admission import Secret
 from rain.base.errors import RefusedError
 from rain.base.ids import ObjectId, spell
 from rain.base.leading import Servers
@@ -29,9 +28,7 @@ from rain.stream.ranges import Piece, Range, piece_of
 from rain.stream.reading import StreamReader, Taker
 from rain.stream.room import memory_left
 from rain.stream.sockets import Connected, receive_file
-
-if TYPE_CHECKING:
-    from rain.tls.identity import Identity
+from rain.tls.keys import NO_KEYS, Keys
 
 T = TypeVar("T")
 
@@ -97,15 +94,8 @@ class IntoFile:
 class Downloads:
     """Reads what a fetch has found, from the nearest place that gives it."""
 
-    def __init__(
-        self, servers: Servers, secret: Secret | None = None, identity: Identity | None = None
-    ) -> None:
-        self.reader = StreamReader(
-            servers,
-            machine=machine_id(),
-            secret=secret,
-            identity=identity,
-        )
+    def __init__(self, servers: Servers, keys: Keys = NO_KEYS) -> None:
+        self.reader = StreamReader(servers, machine=machine_id(), keys=keys)
 
     def read(self, holder: str, object_id: ObjectId, taker: Taker) -> None:
         """Raises `NotHereError`, `UnreachableError`, or what the taker raises."""

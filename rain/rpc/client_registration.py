@@ -10,11 +10,10 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from rain.base.admission import Role, Secret
+from rain.base.admission import Role
 from rain.base.errors import ConnectionLostError, ProtocolError, StartError
 from rain.base.leading import Servers
 from rain.rpc import schema
@@ -31,9 +30,7 @@ from rain.rpc.interface import Fields, Interface
 from rain.rpc.peer import CallError, Peer, RemoteCapability
 from rain.stream.errors import UnreachableError
 from rain.stream.sockets import Connected
-
-if TYPE_CHECKING:
-    from rain.tls.identity import Identity
+from rain.tls.keys import Keys
 
 _REGISTER = Interface.of(schema.server.ServerBootstrap).methods["registerClient"]
 
@@ -43,11 +40,10 @@ class Way:
     """How to reach a server, and how long to try."""
 
     servers: Servers
-    secret: Secret | None
+    keys: Keys
     version: int  # of the protocol
     timeout: float  # seconds for one try
     away_limit: float  # seconds for a server that comes back
-    identity: Identity | None = None
     wait: float = 0.0  # seconds for one that is not there when the client is made
 
     @property
@@ -63,16 +59,14 @@ class Way:
         return dial_in_turn(self.servers, self.dial_one)
 
     def dial_one(self) -> Connected:
-        return dial_in_thread(
-            *self.servers.current, self.try_limit, Role.CLIENT, self.secret, self.identity
-        )
+        return dial_in_thread(*self.servers.current, self.try_limit, Role.CLIENT, self.keys)
 
     def is_replaced(self) -> bool:
         """Whether one of the other addresses lets clients in by now."""
         for host, port in self.servers.others:
             with suppress(UnreachableError, ProtocolError):
                 limit = self.try_limit
-                dial_in_thread(host, port, limit, Role.CLIENT, self.secret, self.identity).close()
+                dial_in_thread(host, port, limit, Role.CLIENT, self.keys).close()
                 return True
         return False
 

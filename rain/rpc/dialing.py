@@ -11,7 +11,6 @@ import socket
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from rain.base.address import spell_address
 from rain.base.admission import (
@@ -30,9 +29,7 @@ from rain.stream.admission import dial_tls, introduce
 from rain.stream.errors import UnreachableError
 from rain.stream.sockets import BrokenError, Connected, StalledError, limit_waiting
 from rain.tls.errors import NotTlsError, TlsError
-
-if TYPE_CHECKING:
-    from rain.tls.identity import Identity
+from rain.tls.keys import NO_KEYS, Keys
 
 
 class NotLetInError(UnreachableError):
@@ -101,23 +98,22 @@ def dial_in_thread(
     port: int,
     timeout: float,
     role: Role,
-    secret: Secret | None = None,
-    identity: Identity | None = None,
+    keys: Keys = NO_KEYS,
 ) -> Connected:
     """A connection that is let in at an address; it does not block afterwards.
 
     `UnreachableError` says where and why that did not work, `ProtocolError` that something else
     than one of us listens there.
     """
-    with spelled(spell_address(host, port), timeout, secret):
+    with spelled(spell_address(host, port), timeout, keys.secret):
         due = time.monotonic() + timeout
         bare = _connect(host, port, timeout)
         try:
             bare.setblocking(True)
             left = max(due - time.monotonic(), 0.001)
             limit_waiting(bare, left)
-            connected = dial_tls(bare, identity, MemberKind.SERVER, left)
-            introduce(connected, secret, role)
+            connected = dial_tls(bare, keys.identity, MemberKind.SERVER, left)
+            introduce(connected, keys.secret, role)
             prepare(bare)
         except BaseException:
             bare.close()

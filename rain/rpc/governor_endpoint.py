@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
-from rain.base.admission import Role, Secret
+from rain.base.admission import Role
 from rain.base.errors import ProtocolError, StartError
 from rain.base.ids import GovernorId, TaskId
 from rain.base.leading import Servers
@@ -35,10 +35,10 @@ from rain.rpc.peer import CallError, RemoteCapability
 from rain.rpc.trio_dialing import dial
 from rain.stream.calling_back import TICKET_BYTES
 from rain.stream.errors import UnreachableError
+from rain.tls.keys import NO_KEYS, Keys
 
 if TYPE_CHECKING:
     from rain.rpc.codec.printed import Watched
-    from rain.tls.identity import Identity
 
 LEAST_TIME = 0.001
 """What a governor says that has no time left."""
@@ -199,8 +199,7 @@ async def connect_governor(
     incarnation: GovernorId,
     data_address: str,
     resources: Resources,
-    secret: Secret | None = None,
-    identity: Identity | None = None,
+    keys: Keys = NO_KEYS,
     version: int = GOVERNOR_VERSION,
     timeout: float = CONNECT_TIMEOUT,
     silence_limit: float | None = SILENCE_LIMIT,
@@ -215,7 +214,7 @@ async def connect_governor(
     """
     timeout = servers.limit(timeout)
     with reaching(servers.where, "governor"):
-        connected = await dial(*servers.current, timeout, Role.GOVERNOR, secret, identity)
+        connected = await dial(*servers.current, timeout, Role.GOVERNOR, keys)
     link = Link(connected, None, MESSAGE_LIMIT)
     link.bear(Patience())
     nursery.start_soon(link.run)
@@ -248,7 +247,7 @@ async def connect_governor(
         """Whether one of the other addresses lets governors in by now."""
         for other in servers.others:
             with suppress(UnreachableError, ProtocolError):
-                (await dial(*other, timeout, Role.GOVERNOR, secret, identity)).close()
+                (await dial(*other, timeout, Role.GOVERNOR, keys)).close()
                 return True
         return False
 

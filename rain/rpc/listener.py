@@ -5,11 +5,10 @@ from __future__ import annotations
 import logging
 import socket
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import trio
 
-from rain.base.admission import Admitted, NotAdmittedError, Role, Secret
+from rain.base.admission import Admitted, NotAdmittedError, Role
 from rain.base.errors import ProtocolError
 from rain.rpc.handshake import accept_tls, admit, linger
 from rain.rpc.link import Link
@@ -19,9 +18,7 @@ from rain.rpc.streams import end_streams
 from rain.stream.serving import StreamServer
 from rain.stream.sockets import Connected
 from rain.tls.errors import TlsError
-
-if TYPE_CHECKING:
-    from rain.tls.identity import Identity
+from rain.tls.keys import NO_KEYS, Keys
 
 log = logging.getLogger(__name__)
 
@@ -43,8 +40,7 @@ class Listener:
         greet: Greet,
         streams: StreamServer,
         first_word: float,
-        secret: Secret | None = None,
-        identity: Identity | None = None,
+        keys: Keys = NO_KEYS,
         opened: Port | None = None,
     ) -> None:
         """With a port that was opened before, and runs, that one is listened on."""
@@ -57,8 +53,7 @@ class Listener:
         self._greet = greet
         self._streams = streams
         self._first_word = first_word
-        self._secret = secret
-        self._identity = identity
+        self._keys = keys
         self._links: dict[Link, None] = {}
         self._quiet = trio.Event()  # no connection is left
         self._new: dict[trio.CancelScope, None] = {}  # of those that have not been let in yet
@@ -144,8 +139,8 @@ class Listener:
     ) -> tuple[Connected, Admitted] | None:
         try:
             with trio.fail_after(self._first_word):
-                connected = await accept_tls(accepted, self._identity)
-                return connected, await admit(connected, self._secret, self._first_word)
+                connected = await accept_tls(accepted, self._keys.identity)
+                return connected, await admit(connected, self._keys.secret, self._first_word)
         except TlsError as error:
             log.warning("a peer from %s was not let in: %s", came_from, error.strerror)
             await linger(accepted)

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import logging
 from math import inf
-from typing import TYPE_CHECKING
 
 import trio
 from attrs import evolve
 
 from rain.base.address import seen_from_outside
-from rain.base.admission import Admitted, Role, Secret
+from rain.base.admission import Admitted, Role
 from rain.base.errors import ProtocolError
 from rain.base.ids import GovernorId
 from rain.base.wire import CLIENT_VERSION, GOVERNOR_VERSION
@@ -34,9 +33,7 @@ from rain.rpc.server_governor import ServedGovernor
 from rain.rpc.streams import server_streams
 from rain.stream.protocol import NOBODY
 from rain.stream.sockets import Connected
-
-if TYPE_CHECKING:
-    from rain.tls.identity import Identity
+from rain.tls.keys import NO_KEYS, Keys
 
 __all__ = ["Listener", "listen"]
 
@@ -55,8 +52,7 @@ def listen(
     port: int,
     handler: ServerHandler,
     *,
-    secret: Secret | None = None,
-    identity: Identity | None = None,
+    keys: Keys = NO_KEYS,
     handshake_limit: float = HANDSHAKE_LIMIT,
     pending_limit: int = PENDING_LIMIT,
     machine: bytes = NOBODY,
@@ -80,8 +76,8 @@ def listen(
         )
         return guest.greet(connected, handshake_limit)
 
-    streams = server_streams(nursery, handler, machine, secret, identity)
-    return Listener(nursery, host, port, greet, streams, handshake_limit, secret, identity, opened)
+    streams = server_streams(nursery, handler, machine, keys)
+    return Listener(nursery, host, port, greet, streams, handshake_limit, keys, opened)
 
 
 class Guest:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import trio
 
-from rain.base.admission import Secret
 from rain.base.errors import RefusedError
 from rain.base.ids import GovernorId, ObjectId
 from rain.base.leading import Servers
@@ -20,9 +18,7 @@ from rain.stream.protocol import NOBODY
 from rain.stream.reading import StreamReader
 from rain.stream.relaying import Relay
 from rain.stream.serving import StreamServer
-
-if TYPE_CHECKING:
-    from rain.tls.identity import Identity
+from rain.tls.keys import NO_KEYS, Keys
 
 
 def found_each(
@@ -92,14 +88,13 @@ class GovernorStreams:
         source: StreamSource,
         incarnation: GovernorId,
         machine: bytes = NOBODY,
-        secret: Secret | None = None,
-        identity: Identity | None = None,
+        keys: Keys = NO_KEYS,
         servers: Servers | None = None,
     ) -> None:
         holder = GovernorHolder(Background(nursery), source, incarnation)
         self._incarnation = incarnation
-        self._caller = StreamReader(servers, secret=secret, identity=identity)
-        self._streams = StreamServer(holder, machine=machine, secret=secret, identity=identity)
+        self._caller = StreamReader(servers, keys=keys)
+        self._streams = StreamServer(holder, machine=machine, keys=keys)
         self._port = Port(host, port, self._streams.take)
         self.address = self._port.address
         nursery.start_soon(self._port.run)
@@ -120,8 +115,7 @@ def server_streams(
     nursery: trio.Nursery,
     handler: ServerHandler,
     machine: bytes = NOBODY,
-    secret: Secret | None = None,
-    identity: Identity | None = None,
+    keys: Keys = NO_KEYS,
 ) -> StreamServer:
     """The streams of the server; what governors hold is passed on.
 
@@ -133,7 +127,7 @@ def server_streams(
         return background.from_thread(handler.ask_for_call, GovernorId(incarnation), ticket)
 
     calls_back = CallsBack(ask)
-    reader = StreamReader(secret=secret, identity=identity, calls_back=calls_back)
+    reader = StreamReader(keys=keys, calls_back=calls_back)
     holder = ServerHolder(background, handler)
     return StreamServer(holder, Relay(reader), machine=machine, calls_back=calls_back)
 

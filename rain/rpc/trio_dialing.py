@@ -5,20 +5,18 @@ from __future__ import annotations
 import errno
 import os
 import socket
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import trio
 
 from rain.base.address import spell_address
-from rain.base.admission import Role, Secret
+from rain.base.admission import Role
 from rain.rpc.dialing import refused, spelled
 from rain.rpc.handshake import dial_tls, introduce
 from rain.rpc.sockets import prepare
 from rain.stream.errors import UnreachableError
 from rain.stream.sockets import Connected
-
-if TYPE_CHECKING:
-    from rain.tls.identity import Identity
+from rain.tls.keys import NO_KEYS, Keys
 
 
 async def dial(
@@ -26,17 +24,16 @@ async def dial(
     port: int,
     timeout: float,
     role: Role,
-    secret: Secret | None = None,
-    identity: Identity | None = None,
+    keys: Keys = NO_KEYS,
 ) -> Connected:
     """A socket that is let in at an address, as `rain.rpc.dialing.dial_in_thread` gives one."""
-    with spelled(spell_address(host, port), timeout, secret):
+    with spelled(spell_address(host, port), timeout, keys.secret):
         with trio.move_on_after(timeout):
             bare = await _connect(host, port)
             try:
                 prepare(bare)
-                connected = await dial_tls(bare, identity)
-                await introduce(connected, secret, role)
+                connected = await dial_tls(bare, keys.identity)
+                await introduce(connected, keys.secret, role)
             except BaseException:
                 bare.close()
                 raise

@@ -37,6 +37,7 @@ from rain.server.spool import Spool
 from rain.server.state import State
 from rain.server.users_file import Rules, keep_reading, read_users
 from rain.stream.machine import machine_id
+from rain.tls.keys import Keys
 
 
 def run_server(settings: ServerSettings) -> int:
@@ -102,8 +103,7 @@ async def _serve(
             settings.host,
             settings.port,
             service.registration,
-            secret=settings.secret,
-            identity=settings.identity,
+            keys=Keys(settings.secret, settings.identity),
             machine=machine_id(),
             client_silence=settings.client_silence,
             opened=None if led is None else led.port,

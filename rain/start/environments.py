@@ -61,9 +61,7 @@ def ask_governors(reached: ReachedServer) -> dict[str, Installed]:
     """What each governor has in which tasks can run now."""
     host, port = split_address(reached.address)
     try:
-        connection = ClientConnection(
-            host, port, secret=reached.secret, away_limit=0, identity=reached.identity
-        )
+        connection = ClientConnection(host, port, keys=reached.keys, away_limit=0)
         with Client.over(connection) as client:
             governors = client.get_server_info()["governors"]
             addresses = [governor["governor_id"] for governor in governors]

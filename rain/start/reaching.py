@@ -7,7 +7,7 @@ from pathlib import Path
 from attrs import frozen
 
 from rain.base.address import spell_address, split_address
-from rain.base.admission import MemberKind, Role, Secret
+from rain.base.admission import MemberKind, Role
 from rain.base.errors import ConnectionLostError, RefusedError, StartError
 from rain.base.leading import Servers
 from rain.base.wire.requests import OverviewOf
@@ -26,6 +26,7 @@ from rain.start.plan import (
     seen_from_governors,
 )
 from rain.tls.identity import Identity
+from rain.tls.keys import Keys
 
 
 @frozen
@@ -37,8 +38,7 @@ class ReachedServer:
 
     address: str
     http: str
-    secret: Secret | None
-    identity: Identity | None = None
+    keys: Keys
     cluster: ClusterDescription | None = None
 
 
@@ -69,22 +69,22 @@ def reach(
     if cluster is None:
         hosts = [host for host, _ in addresses]
         secret = or_user_key(secret, *hosts, insecure=insecure or is_encrypted)
-    host, port = _leading(Servers(addresses), secret, identity)
+    keys = Keys(secret, identity)
+    host, port = _leading(Servers(addresses), keys)
     if cluster is not None and cluster.standby is not None and known_http:
-        known_http = _told_http(cluster, host, port, secret, identity)
+        known_http = _told_http(cluster, host, port, keys)
     if http:
         known_http = spell_address(*parse_address(http, host, DEFAULT_HTTP_PORT))
     elif not known_http and port == DEFAULT_PORT:
         known_http = spell_address(host, DEFAULT_HTTP_PORT)
-    return ReachedServer(spell_address(host, port), known_http, secret, identity, cluster)
+    return ReachedServer(spell_address(host, port), known_http, keys, cluster)
 
 
 def _told_http(
     cluster: ClusterDescription,
     host: str,
     port: int,
-    secret: Secret | None,
-    identity: Identity | None,
+    keys: Keys,
 ) -> str:
     """Where the server that leads serves HTTP, as it says itself: it may be the standby.
 
@@ -92,7 +92,7 @@ def _told_http(
     """
     address = spell_address(host, port)
     try:
-        connection = ClientConnection(host, port, secret=secret, identity=identity)
+        connection = ClientConnection(host, port, keys=keys)
         try:
             told = connection.ask(OverviewOf()).http
         finally:
@@ -105,13 +105,13 @@ def _told_http(
     return seen_from_governors(told, host) if told else ""
 
 
-def _leading(servers: Servers, secret: Secret | None, identity: Identity | None) -> tuple[str, int]:
+def _leading(servers: Servers, keys: Keys) -> tuple[str, int]:
     """The only one of them, or the one that lets us in now."""
     if servers.has_several:
         limit = servers.limit(CONNECT_TIMEOUT)
         with reaching(servers.all, "command"):
             dial_in_turn(
                 servers,
-                lambda: dial_in_thread(*servers.current, limit, Role.CLIENT, secret, identity),
+                lambda: dial_in_thread(*servers.current, limit, Role.CLIENT, keys),
             ).close()
     return servers.current

@@ -29,6 +29,7 @@ from rain.start.scaling_files import (
     write_state,
 )
 from rain.tls.identity import Identity
+from rain.tls.keys import Keys
 
 _ANSWER = 3.0
 """Seconds that the server has for an answer; it may be on its way back."""
@@ -89,4 +90,4 @@ def _connect(address: str, secret_file: str, tls: str) -> ClientConnection:
     (host, port), *standbys = Servers.of(address).addresses
     identity = Identity.read(Path(tls), MemberKind.CLIENT) if tls else None
     secret = read_secret(Path(secret_file)) if secret_file and identity is None else None
-    return ClientConnection(host, port, secret=secret, identity=identity, standbys=standbys)
+    return ClientConnection(host, port, keys=Keys(secret, identity), standbys=standbys)

@@ -25,9 +25,7 @@ def ask_sessions(
     """Removes or shares a durable session, if one is named; then those that are there."""
     host, port = split_address(reached.address)
     try:
-        connection = ClientConnection(
-            host, port, secret=reached.secret, away_limit=0, identity=reached.identity
-        )
+        connection = ClientConnection(host, port, keys=reached.keys, away_limit=0)
         try:
             if remove:
                 connection.ask(RemoveDurable(remove))

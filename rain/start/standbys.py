@@ -33,6 +33,7 @@ from rain.start.plan import DEFAULT_HTTP_PORT, LOOPBACK, NONE, PlannedDaemon, Se
 from rain.start.remote import RemoteAccess
 from rain.stream.errors import UnreachableError
 from rain.tls.identity import Identity
+from rain.tls.keys import Keys
 
 ANY = "0.0.0.0"
 NAME = "standby"
@@ -122,7 +123,7 @@ def look_at_servers(cluster: ClusterDescription) -> dict[str, str]:
     for address in cluster.addresses.split(","):
         try:
             dial_in_thread(
-                *split_address(address), SHORT_TRY, Door.CLIENT, secret, identity
+                *split_address(address), SHORT_TRY, Door.CLIENT, Keys(secret, identity)
             ).close()
         except StandsByHereError:
             found[address] = WAITS

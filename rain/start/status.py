@@ -10,7 +10,7 @@ from typing import Any, cast
 from attrs import Factory, asdict, evolve, frozen
 
 from rain.base.address import split_address
-from rain.base.admission import Secret, http_url
+from rain.base.admission import http_url
 from rain.base.errors import ConnectionLostError, RefusedError, StartError
 from rain.base.resources import CPUS
 from rain.base.wire.answers import DurableReport, GovernorReport
@@ -22,6 +22,7 @@ from rain.start.processes import is_running
 from rain.start.scaling_files import read_state
 from rain.start.standbys import look_at_servers
 from rain.tls.identity import Identity
+from rain.tls.keys import NO_KEYS, Keys
 
 _HTTP_SECONDS = 10.0
 
@@ -84,23 +85,21 @@ class ClusterStatus:
         return json.dumps(shown, indent=2)
 
 
-def ask(
-    address: str, http: str, secret: Secret | None = None, identity: Identity | None = None
-) -> ClusterStatus:
+def ask(address: str, http: str, keys: Keys = NO_KEYS) -> ClusterStatus:
     """Asks a server, and its HTTP side if it is known."""
-    reports, durable = _server_info(address, secret, identity)
+    reports, durable = _server_info(address, keys)
     governors = read_governors(reports)
     if not http:
         return ClusterStatus(
             address, governors, None, "the HTTP address of the server is not known: use --http"
         )
     try:
-        status = ask_http(http, secret, identity=identity)
+        status = ask_http(http, keys)
         sessions = once_each(read_sessions(status), durable)
         governors = with_troubles(governors, status)
     except StartError as error:
         return ClusterStatus(address, governors, None, str(error))
-    dashboard = http_url(secret, http) if identity is None else f"https://{http}/"
+    dashboard = http_url(keys.secret, http) if keys.identity is None else f"https://{http}/"
     return ClusterStatus(address, governors, sessions, dashboard=dashboard)
 
 
@@ -242,10 +241,10 @@ def _connection(host: str, port: int, identity: Identity | None) -> HTTPConnecti
 
 
 def _server_info(
-    address: str, secret: Secret | None, identity: Identity | None
+    address: str, keys: Keys
 ) -> tuple[Sequence[GovernorReport], Sequence[DurableReport]]:
     host, port = split_address(address)
-    connection = ClientConnection(host, port, secret=secret, identity=identity)
+    connection = ClientConnection(host, port, keys=keys)
     try:
         return connection.ask(ServerInfo()), connection.ask(DurableSessions()).reports
     except (ConnectionLostError, RefusedError) as error:
@@ -256,17 +255,16 @@ def _server_info(
 
 def ask_http(
     address: str,
-    secret: Secret | None = None,
+    keys: Keys = NO_KEYS,
     path: str = "/status",
-    identity: Identity | None = None,
 ) -> Mapping[str, Any]:
     """Returns what the HTTP side of a server answers at a path."""
     host, port = split_address(address)
-    connection = _connection(host, port, identity)
-    url = f"{'http' if identity is None else 'https'}://{address}{path}"
+    connection = _connection(host, port, keys.identity)
+    url = f"{'http' if keys.identity is None else 'https'}://{address}{path}"
     headers: dict[str, str] = {}
-    if identity is None and secret is not None:  # else our certificate is enough
-        headers["authorization"] = f"Bearer {secret.http_token(port)}"
+    if keys.identity is None and keys.secret is not None:  # else our certificate is enough
+        headers["authorization"] = f"Bearer {keys.secret.http_token(port)}"
     try:
         connection.request("GET", path, headers=headers)
         answer = connection.getresponse()

@@ -54,7 +54,7 @@ def parse_task(text: str) -> TaskId:
 def show_logs(reached: ReachedServer, task: TaskId, write: Write, *, follow: bool) -> None:
     """Writes what a task has printed; `follow` goes on until it has ended."""
     host, port = split_address(reached.address)
-    connection = ClientConnection(host, port, secret=reached.secret, identity=reached.identity)
+    connection = ClientConnection(host, port, keys=reached.keys)
     try:
         try:
             connection.ask(JoinSession(session_of(task), "", numbers=False))
@@ -105,9 +105,8 @@ def logs_in_event_log(reached: ReachedServer, task: TaskId, error: RainError) ->
     try:
         told = ask_http(
             reached.http,
-            reached.secret,
+            reached.keys,
             f"/api/task?session={session}&task={number}",
-            reached.identity,
         )
     except StartError as unknown:
         raise StartError(f"{_said(error)}, and its event log does not help: {unknown}") from None

@@ -44,9 +44,7 @@ def ask_usage(reached: ReachedServer) -> UsageReport:
     """What the server tells this user."""
     host, port = split_address(reached.address)
     try:
-        connection = ClientConnection(
-            host, port, secret=reached.secret, away_limit=0, identity=reached.identity
-        )
+        connection = ClientConnection(host, port, keys=reached.keys, away_limit=0)
         try:
             return connection.ask(UsageOf())
         finally:

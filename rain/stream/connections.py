@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rain.base.address import Source, spell_address, split_address
-from rain.base.admission import MemberKind, NotAcceptingError, NotAdmittedError, Secret
+from rain.base.admission import MemberKind, NotAcceptingError, NotAdmittedError
 from rain.base.errors import ProtocolError
 from rain.base.leading import Servers
 from rain.base.wire.orders import SERVER
@@ -24,10 +24,10 @@ from rain.stream.protocol import HELLO
 from rain.stream.sockets import BrokenError, Connected
 from rain.stream.ways import Ways
 from rain.tls.errors import TlsError
+from rain.tls.keys import Keys
 
 if TYPE_CHECKING:
     from rain.stream.calling_back import CallsBack
-    from rain.tls.identity import Identity
 
 CONNECT_TIMEOUT = 10.0
 HOLDER_TIMEOUT = 3.0
@@ -72,15 +72,13 @@ class HolderConnections:
         servers: Servers | None,
         connect_timeout: float,
         stall_limit: float,
-        secret: Secret | None,
-        identity: Identity | None,
+        keys: Keys,
         calls_back: CallsBack | None,
     ) -> None:
         self._servers = servers
         self._connect_timeout = connect_timeout
         self._stall_limit = stall_limit
-        self._secret = secret
-        self._identity = identity
+        self._keys = keys
         self._calls_back = calls_back  # of governors that cannot be connected to
         self._lock = threading.Lock()
         self._kept: dict[str, list[tuple[float, Connected]]] = {}
@@ -190,8 +188,8 @@ class HolderConnections:
         member = MemberKind.SERVER if self._is_server(address) else MemberKind.GOVERNOR
         try:
             sockets.prepare(bare, self._stall_limit)
-            connected = dial_tls(bare, self._identity, member, self._stall_limit)
-            introduce(connected, self._secret)
+            connected = dial_tls(bare, self._keys.identity, member, self._stall_limit)
+            introduce(connected, self._keys.secret)
             sockets.send(connected, HELLO)
         except TlsError as error:
             bare.close()

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from attrs import evolve
 
-from rain.base.admission import Secret
 from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import ObjectId, spell
 from rain.base.leading import Servers
@@ -33,10 +32,10 @@ from rain.stream.ranges import Piece, Range, receive_piece
 from rain.stream.sockets import BrokenError, Connected
 from rain.stream.staged import Staged
 from rain.stream.stamps import Stamp
+from rain.tls.keys import NO_KEYS, Keys
 
 if TYPE_CHECKING:
     from rain.stream.calling_back import CallsBack
-    from rain.tls.identity import Identity
 
 
 class Taker(Protocol):
@@ -78,12 +77,11 @@ class StreamReader:
         machine: bytes = NOBODY,
         connect_timeout: float = CONNECT_TIMEOUT,
         stall_limit: float = sockets.STALL_LIMIT,
-        secret: Secret | None = None,
-        identity: Identity | None = None,
+        keys: Keys = NO_KEYS,
         calls_back: CallsBack | None = None,
     ) -> None:
         self.connections = HolderConnections(
-            servers, connect_timeout, stall_limit, secret, identity, calls_back
+            servers, connect_timeout, stall_limit, keys, calls_back
         )
         self._machine = machine  # a holder on the same machine may answer with a path
         self._counting = threading.Lock()

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rain.base.admission import NotAdmittedError, Secret
+from rain.base.admission import NotAdmittedError
 from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import GovernorId, ObjectId
 from rain.stream import sockets
@@ -27,10 +27,10 @@ from rain.stream.relaying import Relay
 from rain.stream.sockets import BrokenError, Connected
 from rain.stream.stamps import Stamp
 from rain.tls.encrypted import Encrypted
+from rain.tls.keys import NO_KEYS, Keys
 
 if TYPE_CHECKING:
     from rain.stream.calling_back import CallsBack
-    from rain.tls.identity import Identity
 
 log = logging.getLogger(__name__)
 
@@ -51,8 +51,7 @@ class StreamServer:
         stall_limit: float = sockets.STALL_LIMIT,
         first_word: float = FIRST_WORD,
         threads_at_once: int = THREADS_AT_ONCE,
-        secret: Secret | None = None,
-        identity: Identity | None = None,
+        keys: Keys = NO_KEYS,
         calls_back: CallsBack | None = None,
     ) -> None:
         self._holder = holder
@@ -62,9 +61,7 @@ class StreamServer:
         self._stall_limit = stall_limit
         self._first_word = first_word
         self._threads_at_once = threads_at_once
-        # For peers that were not admitted before:
-        self._secret = secret
-        self._identity = identity
+        self._keys = keys  # for peers that were not admitted before
         self._lock = threading.Lock()
         self._open: dict[Connected, threading.Thread] = {}
         self._calling: set[threading.Thread] = set()  # have no connection yet
@@ -165,8 +162,8 @@ class StreamServer:
         sockets.limit_waiting(connected, self._first_word)
         if not admitted:
             assert not isinstance(connected, Encrypted)
-            connected = accept_tls(connected, self._identity, self._first_word)
-            admit(connected, self._secret)
+            connected = accept_tls(connected, self._keys.identity, self._first_word)
+            admit(connected, self._keys.secret)
         if not called and sockets.receive(connected, len(HELLO)) != HELLO:
             raise ProtocolError("it does not begin like a stream")
         while asked := sockets.receive(connected, REQUEST_SIZE):

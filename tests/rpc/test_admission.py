@@ -17,6 +17,7 @@ from rain.daemon import program
 from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.governor_endpoint import connect_governor
 from rain.rpc.listener import Listener
+from rain.tls.keys import Keys
 from tests.rpc.fakes import FakeControl, FakeServer, serving
 
 SECRET = Secret.of("correct-horse-battery-staple")
@@ -30,7 +31,7 @@ def with_server(secret: Secret | None, scene: Callable[[Listener], object]) -> F
     async def main() -> int:
         server = FakeServer()
         servers.append(server)
-        async with serving(server, secret=secret) as here:
+        async with serving(server, keys=Keys(secret)) as here:
             await trio.to_thread.run_sync(scene, here.listener)
         return 0
 
@@ -40,7 +41,7 @@ def with_server(secret: Secret | None, scene: Callable[[Listener], object]) -> F
 
 def test_a_client_with_the_secret_works_as_ever() -> None:
     def scene(listener: Listener) -> None:
-        client = ClientConnection("127.0.0.1", listener.port, secret=SECRET)
+        client = ClientConnection("127.0.0.1", listener.port, keys=Keys(SECRET))
         assert client.ask(OpenSession("x")) == 1
         client.close()
 
@@ -60,7 +61,7 @@ def test_a_client_with_another_secret_or_none_is_told_why_and_so_is_the_log(
 ) -> None:
     def scene(listener: Listener) -> None:
         with pytest.raises(StartError, match=why) as told:
-            ClientConnection("127.0.0.1", listener.port, secret=client)
+            ClientConnection("127.0.0.1", listener.port, keys=Keys(client))
         assert "\n" not in str(told.value)
 
     assert with_server(server, scene).journal.entries == []
@@ -72,7 +73,7 @@ def test_a_client_with_another_secret_or_none_is_told_why_and_so_is_the_log(
 def test_a_governor_with_another_secret_is_told_why() -> None:
     async def main() -> int:
         server = FakeServer()
-        async with serving(server, secret=SECRET) as here:
+        async with serving(server, keys=Keys(SECRET)) as here:
             with pytest.raises(StartError, match="not the secret of this cluster"):
                 await connect_governor(
                     here.nursery,
@@ -81,7 +82,7 @@ def test_a_governor_with_another_secret_is_told_why() -> None:
                     incarnation=GovernorId(1),
                     data_address="127.0.0.1:1",
                     resources=Resources(),
-                    secret=OTHER,
+                    keys=Keys(OTHER),
                 )
         assert server.hellos == []
         return 0

@@ -20,6 +20,7 @@ from rain.rpc.governor_endpoint import Upstream, connect_governor, connect_in_tu
 from rain.rpc.port import Port
 from rain.rpc.server_endpoint import listen
 from rain.rpc.standing_by import stand_by
+from rain.tls.keys import Keys
 from tests.rpc.fakes import FakeControl, FakeServer, Serving, serving
 from tests.support.tls import identity
 
@@ -33,7 +34,7 @@ def play(scene: Callable[[Serving, Port, FakeServer], None], **options: Any) -> 
     async def main() -> int:
         server = FakeServer(generation=2)
         async with serving(server, **options) as here:
-            own = options.get("identity")
+            own = options["keys"].identity if "keys" in options else None
             port = stand_by(here.nursery, HOST, 0, own)
             await trio.to_thread.run_sync(scene, here, port, server)
             port.close()
@@ -45,21 +46,21 @@ def play(scene: Callable[[Serving, Port, FakeServer], None], **options: Any) -> 
 def test_a_client_is_told_at_once_that_a_standby_is_one() -> None:
     def scene(_: Serving, standby: Port, server: FakeServer) -> None:
         with pytest.raises(StartError, match="this is a standby, and another server leads"):
-            ClientConnection(HOST, standby.port, secret=SECRET)
+            ClientConnection(HOST, standby.port, keys=Keys(SECRET))
         assert server.journal.entries == []
 
-    play(scene, secret=SECRET)
+    play(scene, keys=Keys(SECRET))
 
 
 def test_a_client_goes_on_to_the_address_that_leads() -> None:
     def scene(here: Serving, standby: Port, _: FakeServer) -> None:
         others = [(HOST, here.port), (HOST, standby.port)]
-        client = ClientConnection(HOST, standby.port, secret=SECRET, standbys=others)
+        client = ClientConnection(HOST, standby.port, keys=Keys(SECRET), standbys=others)
         assert client.address == f"{HOST}:{here.port}"
         assert client.servers.generation == 2
         client.close()
 
-    play(scene, secret=SECRET)
+    play(scene, keys=Keys(SECRET))
 
 
 def test_an_encrypted_standby_says_so_over_tls() -> None:
@@ -67,13 +68,13 @@ def test_an_encrypted_standby_says_so_over_tls() -> None:
 
     def scene(here: Serving, standby: Port, _: FakeServer) -> None:
         with pytest.raises(StartError, match="this is a standby"):
-            ClientConnection(HOST, standby.port, identity=ours)
+            ClientConnection(HOST, standby.port, keys=Keys(identity=ours))
         there = [(HOST, here.port)]
-        client = ClientConnection(HOST, standby.port, identity=ours, standbys=there)
+        client = ClientConnection(HOST, standby.port, keys=Keys(identity=ours), standbys=there)
         assert client.address == f"{HOST}:{here.port}"
         client.close()
 
-    play(scene, identity=identity(MemberKind.SERVER))
+    play(scene, keys=Keys(identity=identity(MemberKind.SERVER)))
 
 
 async def join(nursery: trio.Nursery, servers: Servers) -> Upstream:

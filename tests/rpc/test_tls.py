@@ -25,6 +25,7 @@ from rain.rpc.handshake import dial_tls
 from rain.rpc.trio_dialing import dial
 from rain.tls.encrypted import Encrypted
 from rain.tls.identity import Identity
+from rain.tls.keys import Keys
 from tests.rpc.fakes import FakeControl, FakeServer, Serving, join, serving
 from tests.support.tls import identity, keys_of
 
@@ -33,13 +34,16 @@ SERVER, GOVERNOR, CLIENT = (identity(member) for member in MemberKind)
 
 
 def with_server(
-    scene: Callable[[Serving], Awaitable[None]], ours: Identity | None = SERVER, **options: Any
+    scene: Callable[[Serving], Awaitable[None]],
+    ours: Identity | None = SERVER,
+    secret: Secret | None = None,
+    **options: Any,
 ) -> FakeServer:
     """Plays a scene beside a server that encrypts."""
     server = FakeServer()
 
     async def main() -> int:
-        async with serving(server, identity=ours, **options) as here:
+        async with serving(server, keys=Keys(secret, ours), **options) as here:
             await scene(here)
         return 0
 
@@ -50,14 +54,14 @@ def with_server(
 async def why_not(port: int, role: Role, ours: Identity | None) -> str:
     """The one line that a member hears that is not let in."""
     with pytest.raises(StartError) as caught, reaching(f"127.0.0.1:{port}", "member"):
-        await dial("127.0.0.1", port, 10, role, None, ours)
+        await dial("127.0.0.1", port, 10, role, Keys(identity=ours))
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
 
 async def still_serves(here: Serving) -> None:
     def ask() -> None:
-        client = ClientConnection("127.0.0.1", here.port, identity=CLIENT)
+        client = ClientConnection("127.0.0.1", here.port, keys=Keys(identity=CLIENT))
         client.ask(OpenSession("x"))
         client.close()
 
@@ -67,7 +71,9 @@ async def still_serves(here: Serving) -> None:
 def test_clients_and_governors_with_their_certificates_work_as_ever() -> None:
     async def scene(here: Serving) -> None:
         await still_serves(here)
-        upstream = await join(here.nursery, here.listener, FakeControl(), identity=GOVERNOR)
+        upstream = await join(
+            here.nursery, here.listener, FakeControl(), keys=Keys(identity=GOVERNOR)
+        )
         assert upstream.is_open
         upstream.close()
 
@@ -78,7 +84,7 @@ def test_clients_and_governors_with_their_certificates_work_as_ever() -> None:
 
 def test_a_secret_is_asked_for_inside_of_the_encryption_too() -> None:
     async def scene(here: Serving) -> None:
-        connected = await dial("127.0.0.1", here.port, 10, Role.CLIENT, SECRET, CLIENT)
+        connected = await dial("127.0.0.1", here.port, 10, Role.CLIENT, Keys(SECRET, CLIENT))
         connected.close()
         assert "a secret is needed" in await why_not(here.port, Role.CLIENT, CLIENT)
 
@@ -117,7 +123,7 @@ def test_one_that_encrypts_is_told_that_the_server_does_not(
 
         def ask() -> None:
             with pytest.raises(StartError, match="was it started without --tls"):
-                ClientConnection("127.0.0.1", here.port, identity=CLIENT)
+                ClientConnection("127.0.0.1", here.port, keys=Keys(identity=CLIENT))
 
         await trio.to_thread.run_sync(ask)
 
@@ -272,7 +278,7 @@ def test_what_travels_cannot_be_read(tmp_path: Path) -> None:
                 nursery.start_soon(pump, there, stream)
 
         def ask() -> None:
-            client = ClientConnection("127.0.0.1", port, identity=CLIENT)
+            client = ClientConnection("127.0.0.1", port, keys=Keys(identity=CLIENT))
             client.ask(OpenSession("a name that is private"))
             client.close()
 

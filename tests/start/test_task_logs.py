@@ -20,6 +20,7 @@ from rain.client import Client
 from rain.client.local import LocalCluster
 from rain.start.reaching import ReachedServer
 from rain.start.task_logs import follow_task, logs_in_event_log, parse_task, read_logs
+from rain.tls.keys import NO_KEYS
 from tests.support.pipes import named_pipe
 
 TASK = TaskId(pack(3, 12))
@@ -98,7 +99,9 @@ def test_the_event_log_tells_the_last_output_of_a_task() -> None:
 
 def test_a_session_that_is_over_on_a_server_without_http_is_refused_by_name() -> None:
     with pytest.raises(StartError, match="no such session; with --http ADDRESS its event log"):
-        logs_in_event_log(ReachedServer("here:1", "", None), TASK, RefusedError("no such session"))
+        logs_in_event_log(
+            ReachedServer("here:1", "", NO_KEYS), TASK, RefusedError("no such session")
+        )
 
 
 def rain_logs(*arguments: str) -> subprocess.Popen[str]:

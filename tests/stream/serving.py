@@ -23,6 +23,7 @@ from rain.stream.relaying import Relay
 from rain.stream.serving import StreamServer
 from rain.stream.sockets import Connected
 from rain.tls.identity import Identity
+from rain.tls.keys import Keys
 from rain.tls.pump import Pump
 from tests.support.streams import Holding
 from tests.support.tls import keys_of
@@ -119,13 +120,14 @@ def listening(
     """A stream server; at the end all of its threads have ended."""
     server = StreamServer(
         having,
-        Relay(StreamReader(identity=certificate(MemberKind.SERVER), calls_back=calls_back)),
+        Relay(
+            StreamReader(keys=Keys(identity=certificate(MemberKind.SERVER)), calls_back=calls_back)
+        ),
         machine=machine,
         first_word=first_word,
         stall_limit=stall_limit,
         threads_at_once=threads_at_once,
-        secret=secret,
-        identity=certificate(MemberKind.GOVERNOR),
+        keys=Keys(secret, certificate(MemberKind.GOVERNOR)),
         calls_back=calls_back,
     )
     port = Listening(server, socket.create_server(("127.0.0.1", 0)))
@@ -155,8 +157,7 @@ def reading(
         machine=machine,
         connect_timeout=5,
         stall_limit=stall,
-        secret=secret,
-        identity=certificate(MemberKind.CLIENT),
+        keys=Keys(secret, certificate(MemberKind.CLIENT)),
     )
     try:
         yield reader

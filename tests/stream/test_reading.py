@@ -20,6 +20,7 @@ from rain.stream.errors import NotHereError, StoppedError, UnreachableError
 from rain.stream.protocol import HELLO, Ask, Say, SharedPlace, StreamAnswer, StreamRequest
 from rain.stream.reading import StreamReader
 from rain.stream.sockets import Connected, receive, receive_file
+from rain.tls.keys import Keys
 from tests.stream.serving import MACHINE, ME, A, B, Having, certificate, listening, reading, way
 from tests.support.streams import Collected
 
@@ -359,7 +360,7 @@ def test_what_a_taker_raises_reaches_the_reader_and_only_that_connection_is_lost
 
 
 def test_a_closed_reader_keeps_no_connection() -> None:
-    reader = StreamReader(identity=certificate(MemberKind.CLIENT))
+    reader = StreamReader(keys=Keys(identity=certificate(MemberKind.CLIENT)))
     reader.close()
     with listening(Having({A: b"x"})) as there:
         for _ in range(2):

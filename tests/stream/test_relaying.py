@@ -29,6 +29,7 @@ from rain.stream.reading import StreamReader, ask
 from rain.stream.serving import StreamServer
 from rain.stream.sockets import Connected, receive
 from rain.stream.stamps import Stamp
+from rain.tls.keys import Keys
 from tests.stream.serving import ME, A, B, Having, Listening, certificate, listening, reading, way
 from tests.support.streams import Collected
 
@@ -56,7 +57,7 @@ class Hidden:
         assert self.server is not None
         self.calls += 1
         caller = StreamReader(
-            Servers.of(self.server.address), identity=certificate(MemberKind.GOVERNOR)
+            Servers.of(self.server.address), keys=Keys(identity=certificate(MemberKind.GOVERNOR))
         )
         self.streams.call_back(caller.connections.connect_to_server, GovernorId(ME), ticket)
         return True

@@ -19,6 +19,7 @@ from rain.client import Client, Output, Program, TaskException, blob, remote, ta
 from rain.client.rpc.common import TaskState
 from rain.daemon.user_key import user_key
 from rain.start.status import ask
+from rain.tls.keys import Keys
 from tests.support.waiting import until_now
 from tests.whole.daemons import governor, http_password, server
 
@@ -96,7 +97,7 @@ def test_it_runs_when_a_governor_that_fits_joins_in_time(tmp_path: Path) -> None
         http_at = http_address(tmp_path)
         (held,) = [
             line
-            for line in ask(serving.address, http_at, user_key()[0]).sessions or ()
+            for line in ask(serving.address, http_at, Keys(user_key()[0])).sessions or ()
             if line.name == "wide"
         ]
         assert "needs cpus=4" in held.held_up

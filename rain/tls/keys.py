@@ -1,0 +1,23 @@
+"""With what a member of a cluster shows who it is, and knows the others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from rain.base.admission import Secret
+
+if TYPE_CHECKING:
+    from rain.tls.identity import Identity
+
+
+@frozen
+class Keys:
+    """The secret of the cluster, and our certificate."""
+
+    secret: Secret | None = None  # None: the other side must not need one
+    identity: Identity | None = None  # None: nothing is encrypted
+
+
+NO_KEYS = Keys()
