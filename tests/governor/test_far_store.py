@@ -14,7 +14,7 @@ import structlog
 
 from rain.base.ids import ObjectId
 from rain.base.kinds import ObjectKind
-from rain.governor.effects import DeleteFar, Fetch, SendFar
+from rain.governor.effects import DeleteFar, FetchObject, SendFar
 from rain.governor.events import Event, FetchFailed, ObjectFetched, SentFar
 from rain.governor.far_store import FarStore
 from rain.governor.results import Stored
@@ -53,7 +53,7 @@ class Playing:
 
     def fetch(self, size: int) -> Event:
         kind = ObjectKind(kind_id(1))
-        self.far.fetch(Fetch(1, ObjectId(1), f"far:{NUMBER}", size, kind))
+        self.far.fetch(FetchObject(1, ObjectId(1), f"far:{NUMBER}", size, kind))
         return self.told.pop()
 
     @property
