@@ -15,6 +15,7 @@ from rain.daemon.readiness import Readiness
 from rain.governor.zero import ZeroService
 from rain.rpc.background import Background
 from rain.rpc.governor_endpoint import connect_governor
+from rain.rpc.handlers import GovernorHello
 from rain.tls.keys import Keys
 
 HOST = "127.0.0.1"
@@ -31,9 +32,9 @@ async def serve(port: int, count: int, ready: Readiness) -> int:
                 nursery,
                 Servers([(HOST, port)]),
                 service,
-                incarnation=GovernorId(number + 1),
-                data_address=f"{HOST}:{number + 1}",  # never read, because it stores nothing
-                resources=resources,
+                GovernorHello(
+                    GovernorId(number + 1), f"{HOST}:{number + 1}", resources
+                ),  # never read, because it stores nothing
                 keys=Keys(or_user_key(None, HOST)),
             )
             service.open(upstream)

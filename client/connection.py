@@ -203,6 +203,7 @@ def connect(
     """
     # Cap'n Proto takes a while to load; programs that only build graphs do without.
     from rain.rpc.client_endpoint import ClientConnection  # noqa: PLC0415
+    from rain.rpc.client_registration import ClientLimits  # noqa: PLC0415
 
     try:
         limit = check_limit(limits.server_timeout, "server_timeout")
@@ -213,11 +214,9 @@ def connect(
         return ClientConnection(
             host,
             port,
-            keys=keys,
-            silence_limit=limit,
+            keys,
+            limits=ClientLimits(limit, away=limits.server_away, wait=limits.wait_for_server),
             why_lost=why_lost,
-            away_limit=limits.server_away,
-            wait=limits.wait_for_server,
             standbys=standbys,
         )
     except (ConnectionLostError, StartError, RefusedError) as error:

@@ -53,7 +53,7 @@ from rain.governor.workplace import Workplace
 from rain.governor.zero import ZeroService
 from rain.rpc.background import Background, in_a_thread
 from rain.rpc.governor_endpoint import Upstream, connect_governor, connect_in_turn
-from rain.rpc.handlers import Resumes
+from rain.rpc.handlers import GovernorHello, Resumes
 from rain.rpc.streams import GovernorStreams
 from rain.stream.machine import machine_id
 from rain.stream.protocol import NOBODY
@@ -336,8 +336,7 @@ async def _registered(
     machine = _machine(settings)
     streams = GovernorStreams(
         nursery,
-        settings.host,
-        settings.port,
+        (settings.host, settings.port),
         service,
         incarnation,
         machine,
@@ -352,17 +351,20 @@ async def _registered(
         return await connect_in_turn(servers, partial(connect_to_one, resumes))
 
     async def connect_to_one(resumes: Resumes | None) -> Upstream:
+        hello = GovernorHello(
+            incarnation,
+            streams.address,
+            settings.resources,
+            resumes=resumes,
+            time_left=time_for_tasks(settings.leaves_at, time.time()),
+        )
         return await connect_governor(
             nursery,
             servers,
             service,
-            incarnation=incarnation,
-            data_address=streams.address,
-            resources=settings.resources,
+            hello,
             keys=settings.keys,
             silence_limit=settings.server_silence,
-            resumes=resumes,
-            time_left=time_for_tasks(settings.leaves_at, time.time()),
         )
 
     try:

@@ -26,7 +26,6 @@ from rain.base.errors import (
 )
 from rain.base.ids import SessionId
 from rain.base.leading import Servers
-from rain.base.silence import AWAY_LIMIT, SILENCE_LIMIT
 from rain.base.wire import CLIENT_VERSION
 from rain.base.wire.answers import Fetched, WaitAnswer
 from rain.base.wire.requests import (
@@ -42,7 +41,7 @@ from rain.base.wire.requests import (
 from rain.base.wire.submission import Submission
 from rain.rpc.client_calls import ClientCalls, PendingCall
 from rain.rpc.client_fetch import Downloads
-from rain.rpc.client_registration import Way, connect_client
+from rain.rpc.client_registration import ClientLimits, Way, connect_client
 from rain.rpc.client_submit import Sending
 from rain.rpc.codec.client_methods import A, method_of
 from rain.stream.staged import Staged, stage
@@ -60,7 +59,6 @@ __all__ = [
     "StartError",
 ]
 
-CONNECT_TIMEOUT = 10.0
 IN_FLIGHT = 64
 
 
@@ -86,20 +84,17 @@ class ClientConnection:
         self,
         host: str,
         port: int,
-        connect_timeout: float = CONNECT_TIMEOUT,
-        version: int = CLIENT_VERSION,
-        silence_limit: float | None = SILENCE_LIMIT,
-        why_lost: Callable[[], str] | None = None,
-        away_limit: float = AWAY_LIMIT,
-        *,
         keys: Keys = NO_KEYS,
-        wait: float = 0.0,
+        *,
+        limits: ClientLimits = ClientLimits(),  # noqa: B008 # it is frozen
+        version: int = CLIENT_VERSION,
+        why_lost: Callable[[], str] | None = None,
         standbys: Sequence[tuple[str, int]] = (),
     ) -> None:
         self.servers = Servers([(host, port), *standbys])
-        way = Way(self.servers, keys, version, connect_timeout, away_limit, wait)
+        way = Way(self.servers, keys, limits, version)
         # The cluster: which start of which server this is.
-        self._calls, self.cluster, self.returns = connect_client(way, silence_limit, why_lost)
+        self._calls, self.cluster, self.returns = connect_client(way, why_lost)
         self._downloads = Downloads(self.servers, keys)
         self._sending = Sending(self._calls, self._downloads.reader)
         self._latest: dict[SessionId, tuple[Submission, PendingCall[Any]]] = {}  # see `has_left`

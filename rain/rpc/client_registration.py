@@ -16,6 +16,8 @@ from attrs import frozen
 from rain.base.admission import Role
 from rain.base.errors import ConnectionLostError, ProtocolError, StartError
 from rain.base.leading import Servers
+from rain.base.silence import AWAY_LIMIT, SILENCE_LIMIT
+from rain.base.wire import CLIENT_VERSION
 from rain.rpc import schema
 from rain.rpc.caller import FIRST_PAUSE, LONGEST_PAUSE, READ_SIZE, Caller
 from rain.rpc.client_calls import ClientCalls
@@ -36,15 +38,23 @@ _REGISTER = Interface.of(schema.server.ServerBootstrap).methods["registerClient"
 
 
 @frozen
+class ClientLimits:
+    """For how many seconds a client waits for its server."""
+
+    silence: float | None = SILENCE_LIMIT  # until one that says nothing is lost; None: never
+    connect: float = 10.0  # for one try to connect
+    away: float = AWAY_LIMIT  # for one that comes back
+    wait: float = 0.0  # for one that is not there when the client is made
+
+
+@frozen
 class Way:
     """How to reach a server, and how long to try."""
 
     servers: Servers
     keys: Keys
-    version: int  # of the protocol
-    timeout: float  # seconds for one try
-    away_limit: float  # seconds for a server that comes back
-    wait: float = 0.0  # seconds for one that is not there when the client is made
+    limits: ClientLimits
+    version: int = CLIENT_VERSION  # of the protocol
 
     @property
     def where(self) -> str:
@@ -52,7 +62,7 @@ class Way:
 
     @property
     def try_limit(self) -> float:
-        return self.servers.limit(self.timeout)
+        return self.servers.limit(self.limits.connect)
 
     def dial(self) -> Connected:
         """A socket that is let in at the first address that leads; it does not block."""
@@ -81,7 +91,9 @@ class Way:
                 raise
             except UnreachableError as error:
                 stands_by = self.servers.has_several and isinstance(error, StandsByHereError)
-                limit = max(self.wait, self.timeout) if stands_by else self.wait
+                limit = (
+                    max(self.limits.wait, self.limits.connect) if stands_by else self.limits.wait
+                )
                 if time.monotonic() + pause > began + limit:
                     raise
             time.sleep(pause)
@@ -100,9 +112,7 @@ class Registered:
     uploads: str = ""  # where clients of its machine may write them
 
 
-def connect_client(
-    way: Way, silence_limit: float | None, why_lost: Callable[[], str] | None
-) -> tuple[ClientCalls, bytes, bool]:
+def connect_client(way: Way, why_lost: Callable[[], str] | None) -> tuple[ClientCalls, bytes, bool]:
     """The calls of a client that has registered, the name of the cluster, and whether its server
     comes back when it has died.
 
@@ -110,7 +120,7 @@ def connect_client(
     """
     with reaching(way.servers.all, "client"):
         connected = way.dial_first()
-    caller = Caller(connected, silence_limit)
+    caller = Caller(connected, way.limits.silence)
     try:
         registered = _register(caller, way)
     except BaseException:
@@ -121,7 +131,7 @@ def connect_client(
     calls.take_key(registered.key, registered.uploads)
     if registered.token:
         caller.peer.keep_calls()
-        caller.away_limit = way.away_limit
+        caller.away_limit = way.limits.away
         caller.where = way.servers.all
         caller.redial = partial(_redial, way, registered, calls.take_key)
         if way.servers.has_several:
@@ -139,8 +149,8 @@ def _register(caller: Caller, way: Way) -> Registered:
 
     caller.peer.call(caller.peer.bootstrap(), _REGISTER, {"version": way.version}, take)
     where = way.where
-    if not has_returned.wait(way.timeout):
-        reason = f"it does not answer within {way.timeout:g} seconds"
+    if not has_returned.wait(way.limits.connect):
+        reason = f"it does not answer within {way.limits.connect:g} seconds"
         raise StartError(f"cannot reach the server at {where}: {reason}")
     (outcome,) = returned
     if isinstance(outcome, CallError):

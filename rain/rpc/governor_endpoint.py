@@ -11,11 +11,10 @@ import trio
 
 from rain.base.admission import Role
 from rain.base.errors import ProtocolError, StartError
-from rain.base.ids import GovernorId, TaskId
+from rain.base.ids import TaskId
 from rain.base.leading import Servers
-from rain.base.resources import Resources
 from rain.base.silence import BEAT, SILENCE_LIMIT
-from rain.base.wire import GOVERNOR_VERSION, INLINE_LIMIT
+from rain.base.wire import INLINE_LIMIT
 from rain.base.wire.orders import Orders
 from rain.base.wire.printed import PrintedLines
 from rain.base.wire.update import Update
@@ -27,7 +26,7 @@ from rain.rpc.codec.orders import read_orders
 from rain.rpc.codec.split import INLINE_BYTES, join_orders, slim_update
 from rain.rpc.codec.update import write_update
 from rain.rpc.dialing import NotLeadingError, reaching
-from rain.rpc.handlers import ControlHandler, Resumes
+from rain.rpc.handlers import ControlHandler, GovernorHello
 from rain.rpc.interface import Fields, Interface
 from rain.rpc.link import Link, Patience
 from rain.rpc.offered import IncomingCall, Offered, Served, nothing, offer
@@ -195,16 +194,11 @@ async def connect_governor(
     nursery: trio.Nursery,
     servers: Servers,
     handler: ControlHandler,
+    hello: GovernorHello,
     *,
-    incarnation: GovernorId,
-    data_address: str,
-    resources: Resources,
     keys: Keys = NO_KEYS,
-    version: int = GOVERNOR_VERSION,
     timeout: float = CONNECT_TIMEOUT,
     silence_limit: float | None = SILENCE_LIMIT,
-    resumes: Resumes | None = None,
-    time_left: float = inf,
 ) -> Upstream:
     """Registers with the current one of the servers; `StartError` says why it cannot.
 
@@ -219,13 +213,14 @@ async def connect_governor(
     link.bear(Patience())
     nursery.start_soon(link.run)
     params = {
-        "version": version,
-        "incarnation": incarnation,
-        "dataAddress": data_address,
-        "resources": write_amounts(tuple(resources.items())),
+        "version": hello.version,
+        "incarnation": hello.incarnation,
+        "dataAddress": hello.data_address,
+        "resources": write_amounts(tuple(hello.resources.items())),
         "control": _control(handler),
-        "timeLeft": 0.0 if time_left == inf else max(time_left, LEAST_TIME),
+        "timeLeft": 0.0 if hello.time_left == inf else max(hello.time_left, LEAST_TIME),
     }
+    resumes = hello.resumes
     if resumes is not None:
         told = {"heard": resumes.heard, "told": resumes.told, "last": resumes.last}
         params |= {"resumes": True, **told}

@@ -17,6 +17,7 @@ from rain.base.errors import RainError
 from rain.base.failures import SessionFailure
 from rain.base.ids import GovernorId, ObjectId, TaskId
 from rain.base.resources import Resources
+from rain.base.wire import GOVERNOR_VERSION
 from rain.base.wire.answers import GovernorReport
 from rain.base.wire.orders import Orders
 from rain.base.wire.printed import PrintedLines, Watch
@@ -56,11 +57,11 @@ class FencedError(RainError):
 class GovernorHello:
     """What a governor says of itself when it registers."""
 
-    version: int
     incarnation: GovernorId
     data_address: str  # "host:port", the host as the server can reach it
-    peer_host: str  # the address that the connection comes from
     resources: Resources
+    version: int = GOVERNOR_VERSION  # of the protocol
+    peer_host: str = ""  # the address that the connection comes from, as the server sees it
     resumes: Resumes | None = None
     time_left: float = inf  # seconds after which it must be gone
 

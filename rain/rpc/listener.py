@@ -35,16 +35,15 @@ class Listener:
     def __init__(
         self,
         nursery: trio.Nursery,
-        host: str,
-        port: int,
+        where: tuple[str, int] | Port,
         greet: Greet,
         streams: StreamServer,
         first_word: float,
         keys: Keys = NO_KEYS,
-        opened: Port | None = None,
     ) -> None:
-        """With a port that was opened before, and runs, that one is listened on."""
-        self._port = opened or Port(host, port, self._welcome_soon)
+        """At an address, or at a port that was opened before, and runs."""
+        is_open = isinstance(where, Port)
+        self._port = where if isinstance(where, Port) else Port(*where, self._welcome_soon)
         self._port.take = self._welcome_soon
         self.host = self._port.host
         self.port = self._port.port
@@ -58,7 +57,7 @@ class Listener:
         self._quiet = trio.Event()  # no connection is left
         self._new: dict[trio.CancelScope, None] = {}  # of those that have not been let in yet
         self.accepted = 0  # connections that were greeted until now
-        if opened is None:
+        if not is_open:
             nursery.start_soon(self._port.run)
 
     def close(self, cause: str = "the listener was closed") -> None:

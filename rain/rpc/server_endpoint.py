@@ -10,7 +10,7 @@ import logging
 from math import inf
 
 import trio
-from attrs import evolve
+from attrs import Factory, evolve, frozen
 
 from rain.base.address import seen_from_outside
 from rain.base.admission import Admitted, Role
@@ -37,47 +37,45 @@ from rain.tls.keys import NO_KEYS, Keys
 
 __all__ = ["Listener", "listen"]
 
-HANDSHAKE_LIMIT = 10.0
-"""Seconds within which a connection has to say who it is."""
-
 FIRST_WORDS = 64 * 1024
 """Bytes that it may need for that. Until then nobody knows what it is good for."""
 
 log = logging.getLogger(__name__)
 
 
+@frozen
+class PeerLimits:
+    """What a server bears of a peer."""
+
+    handshake: float = 10.0  # seconds within which it has to say who it is
+    pending: int = PENDING_LIMIT  # bytes of the answers that a client waits for
+    client_silence: float | None = None  # seconds after which a client is closed; None: never
+    patience: Patience = Factory(Patience)
+
+
 def listen(
     nursery: trio.Nursery,
-    host: str,
-    port: int,
+    where: tuple[str, int] | Port,
     handler: ServerHandler,
     *,
     keys: Keys = NO_KEYS,
-    handshake_limit: float = HANDSHAKE_LIMIT,
-    pending_limit: int = PENDING_LIMIT,
+    limits: PeerLimits = PeerLimits(),  # it is frozen
     machine: bytes = NOBODY,
-    client_silence: float | None = None,
-    patience: Patience = Patience(),  # noqa: B008 # it is frozen
-    opened: Port | None = None,
 ) -> Listener:
     """Listens for clients and governors, at any free port if it is 0; `StartError` if it cannot.
 
-    A standby has `opened` its port before (`rain.rpc.standing_by`).
-
-    A peer on the same `machine` reads what the server stores by itself. A client that is silent
-    for longer than `client_silence` is closed.
+    A standby has opened its port before (`rain.rpc.standing_by`). A peer on the same `machine`
+    reads what the server stores by itself.
     """
 
     def greet(
         connected: Connected, peer_host: str, admitted: Admitted, nursery: trio.Nursery
     ) -> Link:
-        guest = Guest(
-            peer_host, admitted, handler, pending_limit, client_silence, patience, nursery, machine
-        )
-        return guest.greet(connected, handshake_limit)
+        guest = Guest(peer_host, admitted, handler, limits, nursery, machine)
+        return guest.greet(connected)
 
     streams = server_streams(nursery, handler, machine, keys)
-    return Listener(nursery, host, port, greet, streams, handshake_limit, keys, opened)
+    return Listener(nursery, where, greet, streams, limits.handshake, keys)
 
 
 class Guest:
@@ -88,24 +86,20 @@ class Guest:
         peer_host: str,
         admitted: Admitted,
         handler: ServerHandler,
-        pending_limit: int,
-        client_silence: float | None,
-        patience: Patience,
+        limits: PeerLimits,
         nursery: trio.Nursery,
         machine: bytes = NOBODY,
     ) -> None:
         self._peer_host = peer_host
         self._admitted = admitted
         self._handler = handler
-        self._pending_limit = pending_limit
-        self._client_silence = client_silence
-        self._patience = patience
+        self._limits = limits
         self._nursery = nursery
         self._machine = machine
         self._role = ""
         self._link: Link
 
-    def greet(self, connected: Connected, limit: float) -> Link:
+    def greet(self, connected: Connected) -> Link:
         """The link of this connection, which is closed unless it registers within the limit."""
         offered = offer(
             schema.server.ServerBootstrap,
@@ -117,10 +111,11 @@ class Guest:
         self._link = Link(connected, offered, FIRST_WORDS)
         self._link.allow(FIRST_WORDS, FIRST_WORDS)
         self._link.on_end = self._left
-        self._nursery.start_soon(self._judge, limit)
+        self._nursery.start_soon(self._judge)
         return self._link
 
-    async def _judge(self, limit: float) -> None:
+    async def _judge(self) -> None:
+        limit = self._limits.handshake
         with trio.move_on_after(limit):
             await self._link.ended()
         if not self._role:
@@ -132,12 +127,12 @@ class Guest:
         return token
 
     def _register_client(self, token: bytes, call: IncomingCall) -> None:
-        self._take("client", evolve(self._patience, makes_wait=True))
+        self._take("client", evolve(self._limits.patience, makes_wait=True))
         try:
             client = ServedClient(
                 self._link,
                 self._handler,
-                self._pending_limit,
+                self._limits.pending,
                 token,
                 self._machine,
                 self._admitted.user,
@@ -146,7 +141,7 @@ class Guest:
             call.answer({"fenced": str(error), "generation": self._handler.generation})
             self._link.end_with_reason(str(error))
             return
-        self._nursery.start_soon(self._link.expect, self._client_silence)
+        self._nursery.start_soon(self._link.expect, self._limits.client_silence)
         client.welcome(call, self._handler.cluster, self._handler.generation)
 
     def _read_governor(self, params: Fields) -> tuple[GovernorHello, RemoteCapability]:
@@ -171,7 +166,7 @@ class Guest:
         hello, control = said
         # A governor that was not heard would be taken for silent, though its link is only slow.
         # How long it may be silent is for the reactor to judge.
-        self._take("governor", self._patience)
+        self._take("governor", self._limits.patience)
         try:
             governor = ServedGovernor(self._link, self._handler, hello, control, self._nursery)
         except FencedError as error:

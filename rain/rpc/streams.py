@@ -83,8 +83,7 @@ class GovernorStreams:
     def __init__(
         self,
         nursery: trio.Nursery,
-        host: str,
-        port: int,
+        where: tuple[str, int],
         source: StreamSource,
         incarnation: GovernorId,
         machine: bytes = NOBODY,
@@ -95,7 +94,7 @@ class GovernorStreams:
         self._incarnation = incarnation
         self._caller = StreamReader(servers, keys=keys)
         self._streams = StreamServer(holder, machine=machine, keys=keys)
-        self._port = Port(host, port, self._streams.take)
+        self._port = Port(*where, self._streams.take)
         self.address = self._port.address
         nursery.start_soon(self._port.run)
 

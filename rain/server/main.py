@@ -21,7 +21,7 @@ from rain.daemon.folders import default_log_folder, make_folder
 from rain.daemon.work_folder import WorkFolder, remove_abandoned
 from rain.rpc.background import in_a_thread
 from rain.rpc.listener import Listener
-from rain.rpc.server_endpoint import listen
+from rain.rpc.server_endpoint import PeerLimits, listen
 from rain.scheduler.api import Scheduler
 from rain.server.clock import Clock
 from rain.server.dashboard_on_demand import DashboardOnDemand, DashboardSettings
@@ -100,13 +100,11 @@ async def _serve(
             nursery.start_soon(keep_reading, settings.users, rules, hear, log)
         listener = listen(
             nursery,
-            settings.host,
-            settings.port,
+            (led and led.port) or (settings.host, settings.port),
             service.registration,
             keys=Keys(settings.secret, settings.identity),
+            limits=PeerLimits(client_silence=settings.client_silence),
             machine=machine_id(),
-            client_silence=settings.client_silence,
-            opened=None if led is None else led.port,
         )
         stack.callback(listener.close)
         nursery.start_soon(service.turns.run)

@@ -12,6 +12,7 @@ from rain.base.address import split_address
 from rain.base.errors import ConnectionLostError, RefusedError, StartError
 from rain.client import Client, RainException
 from rain.rpc.client_endpoint import ClientConnection
+from rain.rpc.client_registration import ClientLimits
 from rain.start.reaching import ReachedServer
 
 
@@ -61,7 +62,7 @@ def ask_governors(reached: ReachedServer) -> dict[str, Installed]:
     """What each governor has in which tasks can run now."""
     host, port = split_address(reached.address)
     try:
-        connection = ClientConnection(host, port, keys=reached.keys, away_limit=0)
+        connection = ClientConnection(host, port, reached.keys, limits=ClientLimits(away=0))
         with Client.over(connection) as client:
             governors = client.get_server_info()["governors"]
             addresses = [governor["governor_id"] for governor in governors]

@@ -14,7 +14,8 @@ from rain.base.wire.requests import OverviewOf
 from rain.common.secret_file import read_secret
 from rain.daemon.addresses import parse_address, parse_addresses
 from rain.daemon.exposure import is_loopback, or_user_key
-from rain.rpc.client_endpoint import CONNECT_TIMEOUT, ClientConnection
+from rain.rpc.client_endpoint import ClientConnection
+from rain.rpc.client_registration import ClientLimits
 from rain.rpc.dialing import dial_in_thread, dial_in_turn, reaching
 from rain.start.choice import server_of
 from rain.start.clusters import ClusterDescription, Index
@@ -108,7 +109,7 @@ def _told_http(
 def _leading(servers: Servers, keys: Keys) -> tuple[str, int]:
     """The only one of them, or the one that lets us in now."""
     if servers.has_several:
-        limit = servers.limit(CONNECT_TIMEOUT)
+        limit = servers.limit(ClientLimits().connect)
         with reaching(servers.all, "command"):
             dial_in_turn(
                 servers,

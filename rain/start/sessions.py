@@ -13,6 +13,7 @@ from rain.base.errors import ConnectionLostError, RefusedError, StartError
 from rain.base.wire.answers import DurableReport
 from rain.base.wire.requests import DurableSessions, RemoveDurable, ShareDurable
 from rain.rpc.client_endpoint import ClientConnection
+from rain.rpc.client_registration import ClientLimits
 from rain.start.reaching import ReachedServer
 
 _SHARED = 7
@@ -25,7 +26,7 @@ def ask_sessions(
     """Removes or shares a durable session, if one is named; then those that are there."""
     host, port = split_address(reached.address)
     try:
-        connection = ClientConnection(host, port, keys=reached.keys, away_limit=0)
+        connection = ClientConnection(host, port, reached.keys, limits=ClientLimits(away=0))
         try:
             if remove:
                 connection.ask(RemoveDurable(remove))

@@ -16,6 +16,7 @@ from rain.base.usage import DAY
 from rain.base.wire.requests import UsageOf
 from rain.base.wire.usage import SessionUsage, UsageReport, UserUsage
 from rain.rpc.client_endpoint import ClientConnection
+from rain.rpc.client_registration import ClientLimits
 from rain.start.reaching import ReachedServer
 
 OWNER = "(owner)"
@@ -44,7 +45,7 @@ def ask_usage(reached: ReachedServer) -> UsageReport:
     """What the server tells this user."""
     host, port = split_address(reached.address)
     try:
-        connection = ClientConnection(host, port, keys=reached.keys, away_limit=0)
+        connection = ClientConnection(host, port, reached.keys, limits=ClientLimits(away=0))
         try:
             return connection.ask(UsageOf())
         finally:

@@ -8,6 +8,7 @@ import trio
 from rain.base.ids import ObjectId, SessionId, pack
 from rain.daemon import program
 from rain.rpc.client_endpoint import ClientConnection
+from rain.rpc.server_endpoint import PeerLimits
 from tests.rpc.fakes import FakeServer, serving
 
 SESSION = SessionId(1)
@@ -39,7 +40,7 @@ def play(
             finally:
                 client.close()
 
-        async with serving(server, pending_limit=pending_limit) as here:
+        async with serving(server, limits=PeerLimits(pending=pending_limit)) as here:
             await trio.to_thread.run_sync(script, here.port)
             await server.journal.until("client left")
         return 0

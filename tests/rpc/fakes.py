@@ -15,6 +15,7 @@ from rain.base.failures import OnFailure
 from rain.base.ids import FIRST_SHARED, GovernorId, ObjectId, SessionId, TaskId
 from rain.base.leading import Servers
 from rain.base.resources import Resources
+from rain.base.silence import SILENCE_LIMIT
 from rain.base.states import ObjectState, TaskState
 from rain.base.wire import INLINE_LIMIT
 from rain.base.wire.answers import (
@@ -73,6 +74,7 @@ from rain.rpc.listener import Listener
 from rain.rpc.server_endpoint import listen
 from rain.server.spool import Adoption, Spool, Upload, UploadAccount
 from rain.stream.holder import Elsewhere, Held, InMemory
+from rain.tls.keys import NO_KEYS, Keys
 from tests.support.swallowing import SwallowingProxy
 
 
@@ -406,7 +408,7 @@ async def serving(
     """A server that listens; at the end all of its connections have ended, or TooSlowError."""
     with trio.fail_after(limit):
         async with trio.open_nursery() as nursery:
-            listener = listen(nursery, "127.0.0.1", 0, server, **options)
+            listener = listen(nursery, ("127.0.0.1", 0), server, **options)
             yield Serving(listener, nursery)
             await listener.drain("the test is over")
             nursery.cancel_scope.cancel()
@@ -418,15 +420,17 @@ async def join(
     control: FakeControl,
     data_address: str = "0.0.0.0:7000",
     port: int = 0,
+    keys: Keys = NO_KEYS,
+    silence_limit: float | None = SILENCE_LIMIT,
     **others: Any,
 ) -> Upstream:
     """A governor that is registered with a server under test, perhaps through another port."""
+    resources = Resources.of({"cpus": 4, "gpus": 1})
     return await connect_governor(
         nursery,
         Servers([("127.0.0.1", port or listener.port)]),
         control,
-        incarnation=GovernorId(77),
-        data_address=data_address,
-        resources=Resources.of({"cpus": 4, "gpus": 1}),
-        **others,
+        GovernorHello(GovernorId(77), data_address, resources, **others),
+        keys=keys,
+        silence_limit=silence_limit,
     )

@@ -16,6 +16,7 @@ from rain.base.wire.requests import OpenSession
 from rain.daemon import program
 from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.governor_endpoint import connect_governor
+from rain.rpc.handlers import GovernorHello
 from rain.rpc.listener import Listener
 from rain.tls.keys import Keys
 from tests.rpc.fakes import FakeControl, FakeServer, serving
@@ -79,9 +80,7 @@ def test_a_governor_with_another_secret_is_told_why() -> None:
                     here.nursery,
                     Servers([("127.0.0.1", here.port)]),
                     FakeControl(),
-                    incarnation=GovernorId(1),
-                    data_address="127.0.0.1:1",
-                    resources=Resources(),
+                    GovernorHello(GovernorId(1), "127.0.0.1:1", Resources()),
                     keys=Keys(OTHER),
                 )
         assert server.hellos == []

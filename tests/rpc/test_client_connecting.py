@@ -16,6 +16,7 @@ from rain.base.errors import (
 from rain.base.wire import CLIENT_VERSION
 from rain.daemon import program
 from rain.rpc.client_endpoint import ClientConnection
+from rain.rpc.client_registration import ClientLimits
 from tests.rpc.fakes import FakeServer, FakeStore, serving
 from tests.support.streams import listening_streams
 
@@ -88,7 +89,7 @@ def test_a_server_that_says_nothing_is_given_up() -> None:
             StartError, match=r"no answer within 0\.05 seconds; is that the port of a server"
         ),
     ):
-        ClientConnection("127.0.0.1", port, connect_timeout=0.05)
+        ClientConnection("127.0.0.1", port, limits=ClientLimits(connect=0.05))
 
 
 def test_the_data_port_of_a_governor_is_no_server() -> None:

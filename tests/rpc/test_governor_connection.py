@@ -23,11 +23,12 @@ from rain.rpc.capnproto.framing import MESSAGE_LIMIT
 from rain.rpc.codec.orders import write_orders
 from rain.rpc.codec.split import split_orders
 from rain.rpc.governor_endpoint import LEAST_TIME, connect_governor
+from rain.rpc.handlers import GovernorHello
 from rain.rpc.handshake import admit
 from rain.rpc.interface import Fields
 from rain.rpc.link import Link
 from rain.rpc.offered import IncomingCall, Offered
-from rain.rpc.server_endpoint import listen
+from rain.rpc.server_endpoint import PeerLimits, listen
 from rain.rpc.sockets import prepare
 from tests.rpc.fakes import FakeControl, FakeServer, Serving, join, serving
 from tests.rpc.raw import BOOTSTRAP, CONTROL, UPSTREAM
@@ -43,7 +44,7 @@ def play(scene: Scene, handshake_limit: float = 10) -> FakeServer:
     async def main() -> int:
         server = FakeServer()
         servers.append(server)
-        async with serving(server, 30, handshake_limit=handshake_limit) as here:
+        async with serving(server, 30, limits=PeerLimits(handshake_limit)) as here:
             await scene(server, here)
         return 0
 
@@ -399,7 +400,7 @@ def test_a_port_in_use_is_named() -> None:
     async def scene(server: FakeServer, here: Serving) -> None:
         expected = f"cannot listen on 127.0.0.1:{here.port}: Address already in use; choose"
         with pytest.raises(StartError, match=re.escape(expected)):
-            listen(here.nursery, "127.0.0.1", here.port, server)
+            listen(here.nursery, ("127.0.0.1", here.port), server)
 
     play(scene)
 
@@ -478,9 +479,7 @@ def run_against(serve: Callable[[socket.socket], Awaitable[None]], control: Fake
                     nursery,
                     Servers([("127.0.0.1", listening.getsockname()[1])]),
                     control,
-                    incarnation=GovernorId(77),
-                    data_address="there:1",
-                    resources=Resources(1),
+                    GovernorHello(GovernorId(77), "there:1", Resources(1)),
                 )
                 await control.journal.until("left")
         return 0

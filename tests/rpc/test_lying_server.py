@@ -39,6 +39,7 @@ from rain.base.wire.requests import (
 from rain.daemon import program
 from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.governor_endpoint import connect_governor
+from rain.rpc.handlers import GovernorHello
 from tests.rpc.client_scenes import OBJECT, SESSION, play
 from tests.rpc.fakes import FakeControl, FakeServer, serving
 from tests.support.lying import lying
@@ -115,9 +116,7 @@ def test_whatever_a_server_says_its_governor_hears_orders_or_has_lost_it() -> No
                         nursery,
                         Servers([("127.0.0.1", proxy.port)]),
                         control,
-                        incarnation=GovernorId(77),
-                        data_address="0.0.0.0:7000",
-                        resources=Resources.of({"cpus": 8}),
+                        GovernorHello(GovernorId(77), "0.0.0.0:7000", Resources.of({"cpus": 8})),
                     )
                     link = server.governors[-1]
                     for number in range(4):

@@ -21,6 +21,7 @@ from rain.rpc.codec.requests import write_wait
 from rain.rpc.handlers import Reply
 from rain.rpc.link import Patience
 from rain.rpc.peer import RemoteCapability
+from rain.rpc.server_endpoint import PeerLimits
 from tests.rpc.fakes import FakeServer, Serving, serving
 from tests.rpc.raw import BOOTSTRAP, SERVICE, ByHand, connect_by_hand, governor_hello
 
@@ -43,7 +44,7 @@ def play(scene: Scene, patience: Patience) -> FakeServer:
     async def main() -> int:
         server = FakeServer(rules={"wait": answer})
         servers.append(server)
-        async with serving(server, 40, patience=patience) as here:
+        async with serving(server, 40, limits=PeerLimits(patience=patience)) as here:
             await scene(server, here)
         return 0
 

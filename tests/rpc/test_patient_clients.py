@@ -8,14 +8,16 @@ import pytest
 
 from rain.base.leading import Servers
 from rain.rpc import client_registration
-from rain.rpc.client_registration import Way
+from rain.rpc.client_registration import ClientLimits, Way
 from rain.rpc.dialing import NotLetInError
 from rain.stream.errors import UnreachableError
 from rain.tls.keys import NO_KEYS
 
 
 def way(*, wait: float) -> Way:
-    return Way(Servers([("127.0.0.1", 1)]), NO_KEYS, 1, 1.0, 60.0, wait=wait)
+    return Way(
+        Servers([("127.0.0.1", 1)]), NO_KEYS, ClientLimits(connect=1.0, away=60.0, wait=wait), 1
+    )
 
 
 def fail(monkeypatch: pytest.MonkeyPatch, *errors: Exception) -> list[Exception]:

@@ -11,6 +11,8 @@ from rain.base.wire.requests import Fetch, OpenSession, WaitFor
 from rain.base.wire.update import Update
 from rain.daemon import program
 from rain.rpc.client_endpoint import ClientConnection
+from rain.rpc.client_registration import ClientLimits
+from rain.rpc.server_endpoint import PeerLimits
 from tests.rpc.client_scenes import OBJECT, SESSION
 from tests.rpc.fakes import FakeControl, FakeServer, join, serving
 from tests.support.swallowing import SwallowingProxy
@@ -34,8 +36,8 @@ def test_a_client_whose_server_has_fallen_silent_is_told_for_how_long_in_every_w
 
         def script(port: int) -> None:
             with SwallowingProxy("127.0.0.1", port) as link:
-                quiet = ClientConnection("127.0.0.1", port, silence_limit=LIMIT)
-                client = ClientConnection("127.0.0.1", link.port, silence_limit=LIMIT)
+                quiet = ClientConnection("127.0.0.1", port, limits=ClientLimits(LIMIT))
+                client = ClientConnection("127.0.0.1", link.port, limits=ClientLimits(LIMIT))
                 asked = threading.Semaphore(0)
 
                 def fetch() -> None:
@@ -65,7 +67,7 @@ def test_a_client_whose_server_has_fallen_silent_is_told_for_how_long_in_every_w
                 left = trio.from_thread.run(server.journal.until, "client left", 2)
                 server_heard.extend(left)
 
-        async with serving(server, client_silence=LIMIT) as here:
+        async with serving(server, limits=PeerLimits(client_silence=LIMIT)) as here:
             await trio.to_thread.run_sync(script, here.port)
         return 0
 

@@ -17,6 +17,7 @@ from rain.daemon import program
 from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.dialing import NotLeadingError
 from rain.rpc.governor_endpoint import Upstream, connect_governor, connect_in_turn
+from rain.rpc.handlers import GovernorHello
 from rain.rpc.port import Port
 from rain.rpc.server_endpoint import listen
 from rain.rpc.standing_by import stand_by
@@ -83,9 +84,7 @@ async def join(nursery: trio.Nursery, servers: Servers) -> Upstream:
             nursery,
             servers,
             FakeControl(),
-            incarnation=GovernorId(1),
-            data_address=f"{HOST}:1",
-            resources=Resources(),
+            GovernorHello(GovernorId(1), f"{HOST}:1", Resources()),
         )
 
     return await connect_in_turn(servers, connect)
@@ -120,7 +119,7 @@ def test_the_port_of_a_standby_becomes_that_of_the_server() -> None:
                 with pytest.raises(StartError, match="this is a standby"):
                     await join(nursery, servers)
                 # when
-                listener = listen(nursery, HOST, 0, server, opened=port)
+                listener = listen(nursery, port, server)
                 # then
                 assert listener.port == port.port
                 upstream = await join(nursery, servers)

@@ -22,6 +22,7 @@ from rain.rpc import listener as listening
 from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.dialing import reaching
 from rain.rpc.handshake import dial_tls
+from rain.rpc.server_endpoint import PeerLimits
 from rain.rpc.trio_dialing import dial
 from rain.tls.encrypted import Encrypted
 from rain.tls.identity import Identity
@@ -173,7 +174,7 @@ def test_who_is_slow_in_the_handshake_is_closed_within_the_limit(
         await closed(bare)
         await still_serves(here)
 
-    with_server(scene, handshake_limit=0.5)
+    with_server(scene, limits=PeerLimits(0.5))
     assert "did not say who it is in time" in caplog.text or "does not encrypt" in caplog.text
 
 
@@ -181,7 +182,7 @@ def test_who_says_nothing_after_the_handshake_is_closed_within_the_limit() -> No
     async def scene(here: Serving) -> None:
         await closed(await encrypted(here.port))
 
-    with_server(scene, handshake_limit=0.5)
+    with_server(scene, limits=PeerLimits(0.5))
 
 
 def test_of_too_many_that_have_not_said_who_they_are_the_oldest_is_closed(

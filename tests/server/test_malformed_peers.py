@@ -36,6 +36,7 @@ from rain.base.wire.update import (
 )
 from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.governor_endpoint import connect_governor
+from rain.rpc.handlers import GovernorHello
 from tests.rpc.fakes import FakeControl
 from tests.support.malformed import (
     MARK,
@@ -160,9 +161,7 @@ def a_governor_tells_everything(serving: Serving, tap: KeepingTap) -> None:
                 nursery,
                 Servers([("127.0.0.1", tap.port)]),
                 control,
-                incarnation=GovernorId(77),
-                data_address="0.0.0.0:7000",
-                resources=Resources.of({"cpus": 8, "gpus": 1}),
+                GovernorHello(GovernorId(77), "0.0.0.0:7000", Resources.of({"cpus": 8, "gpus": 1})),
             )
             tap.registered()
             opened = OpenSession("recorded", on_failure=OnFailure.CONTINUE)

@@ -10,7 +10,6 @@ import pytest
 from rain.base.errors import ProtocolError
 from rain.base.ids import GovernorId
 from rain.base.resources import Resources
-from rain.base.wire import GOVERNOR_VERSION
 from rain.local.log import logger
 from rain.rpc.handlers import GovernorHello, GovernorLink
 from rain.server.inbox import Inbox
@@ -34,9 +33,7 @@ def test_an_incarnation_that_is_away_cannot_be_taken_by_a_newcomer(tmp_path: Pat
     registration = Registration(world.state, links, spool, lambda: rung.append("turn"), logger())
 
     # when
-    hello = GovernorHello(
-        GOVERNOR_VERSION, GovernorId(away.id), "h:1", "127.0.0.1", Resources(1), None
-    )
+    hello = GovernorHello(GovernorId(away.id), "h:1", Resources(1))
     with pytest.raises(ProtocolError, match="registered already"):
         registration.join_governor(hello, cast("GovernorLink", None))
 

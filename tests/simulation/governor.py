@@ -11,7 +11,6 @@ from rain.base.errors import InvariantError, ProtocolError, StartError
 from rain.base.exchange import EXCHANGE, ListedObject
 from rain.base.ids import GovernorId, ObjectId, TaskId
 from rain.base.resources import Resources
-from rain.base.wire import GOVERNOR_VERSION
 from rain.base.wire.orders import SERVER, Orders
 from rain.base.wire.update import Update
 from rain.governor.builtin import same
@@ -154,12 +153,11 @@ class Governor(Daemon):
         self._connection = connection
         resumes = self._resumes() if self._opened else None
         hello = GovernorHello(
-            GOVERNOR_VERSION,
             self.incarnation,
             self.address,
-            "10.0.0.1",
             Resources(self._cpus),
-            resumes,
+            peer_host="10.0.0.1",
+            resumes=resumes,
         )
         self._server = server
         life = server.lives

@@ -72,7 +72,7 @@ def beside_a_server(folder: Path, script: Callable[[Serving], None], last_sessio
         spool = Spool(folder)
         service = Service(RainScheduler, state, Clock(), log, spool)
         async with trio.open_nursery() as nursery:
-            listener = listen(nursery, "127.0.0.1", 0, service.registration)
+            listener = listen(nursery, ("127.0.0.1", 0), service.registration)
             nursery.start_soon(service.turns.run)
             serving = Serving(service, listener.port, trio.from_thread.run)
             with trio.fail_after(300):

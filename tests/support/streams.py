@@ -42,7 +42,7 @@ async def listening_streams(
 ) -> AsyncGenerator[GovernorStreams, None]:
     """A data port in the program of the test."""
     async with trio.open_nursery() as nursery:
-        streams = GovernorStreams(nursery, "127.0.0.1", 0, source, GovernorId(77), machine)
+        streams = GovernorStreams(nursery, ("127.0.0.1", 0), source, GovernorId(77), machine)
         yield streams
         await streams.close()
         nursery.cancel_scope.cancel()

@@ -66,7 +66,7 @@ class Server:
         life.turned = self.turned
         if self.port:
             life.inbox.from_governor(ServerReturned())
-        life.listener = listen(self._nursery, "127.0.0.1", self.port, life.registration)
+        life.listener = listen(self._nursery, ("127.0.0.1", self.port), life.registration)
         self.port = life.listener.port
         self._nursery.start_soon(life.turns.run)
         return life
