@@ -70,7 +70,7 @@ class Pieces:
 
 
 def _one_ahead(
-    reader: Reader, part: int, some: Iterator[Sequence[Listed]]
+    reader: Reader, part: int, some: Iterator[Sequence[ListedObject]]
 ) -> Iterator[list[Part | None]]:
     """What is read of each of these, in their order: always one before it is asked for."""
     first = next(some, None)

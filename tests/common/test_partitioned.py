@@ -139,7 +139,7 @@ class Told(Reading):
     threads: list[threading.Thread] = Factory(list)
     breaks: bool = False
 
-    def read(self, part: int, members: Sequence[Listed]) -> list[Part | None]:
+    def read(self, part: int, members: Sequence[ListedObject]) -> list[Part | None]:
         self.threads.append(threading.current_thread())
         if len(self.threads) == 2:
             self.second.set()
