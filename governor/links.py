@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,6 @@ from rain.base.environment import Environment
 from rain.base.ids import SessionId
 from rain.base.shortage import is_shortage
 from rain.common.printed import logs_of
-from rain.governor.bounds import Bounds
 from rain.governor.effects import (
     CallExecutor,
     DropCached,
@@ -33,7 +32,7 @@ from rain.governor.effects import (
     StartExecutor,
     TakeBackCalls,
 )
-from rain.governor.events import Event, ExecutorDied
+from rain.governor.events import ExecutorDied
 from rain.governor.executor_config import Commands
 from rain.governor.executor_link import ExecutorLink, LinkServices
 from rain.governor.executor_process import (
@@ -43,9 +42,8 @@ from rain.governor.executor_process import (
     start_program,
 )
 from rain.governor.memory_files import KernelKills
-from rain.governor.store import Store
-from rain.governor.warden import Warden
-from rain.rpc.background import Background, in_a_thread
+from rain.governor.workplace import Workplace
+from rain.rpc.background import in_a_thread
 from rain.stream.removing import remove
 
 if TYPE_CHECKING:
@@ -90,26 +88,18 @@ class Executors:
 
     def __init__(
         self,
+        workplace: Workplace,
         places: Places,
-        store: Store,
-        warden: Warden,
-        background: Background,
-        tell: Callable[[Event], object],
-        log: FilteringBoundLogger,
         commands: Commands,
-        kills: KernelKills,
-        bounds: Bounds,
+        log: FilteringBoundLogger,
         environment_limit: int | None = None,
     ) -> None:
-        self._kills = kills
-        self._bounds = bounds
+        self._workplace = workplace
         self._places = places
-        self._store = store
-        self._around = LinkServices(places, store, background, tell, self._blame)
+        self._around = LinkServices(
+            places, workplace.store, workplace.background, workplace.tell, self._blame
+        )
         self._commands = commands
-        self._warden = warden
-        self._background = background
-        self._tell = tell
         self._log = log
         self._links: dict[int, LinkedExecutor] = {}
         self._environment_limit = environment_limit
@@ -128,7 +118,7 @@ class Executors:
             if effect.environment is None:
                 self._start(effect.executor, effect.runner)
             else:
-                self._background.start(self._start_in, effect, effect.environment)
+                self._workplace.background.start(self._start_in, effect, effect.environment)
             return
         link = self._links.get(effect.executor)
         if link is None:
@@ -152,13 +142,14 @@ class Executors:
         from rain.governor.environment_folder import NotMadeError  # noqa: PLC0415 # few tasks have one
 
         folders = [
-            one if isinstance(one, bytes) else self._store.path(one) for one in effect.folders
+            one if isinstance(one, bytes) else self._workplace.store.path(one)
+            for one in effect.folders
         ]
         try:
             made = await self._get_environments().made(environment, folders)
         except NotMadeError as error:
             died = ExecutorDied(effect.executor, str(error), short=error.short)
-            self._tell(evolve(died, without_environment=True))
+            self._workplace.tell(evolve(died, without_environment=True))
             return
         self._start(effect.executor, effect.runner, made)
 
@@ -172,13 +163,13 @@ class Executors:
             self._log.error("executor not started", executor=number, cause=cause)
             with suppress(OSError):  # it does not exist, or the disk has a problem
                 remove(self._places.folder(number))
-            self._tell(ExecutorDied(number, cause, short=is_shortage(error)))
+            self._workplace.tell(ExecutorDied(number, cause, short=is_shortage(error)))
             return
-        self._warden.watch(link.process.pid)
-        self._bounds.bind(link.process.pid, self._places.origin.executor(number))
+        self._workplace.warden.watch(link.process.pid)
+        self._workplace.bounds.bind(link.process.pid, self._places.origin.executor(number))
         self._links[number] = link
         self._log.debug("executor started", executor=number, pid=link.process.pid)
-        self._background.start(self._watch, link)
+        self._workplace.background.start(self._watch, link)
 
     def _link(self, number: int, runner: str, made: MadeEnvironment | None) -> LinkedExecutor:
         places = self._places
@@ -196,7 +187,9 @@ class Executors:
             from rain.governor.environments import Environments  # noqa: PLC0415
 
             limit = LIMIT if self._environment_limit is None else self._environment_limit
-            self._environments = Environments(own_environments(), limit, self._warden, self._log)
+            self._environments = Environments(
+                own_environments(), limit, self._workplace.warden, self._log
+            )
         return self._environments
 
     def look(self) -> None:
@@ -231,7 +224,7 @@ class Executors:
     def forget(self, sessions: Sequence[SessionId]) -> None:
         """These sessions have ended: kills the processes that their tasks have left behind."""
         for session in sessions:
-            self._warden.strays.end(self._places.origin.session(session))
+            self._workplace.warden.strays.end(self._places.origin.session(session))
 
     def __len__(self) -> int:
         return len(self._links)
@@ -252,10 +245,10 @@ class Executors:
                 await trio.lowlevel.wait_readable(descriptor)
         finally:
             os.close(descriptor)
-        self._warden.release(link.process.pid)
-        self._warden.strays.end(self._places.origin.executor(link.number))
+        self._workplace.warden.release(link.process.pid)
+        self._workplace.warden.strays.end(self._places.origin.executor(link.number))
         del self._links[link.number]
-        link.died(self._kills)
+        link.died(self._workplace.kills)
         link.close()
         try:
             await link.idle()  # or the governor ends, which removes all folders

@@ -146,32 +146,18 @@ async def _govern(
             trio.open_nursery() as processes,
         ):
             of_processes = Background(processes)
-            kills = KernelKills()
-            bounds = Bounds(settings.descriptors, groups)
-            executors = Executors(
-                places,
+            workplace = Workplace(
                 store,
+                folder.runs,
                 warden,
                 of_processes,
                 service.tell,
-                log,
-                commands,
-                kills,
-                bounds,
-                settings.environment_limit,
+                settings.cancel_grace,
+                KernelKills(),
+                Bounds(settings.descriptors, groups),
             )
-            builtins = Builtins(
-                Workplace(
-                    store,
-                    folder.runs,
-                    warden,
-                    of_processes,
-                    service.tell,
-                    settings.cancel_grace,
-                    kills,
-                    bounds,
-                )
-            )
+            executors = Executors(workplace, places, commands, log, settings.environment_limit)
+            builtins = Builtins(workplace)
             reader = StreamReader(
                 servers,
                 machine=_machine(settings),
@@ -193,7 +179,7 @@ async def _govern(
                     settings.task_processes,
                     service.busy,
                 )
-                processes.start_soon(keep_watching, memory, watched, kills, service.tell)
+                processes.start_soon(keep_watching, memory, watched, workplace.kills, service.tell)
                 processes.start_soon(keep_cutting, _printing(executors, builtins), log)
                 processes.start_soon(uplink.keep_up, service, settings.server_away)
                 if settings.identity is not None and tasks is not None:

@@ -1,4 +1,4 @@
-"""What the tasks that run inside the governor share: where they work, and where their news go."""
+"""What all that runs tasks here shares: where they work, and where their news go."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from rain.rpc.background import Background
 
 @frozen
 class Workplace:
-    """The surroundings of built-in tasks and of programs."""
+    """The surroundings of executors, of built-in tasks and of programs."""
 
     store: Store
     folder: Path
-    """Each run has a folder of its own in it."""
+    """Each run of a built-in task or program has a folder of its own in it."""
     warden: Warden
     background: Background
     tell: Callable[[Event], object]

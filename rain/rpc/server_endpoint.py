@@ -37,6 +37,9 @@ from rain.tls.keys import NO_KEYS, Keys
 
 __all__ = ["Listener", "listen"]
 
+HANDSHAKE_LIMIT = 10.0
+"""Seconds within which a connection has to say who it is."""
+
 FIRST_WORDS = 64 * 1024
 """Bytes that it may need for that. Until then nobody knows what it is good for."""
 
@@ -47,7 +50,7 @@ log = logging.getLogger(__name__)
 class PeerLimits:
     """What a server bears of a peer."""
 
-    handshake: float = 10.0  # seconds within which it has to say who it is
+    handshake: float = HANDSHAKE_LIMIT
     pending: int = PENDING_LIMIT  # bytes of the answers that a client waits for
     client_silence: float | None = None  # seconds after which a client is closed; None: never
     patience: Patience = Factory(Patience)

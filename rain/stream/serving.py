@@ -12,6 +12,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from attrs import frozen
+
 from rain.base.admission import NotAdmittedError
 from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import GovernorId, ObjectId
@@ -35,8 +37,15 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 THREADS_AT_ONCE = 256
-FIRST_WORD = 10.0
-"""Seconds that a connection may be silent at its start and between two requests."""
+
+
+@frozen
+class StreamLimits:
+    """What a server of streams bears."""
+
+    stall: float = sockets.STALL_LIMIT  # seconds in which nothing moves in the middle of an answer
+    first_word: float = 10.0  # seconds of silence at the start and between two requests
+    threads: int = THREADS_AT_ONCE
 
 
 class StreamServer:
@@ -48,9 +57,7 @@ class StreamServer:
         relay: Relay | None = None,
         *,
         machine: bytes = NOBODY,
-        stall_limit: float = sockets.STALL_LIMIT,
-        first_word: float = FIRST_WORD,
-        threads_at_once: int = THREADS_AT_ONCE,
+        limits: StreamLimits = StreamLimits(),  # it is frozen
         keys: Keys = NO_KEYS,
         calls_back: CallsBack | None = None,
     ) -> None:
@@ -58,9 +65,7 @@ class StreamServer:
         self._relay = relay  # passes on what others have; closed with this server
         self._calls_back = calls_back  # of governors; they get the connections that these make
         self._machine = machine  # readers on this machine may get paths
-        self._stall_limit = stall_limit
-        self._first_word = first_word
-        self._threads_at_once = threads_at_once
+        self._limits = limits
         self._keys = keys  # for peers that were not admitted before
         self._lock = threading.Lock()
         self._open: dict[Connected, threading.Thread] = {}
@@ -77,7 +82,7 @@ class StreamServer:
         with self._lock:
             if self._closed:
                 connected.close()
-            elif len(self._open) >= self._threads_at_once:
+            elif len(self._open) >= self._limits.threads:
                 self._queue.append((connected, admitted))
             else:
                 self._start(connected, admitted)
@@ -110,7 +115,7 @@ class StreamServer:
             target=self._call, args=(connect, call), name="rain-stream", daemon=True
         )
         with self._lock:
-            if not self._closed and len(self._open) + len(self._calling) < self._threads_at_once:
+            if not self._closed and len(self._open) + len(self._calling) < self._limits.threads:
                 self._calling.add(thread)
                 thread.start()
 
@@ -158,22 +163,22 @@ class StreamServer:
 
     def _serve(self, connected: Connected, admitted: bool, called: bool) -> bool:
         """Answers requests; whether the connection belongs to somebody else now."""
-        sockets.prepare(connected, self._stall_limit)
-        sockets.limit_waiting(connected, self._first_word)
+        sockets.prepare(connected, self._limits.stall)
+        sockets.limit_waiting(connected, self._limits.first_word)
         if not admitted:
             assert not isinstance(connected, Encrypted)
-            connected = accept_tls(connected, self._keys.identity, self._first_word)
+            connected = accept_tls(connected, self._keys.identity, self._limits.first_word)
             admit(connected, self._keys.secret)
         if not called and sockets.receive(connected, len(HELLO)) != HELLO:
             raise ProtocolError("it does not begin like a stream")
         while asked := sockets.receive(connected, REQUEST_SIZE):
-            sockets.limit_waiting(connected, self._stall_limit)
+            sockets.limit_waiting(connected, self._limits.stall)
             request = StreamRequest.decode(asked)
             if request.ask is Ask.CALLED:
                 self._give_away(connected, request)
                 return True
             self._answer(connected, request)
-            sockets.limit_waiting(connected, self._first_word)
+            sockets.limit_waiting(connected, self._limits.first_word)
             # If others wait for a thread, this reader must connect again for its next request.
             if self._queue or sockets.is_idle(connected):
                 return False

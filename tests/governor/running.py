@@ -291,29 +291,18 @@ def governed(
                     folder.executors, logs, folder.data, origin=warden.origin, shared=shared_path
                 )
                 kills = KernelKills()
-                executors = Executors(
-                    places,
+                workplace = Workplace(
                     store,
+                    folder.runs,
                     warden,
                     of_processes,
                     service.tell,
-                    log,
-                    dict(commands or {}),
+                    grace,
                     kills,
                     Bounds(),
                 )
-                builtins = Builtins(
-                    Workplace(
-                        store,
-                        folder.runs,
-                        warden,
-                        of_processes,
-                        service.tell,
-                        grace,
-                        kills,
-                        Bounds(),
-                    )
-                )
+                executors = Executors(workplace, places, dict(commands or {}), log)
+                builtins = Builtins(workplace)
                 reader = StreamReader(Servers.of("127.0.0.1:1"), machine=machine)
                 fetcher = Fetcher(reader, store, background, service.tell, log)
                 running = Running(folder, service, server, executors, reactor, store, reader)

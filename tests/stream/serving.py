@@ -20,7 +20,7 @@ from rain.stream.holder import Elsewhere, Held, InFar, UnfinishedAdoption, Unfin
 from rain.stream.protocol import NOBODY
 from rain.stream.reading import StreamReader
 from rain.stream.relaying import Relay
-from rain.stream.serving import StreamServer
+from rain.stream.serving import StreamLimits, StreamServer
 from rain.stream.sockets import Connected
 from rain.tls.identity import Identity
 from rain.tls.keys import Keys
@@ -124,9 +124,7 @@ def listening(
             StreamReader(keys=Keys(identity=certificate(MemberKind.SERVER)), calls_back=calls_back)
         ),
         machine=machine,
-        first_word=first_word,
-        stall_limit=stall_limit,
-        threads_at_once=threads_at_once,
+        limits=StreamLimits(stall_limit, first_word, threads_at_once),
         keys=Keys(secret, certificate(MemberKind.GOVERNOR)),
         calls_back=calls_back,
     )
