@@ -57,9 +57,12 @@ class ProcessGroups:
             folder = parent / name
             with suppress(OSError):
                 folder.mkdir()
-                if _has_limits(folder):
+                try:
+                    _allow_limits(folder)
+                except OSError:
+                    folder.rmdir()
+                else:
                     return ProcessGroups(folder, most * WALL_TIMES + WALL_MORE)
-                folder.rmdir()
         return None
 
     def hold(self, word: str, pid: int) -> None:
@@ -126,12 +129,16 @@ def _places(root: Path) -> Iterator[Path]:
             yield (root / "sys/fs/cgroup" / path.lstrip("/")).parent
 
 
-def _has_limits(folder: Path) -> bool:
-    """Whether groups in this one may have a limit, and processes may be moved there."""
+def _allow_limits(folder: Path) -> None:
+    """Lets groups in this one have a limit; raises OSError if they may not.
+
+    To move a process, version 2 also asks for the right to write into the group around both.
+    """
     if (folder / "cgroup.subtree_control").exists():  # version 2
         _write(folder / "cgroup.subtree_control", "+pids")
-        return os.access(folder.parent / _MEMBERS, os.W_OK)
-    return (folder / _MOST).exists()
+        os.close(os.open(folder.parent / _MEMBERS, os.O_WRONLY))
+    else:
+        (folder / _MOST).stat()
 
 
 def _write(file: Path, value: int | str) -> None:

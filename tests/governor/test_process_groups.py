@@ -48,6 +48,23 @@ def test_there_are_none_beside_groups_of_version_2_that_were_not_handed_down(
     assert len(list((tmp_path / "sys/fs/cgroup/app.slice").iterdir())) == 1
 
 
+def test_a_group_in_which_others_may_have_no_limit_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = a_machine(tmp_path, "/user/me")
+    asked: list[Path] = []
+
+    def refuse(made: Path) -> None:
+        asked.append(made)
+        assert made.is_dir()
+        raise PermissionError(made)
+
+    monkeypatch.setattr("rain.governor.process_groups._allow_limits", refuse)
+    assert ProcessGroups.make(5, tmp_path) is None
+    assert [made.parent for made in asked] == [folder]
+    assert list(folder.iterdir()) == []
+
+
 @pytest.mark.whole
 def test_a_governor_inside_of_a_task_makes_none() -> None:
     with fence(50) as (group, words):
