@@ -55,6 +55,7 @@ class ProcessGroups:
             if any(map(_OURS.fullmatch, parent.parts)):
                 return None
             folder = parent / name
+            _remove_abandoned(parent)
             with suppress(OSError):
                 folder.mkdir()
                 try:
@@ -116,6 +117,26 @@ class ProcessGroups:
 
     def _group(self, word: str) -> Path:
         return self.folder / word.rpartition("/")[2]
+
+
+def _remove_abandoned(parent: Path) -> None:
+    """Removes empty groups of governors that were killed, and their wardens with them."""
+    for group in parent.glob("rain-*-*"):
+        if _OURS.fullmatch(group.name) and not _runs(int(group.name.split("-")[1])):
+            with suppress(OSError):  # processes are there, or somebody else removes it
+                for inside in group.glob("*/"):
+                    inside.rmdir()
+                group.rmdir()
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 def _places(root: Path) -> Iterator[Path]:

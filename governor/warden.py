@@ -29,11 +29,12 @@ done
 for group in $groups; do kill -s KILL -- "-$group"; done
 # In a control group without room nothing starts any more.
 [ -z "$5" ] || for most in "$5"/*/pids.max; do echo 0 >"$most"; done
-for round in 1 2 3 4 5 6 7 8 9 10; do
-    [ -n "$5" ] || break
+rounds=100
+while [ -d "$5" ] && [ $rounds -gt 0 ]; do
     for process in $(cat "$5"/*/cgroup.procs); do kill -s KILL "$process"; done
     rmdir "$5"/*/
     rmdir "$5" && break
+    rounds=$((rounds - 1))
     sleep 0.1
 done
 for round in 1 2 3 4 5 6 7 8 9 10; do

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Generator
@@ -63,6 +64,22 @@ def test_a_group_in_which_others_may_have_no_limit_is_removed(
     assert ProcessGroups.make(5, tmp_path) is None
     assert [made.parent for made in asked] == [folder]
     assert list(folder.iterdir()) == []
+
+
+def test_the_next_governor_removes_groups_of_those_that_were_killed(tmp_path: Path) -> None:
+    # given: a process that has ended
+    with subprocess.Popen(["true"]) as process:
+        pass
+    folder = a_machine(tmp_path, "/user/me")
+    dead = folder / f"rain-{process.pid}-0123abcd"
+    alive = folder / f"rain-{os.getpid()}-0123abcd"
+    other = folder / f"rain-{process.pid}"
+    for one in (dead, alive, other):
+        (one / "e1").mkdir(parents=True)
+    # when
+    ProcessGroups.make(5, tmp_path)
+    # then
+    assert sorted(folder.iterdir()) == sorted([alive, other])
 
 
 @pytest.mark.whole
