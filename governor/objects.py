@@ -5,12 +5,14 @@ An object is needed while the server relies on a copy here (`wanted`), while liv
 that is neither needed nor here is forgotten at once. One that is here lingers for some seconds,
 because the next task often needs the object that the last one released; when the server names it
 again, it is taken back without a transfer. The content of an object never changes: a held copy
-stays, even if the same object is made or sent again.
+stays, even if the same object is made or sent again. Only the list of an exchange is another one
+each time that it is made, so that it goes at once.
 """
 
 from __future__ import annotations
 
 from rain.base.errors import ProtocolError
+from rain.base.exchange import LISTED
 from rain.base.ids import ObjectId, spell
 from rain.base.kinds import ObjectKind
 from rain.base.wire.orders import LATER
@@ -365,6 +367,9 @@ class Objects:
         if row is _HELD:
             if target.producer is not None:
                 return  # it is made again because of its siblings, and wanted with them
+            if target.kind.content_type == LISTED:
+                self.forget(target)  # the next one names other places
+                return
             target.move(ObjectMove.UNWANT)
             for going in self.lingering.add(target, self.now):
                 self.forget(going)

@@ -8,7 +8,7 @@ from typing import Any
 from attrs import evolve
 
 from rain.base.errors import RefusedError
-from rain.base.exchange import EXCHANGE
+from rain.base.exchange import EXCHANGE, LISTED
 from rain.base.ids import (
     NO_SESSION,
     NUMBER_BITS,
@@ -82,12 +82,11 @@ class Draft:
         for task_kind in self.submission.task_kinds:
             self._check_session("task kind", task_kind.id)
             self._check_new_kind("task kind", task_kind.id, known_tasks, self.task_kinds)
-            for output in task_kind.outputs:
-                self._object_kind(output)
-            if task_kind.task_type == EXCHANGE and not _may_exchange(task_kind):
+            outputs = [self._object_kind(output) for output in task_kind.outputs]
+            if task_kind.task_type == EXCHANGE and not _may_exchange(task_kind, outputs):
                 raise RefusedError(
-                    f"the task kind {spell(task_kind.id)} is an exchange: it makes one list, and"
-                    " does not run twice at a time"
+                    f"the task kind {spell(task_kind.id)} is an exchange: it makes one list,"
+                    f" of the content type {LISTED!r}, and does not run twice at a time"
                 )
             depth = self.member.depth
             root = self.session.root if depth else NO_SESSION
@@ -402,5 +401,5 @@ class Draft:
         )
 
 
-def _may_exchange(kind: TaskKind) -> bool:
-    return len(kind.outputs) == 1 and not kind.idempotent
+def _may_exchange(kind: TaskKind, outputs: Sequence[ObjectKind]) -> bool:
+    return [one.content_type for one in outputs] == [LISTED] and not kind.idempotent

@@ -3,6 +3,7 @@
 import pytest
 
 from rain.base.errors import ProtocolError
+from rain.base.exchange import LISTED
 from rain.base.ids import ObjectId, session_of
 from rain.base.resources import Resources
 from rain.base.runs import RunCause
@@ -14,7 +15,7 @@ from rain.governor.lingering import LINGERING_AT_MOST, LINGERING_BYTES
 from rain.governor.objects import FETCHES_AT_ONCE
 from rain.governor.results import Made, PassedOn, Stored
 from rain.governor.tables import ObjectRow
-from tests.governor.words import builtin_kind, object_id, task_id
+from tests.governor.words import builtin_kind, object_id, python_kind, task_id
 from tests.governor.world import World, stored
 
 
@@ -44,6 +45,23 @@ def test_an_object_whose_bytes_come_along_is_here_at_once() -> None:
     world = World()
     world.place(10, b"data")
     assert content(world, 10) == b"data"
+
+
+def test_a_list_that_is_not_needed_is_not_taken_for_the_next_one() -> None:
+    # given: a task reads a list, which the server then finds to be of no use
+    world = World()
+    world.place(10, content_type=LISTED)
+    world.fetched(1, b"the first list")
+    world.assign(python_kind(), 1, (10,), (11,))
+
+    # when
+    world.order(Orders(stop_ids=[task_id(1)], stop_runs=[1], drops=[object_id(10)]))
+    world.place(10, content_type=LISTED)
+
+    # then
+    assert content(world, 10) is None
+    world.fetched(2, b"the second list")
+    assert content(world, 10) == b"the second list"
 
 
 def test_that_bytes_which_came_along_have_arrived_is_not_told() -> None:

@@ -7,6 +7,7 @@ from rain.base.resources import ONE_CPU, Resources
 from rain.base.wire.orders import AssignedTasks
 
 PLAIN = 1  # the number of the kind of objects that every session of these tests has
+LISTS = 90  # and of lists of exchanges
 
 
 def task_id(number: int, session: int = 1) -> TaskId:

@@ -9,9 +9,10 @@ from collections import Counter
 from math import inf
 
 from rain.base.caching import TAKEN, Key
+from rain.base.exchange import LISTED
 from rain.base.executor_protocol import SHARED
 from rain.base.ids import KindId, SessionId, TaskId, session_of
-from rain.base.kinds import DataType, ObjectKind, TaskKind
+from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.resources import ONE_CPU, Resources
 from rain.base.wire.grace import OWN_GRACE
 from rain.base.wire.orders import AskedRuns, CancelledRuns, Orders
@@ -66,7 +67,7 @@ from rain.governor.tiers import Tiers
 from rain.rpc.codec import through_the_wire
 from tests.governor.played_executor import PlayedExecutor
 from tests.governor.played_server import PlayedServer
-from tests.governor.words import PLAIN, add_task, kind_id, object_id, task_id
+from tests.governor.words import LISTS, PLAIN, add_task, kind_id, object_id, task_id
 
 
 class World(PlayedServer):
@@ -173,12 +174,12 @@ class World(PlayedServer):
             self.order(orders)
         return orders
 
-    def _plain_kind(self, orders: Orders, session: int) -> KindId:
+    def _object_kind(self, orders: Orders, session: int, content_type: str = "") -> KindId:
         """Told with these orders, if it was not before."""
-        kind = kind_id(PLAIN, session)
+        kind = kind_id(LISTS if content_type == LISTED else PLAIN, session)
         if kind not in self.told_kinds:
             self.told_kinds.add(kind)
-            orders.object_kinds.append(ObjectKind(kind, data_type=DataType.BLOB))
+            orders.object_kinds.append(ObjectKind(kind, content_type=content_type))
         return kind
 
     def place(
@@ -191,9 +192,10 @@ class World(PlayedServer):
         session: int = 1,
         orders: Orders | None = None,
         send: bool = True,
+        content_type: str = "",
     ) -> Orders:
         orders = Orders() if orders is None else orders
-        kind = self._plain_kind(orders, session)
+        kind = self._object_kind(orders, session, content_type)
         placed = orders.objects
         placed.ids.append(object_id(number, session))
         placed.kinds.append(kind)
@@ -214,7 +216,7 @@ class World(PlayedServer):
         orders: Orders,
     ) -> None:
         """Bytes for a task that these orders assign, too."""
-        kind = self._plain_kind(orders, session)
+        kind = self._object_kind(orders, session)
         lent = orders.lent
         lent.ids.append(object_id(number, session))
         lent.kinds.append(kind)

@@ -71,9 +71,11 @@ class Cluster:
 
     # What governors meet.
 
-    def governor_at(self, source: Source, reader: Governor) -> Governor | None:
+    def governor_at(self, source: Source, reader: Governor | None) -> Governor | None:
         for one in self.governors:
             if one.is_alive and one.incarnation == source.incarnation:
+                if reader is None:
+                    return one
                 pair = tuple(sorted((one.number, reader.number)))
                 until = self._unreachable.get((pair[0], pair[1]), 0.0)
                 return None if self.agenda.now < until else one

@@ -59,8 +59,8 @@ from tests.simulation.work import part_of
 class Places(Protocol):
     """What a governor meets in its cluster, besides the server."""
 
-    def governor_at(self, source: Source, reader: Governor) -> Governor | None:
-        """The governor that another one can read from there, if it is there and in reach."""
+    def governor_at(self, source: Source, reader: Governor | None) -> Governor | None:
+        """The governor that another one, or the server, can read from."""
         ...
 
     def finished(self, task: TaskId, run: int) -> None:
@@ -386,13 +386,18 @@ class Governor(Daemon):
             held = self._find_at_server(listed.object)
             content = held.data if isinstance(held, InMemory) else None
         else:
-            other = self._places.governor_at(Source.read(listed.source), self)
+            source = Source.read(listed.source)
+            other = self._places.governor_at(source, self)
+            if other is None and self._has_server():  # which passes on what is out of reach
+                other = self._places.governor_at(source, None)
             content = None if other is None else other.content(listed.object)
         return None if content is None else part_of(bytes(content), part)
 
     def _find_at_server(self, object_id: ObjectId) -> Held | None:
-        server = self._server
-        return server.find(object_id) if server is not None and server.is_there else None
+        return self._server.find(object_id) if self._server and self._has_server() else None
+
+    def _has_server(self) -> bool:
+        return self._server is not None and self._server.is_there
 
 
 def _nothing(_: str) -> None:

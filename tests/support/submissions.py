@@ -6,6 +6,7 @@ from attrs import Factory, define
 
 from rain.base.attempts import Attempts
 from rain.base.constraints import Constraints
+from rain.base.exchange import EXCHANGE, LISTED
 from rain.base.ids import FIRST_NUMBER, KindId, ObjectId, SessionId, TaskId, pack
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.resources import Resources
@@ -21,6 +22,7 @@ class Draft:
     number: int = FIRST_NUMBER
     submission: Submission = Factory(lambda self: Submission(self.session), takes_self=True)
     object_kind: KindId | None = None
+    lists: KindId | None = None
     task_kinds: dict[tuple[object, ...], KindId] = Factory(dict)
     uploaded: dict[ObjectId, int] = Factory(dict)  # constants that went ahead, and their lengths
 
@@ -33,6 +35,13 @@ class Draft:
             self.object_kind = KindId(self.next_id())
             self.submission.object_kinds.append(ObjectKind(self.object_kind, "blob"))
         return self.object_kind
+
+    def list_kind(self) -> KindId:
+        """Of what exchanges make."""
+        if self.lists is None:
+            self.lists = KindId(self.next_id())
+            self.submission.object_kinds.append(ObjectKind(self.lists, "list", LISTED))
+        return self.lists
 
     def task_kind(
         self,
@@ -49,7 +58,7 @@ class Draft:
         key = (outputs, cpus, gpus, constraints, tries, priority, idempotent, task_type)
         kind = self.task_kinds.get(key)
         if kind is None:
-            blob = self.blob_kind()
+            made = self.list_kind() if task_type == EXCHANGE else self.blob_kind()
             kind = self.task_kinds[key] = KindId(self.next_id())
             resources = Resources.of({"cpus": cpus, "gpus": gpus})
             self.submission.task_kinds.append(
@@ -59,7 +68,7 @@ class Draft:
                     "work",
                     resources,
                     (),
-                    (blob,) * outputs,
+                    (made,) * outputs,
                     constraints=constraints,
                     attempts=tries if isinstance(tries, Attempts) else Attempts(tries),
                     priority=priority,
