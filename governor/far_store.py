@@ -37,7 +37,7 @@ from rain.governor.far_folders import is_abandoned, own_name
 from rain.governor.objects import FAR
 from rain.governor.results import Stored
 from rain.governor.store import NoRoomError, Store, StoreError, writing_into
-from rain.rpc.background import Background
+from rain.rpc.background import Background, trouble_of
 from rain.stream.archive import Archive, ChangedError, Writable
 from rain.stream.holder import InFar, InFile
 from rain.stream.sockets import BrokenError
@@ -278,22 +278,23 @@ class FarStore:
     # Back on the loop.
 
     def _sent(self, effect: SendFar, result: outcome.Outcome[Written]) -> None:
-        try:
+        trouble = trouble_of(result, FilesError)
+        if trouble is None:
             self._written[effect.number] = result.unwrap()
-        except FilesError as error:
-            if not isinstance(error, GoneError):
-                self._log.warning("data not spilled", reason=str(error))
-            self._tell(SentFar(effect.number, effect.file, str(error)))
-            self._background.in_thread(partial(self._remove, [self._path(effect.number)]), _removed)
-        else:
             self._tell(SentFar(effect.number, effect.file))
+        else:
+            if not isinstance(trouble, GoneError):
+                self._log.warning("data not spilled", reason=str(trouble))
+            self._tell(SentFar(effect.number, effect.file, str(trouble)))
+            self._background.in_thread(partial(self._remove, [self._path(effect.number)]), _removed)
 
     def _fetched(self, effect: FetchObject, result: outcome.Outcome[Stored]) -> None:
-        try:
+        trouble = trouble_of(result, FilesError, NoRoomError)
+        if trouble is None:
             self._tell(ObjectFetched(effect.fetch, result.unwrap()))
-        except (FilesError, NoRoomError) as error:
-            self._log.warning("spilled data not read", reason=str(error))
-            self._tell(FetchFailed(effect.fetch, str(error), isinstance(error, NoRoomError)))
+        else:
+            self._log.warning("spilled data not read", reason=str(trouble))
+            self._tell(FetchFailed(effect.fetch, str(trouble), isinstance(trouble, NoRoomError)))
 
     def _path(self, number: int) -> str:
         return f"{self._folder}/{number}"

@@ -14,7 +14,7 @@ import outcome
 from structlog.typing import FilteringBoundLogger
 
 from rain.base.address import Source
-from rain.base.errors import RainError, RefusedError
+from rain.base.errors import RefusedError
 from rain.base.ids import spell
 from rain.base.kinds import DataType
 from rain.base.wire.orders import SERVER
@@ -23,7 +23,7 @@ from rain.governor.effects import FetchObject
 from rain.governor.events import Event, FetchFailed, ObjectFetched
 from rain.governor.results import Stored
 from rain.governor.store import MEMORY_LIMIT, NoRoomError, Store, StoreError, writing_into
-from rain.rpc.background import Background
+from rain.rpc.background import Background, trouble_of
 from rain.stream.connections import Transfer
 from rain.stream.errors import NotHereError, StoppedError, UnreachableError
 from rain.stream.memory import receive_bytes
@@ -153,9 +153,10 @@ class Fetcher:
         """Tries one source after the other, and then the server, which reaches all of them."""
         sources = fetch.source.split()
         order = with_relay(sources if len(sources) > 1 else sources * ATTEMPTS)
-        troubles: list[RainError] = []
+        troubles: list[str] = []  # not the errors: their tracebacks lead here, and so to themselves
+        is_missing = False  # the last one that was asked does not have it
         for number, source in enumerate(order, start=1):
-            if troubles and isinstance(troubles[-1], NotHereError) and source == order[number - 2]:
+            if is_missing and source == order[number - 2]:
                 continue  # it would say so again
             is_last = number == len(order)
             patience = STALL_LIMIT if is_last else PATIENCE
@@ -164,17 +165,18 @@ class Fetcher:
             except (UnreachableError, NotHereError) as error:
                 if transfer.stopped:
                     raise StoppedError("nobody wants it any more") from None
-                troubles.append(error)
+                troubles.append(str(error))
+                is_missing = isinstance(error, NotHereError)
             else:
                 if source == SERVER and troubles:
                     self._log.info(
                         "object came through the server",
                         object=spell(fetch.object),
                         source=fetch.source,
-                        reason=str(troubles[0]),
+                        reason=troubles[0],
                     )
                 return
-        *direct, last = dict.fromkeys(map(str, troubles))
+        *direct, last = dict.fromkeys(troubles)
         raise UnreachableError(
             "; ".join(direct) + f"; and from the server: {last}" if direct else last
         )
@@ -182,16 +184,14 @@ class Fetcher:
     def _ended(
         self, fetch: FetchObject, transfer: Transfer, result: outcome.Outcome[bytes | Stored]
     ) -> None:
-        try:
-            content = result.unwrap()
-        except StoppedError:
-            return
-        except (UnreachableError, NotHereError, StoreError, RefusedError) as error:
-            if not transfer.stopped:
-                self._failed(fetch, str(error), here=isinstance(error, NoRoomError))
-        else:
+        trouble = trouble_of(
+            result, StoppedError, UnreachableError, NotHereError, StoreError, RefusedError
+        )
+        if trouble is None:
             # Reported even if it was stopped meanwhile: the state then throws it away.
-            self._tell(ObjectFetched(fetch.fetch, content))
+            self._tell(ObjectFetched(fetch.fetch, result.unwrap()))
+        elif not (transfer.stopped or isinstance(trouble, StoppedError)):
+            self._failed(fetch, str(trouble), here=isinstance(trouble, NoRoomError))
 
     def _failed(self, fetch: FetchObject, reason: str, *, here: bool) -> None:
         self._log.warning(

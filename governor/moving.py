@@ -13,7 +13,7 @@ import outcome
 from rain.governor.effects import CopyToDisk, DropCopy, LeaveMemory, TierEffect
 from rain.governor.events import CopyMade, Event
 from rain.governor.store import Store, StoreError
-from rain.rpc.background import Background
+from rain.rpc.background import Background, trouble_of
 from rain.stream.removing import remove
 
 
@@ -79,10 +79,10 @@ class Mover:
 
     def _copied(self, file: int, result: outcome.Outcome[None]) -> None:
         self._in_thread = False
-        try:
+        trouble = trouble_of(result, StoreError)
+        if trouble is None:
             result.unwrap()
-        except StoreError as error:
-            self._tell(CopyMade(file, str(error)))
-        else:
             self._tell(CopyMade(file))
+        else:
+            self._tell(CopyMade(file, str(trouble)))
         self._go_on()

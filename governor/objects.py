@@ -425,6 +425,7 @@ class Objects:
         if isinstance(target.content, int):
             self.files.leave(target.content, target)
         target.content = None
+        target.producer = target.waiting = None  # tasks that lead back here: no circle stays
         if target.cached_by is not None:
             for executor in target.cached_by:
                 del executor.cached[target.id]

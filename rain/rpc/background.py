@@ -21,6 +21,7 @@ NO_THREAD_PAUSE = 0.5
 """Seconds between two tries to start a thread, when the system has refused one."""
 
 T = TypeVar("T")
+E = TypeVar("E", bound=BaseException)
 Ts = TypeVarTuple("Ts")
 
 
@@ -120,6 +121,18 @@ class Background:
             done(await in_a_thread(partial(outcome.capture, function)))
 
         self._nursery.start_soon(run)
+
+
+def trouble_of(result: outcome.Outcome[object], *expected: type[E]) -> E | None:
+    """The error with which a thread has ended, if it is one of these.
+
+    It is not raised: its traceback would then name the frames of the loop, one of which has the
+    result with the error. Such a circle stays until the garbage collector runs, which is seldom
+    (`rain.daemon.garbage`).
+    """
+    if isinstance(result, outcome.Error) and isinstance(result.error, expected):
+        return result.error
+    return None
 
 
 async def in_a_thread(function: Callable[[], T], *, abandon: bool = True) -> T:
