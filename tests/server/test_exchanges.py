@@ -264,7 +264,7 @@ def test_an_exchange_makes_one_list_and_does_not_run_twice_at_a_time(
 ) -> None:
     s = scene(1)
     s.draft.task(outputs=outputs, idempotent=idempotent, task_type=EXCHANGE)
-    assert "makes one list, and does not run twice" in str(s.client.submit(s.draft))
+    assert "makes one list, of the content type 'exchange', and" in str(s.client.submit(s.draft))
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,9 @@ from tests.simulation.server import Server
 from tests.simulation.servers import Servers
 from tests.simulation.work import part_of
 
+DRAIN_SECONDS = 60.0
+"""For which it drains at most: its tasks may wait for others that nobody else runs."""
+
 
 class Places(Protocol):
     """What a governor meets in its cluster, besides the server."""
@@ -134,6 +137,7 @@ class Governor(Daemon):
     def drain(self) -> None:
         if self._opened:
             self.tell(Drain())
+            self.later(DRAIN_SECONDS, DRAIN_SECONDS, self.die)
 
     def cut(self) -> None:
         """Its connection breaks."""
