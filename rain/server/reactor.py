@@ -19,6 +19,7 @@ from rain.scheduler.api import Scheduler
 from rain.scheduler.rain import RainScheduler
 from rain.server import (
     by_name,
+    circles,
     client_events,
     closing,
     distribution,
@@ -133,6 +134,8 @@ class Reactor:
         rare = state.infeasible or state.hopeless or state.forced or state.postponed
         if rare or state.resting or state.drains or state.graph.pauses:
             self._look_at_what_is_rare()
+        if now >= state.circles_due:
+            circles.look(state)
         self._take_leave()
         self._judge_tasks()
         return silent
@@ -213,7 +216,8 @@ class Reactor:
         left = graph.unneeded or graph.leaving or graph.remains or graph.departed
         if state.growing or left:
             return state.now  # at once, with whatever has come meanwhile
-        due = min(self._scheduler_due(), state.later_due, state.asked.due, graph.late_due)
+        due = min(self._scheduler_due(), state.later_due, state.asked.due, state.circles_due)
+        due = min(due, graph.late_due)
         if state.silence_due < due and state.graph.governors:
             due = state.silence_due
         if graph.ending:

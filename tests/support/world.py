@@ -98,7 +98,7 @@ class World:
     def run(self, given: TurnInput) -> list[Effect]:
         self.turns.append(given)
         quiet = all(is_sign_of_life(event) for event in given.from_governors)
-        idle = quiet and not given.from_clients and is_at_rest(self.state)
+        idle = quiet and not given.from_clients and is_at_rest(self.state, given.now)
         came = encode_came(self.written + 1, given)
         output = self.reactor.turn(given)
         idle = idle and decided_nothing(output)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -187,3 +188,39 @@ def test_what_nobody_can_reach_goes_without_closing_anything() -> None:
             del made, inner
         # The sessions of the tasks have ended, and only the calls of this client are counted.
         until_now(lambda: counted(client) == 3 * 11)
+
+
+def exchanged(mine: str, other: str) -> Any:
+    """Returns the future that lies in a file, as soon as it is there."""
+    until_now(lambda: os.path.exists(other))  # noqa: PTH110 # a path of a test
+    with open(other, "rb") as file:  # noqa: PTH123 # as above
+        return mine, pickle.load(file)
+
+
+def test_results_that_have_each_others_future_inside_go_with_their_clients(
+    cluster: LocalCluster, tmp_path: Path
+) -> None:
+    with Client(cluster.host, cluster.port, secret=cluster.secret.key) as looking:
+        # given
+        others = [Client(cluster.host, cluster.port, secret=cluster.secret.key) for _ in range(2)]
+        paths = [str(tmp_path / "first"), str(tmp_path / "second")]
+        made = [
+            client.submit(exchanged, path, other)
+            for client, path, other in zip(others, paths, paths[::-1], strict=True)
+        ]
+        for future, path in zip(made, paths, strict=True):
+            part = Path(f"{path}.part")
+            part.write_bytes(pickle.dumps(future))
+            part.rename(path)
+        for future, path in zip(made, paths, strict=True):
+            assert future.result(timeout=60)[0] == path
+        assert counted(looking) >= 2
+
+        # when
+        made.clear()
+        del future
+        for client in others:
+            client.close()
+
+        # then
+        until_now(lambda: counted(looking) == 0)

@@ -13,8 +13,8 @@ from rain.server.state import State
 from rain.server.time_limits import may_take_back
 
 
-def is_at_rest(state: State) -> bool:
-    """Whether a turn into which nothing comes changes nothing but what its scheduler plans.
+def is_at_rest(state: State, now: float) -> bool:
+    """Whether a turn now into which nothing comes changes nothing but what its scheduler plans.
 
     Whatever goes on from turn to turn, or at a time, is named here.
     """
@@ -29,6 +29,7 @@ def is_at_rest(state: State) -> bool:
         or state.unsourced
         or state.later
         or any(not (session.tasks or session.objects) for session in state.left)
+        or state.circles_due <= now
         or state.nested
         or state.set_free
         or state.held

@@ -52,7 +52,7 @@ class JournalKeeper:
         In a quiet turn nothing has come but signs of life, and if nothing follows from them they
         are not written. If the turn cannot be written, nobody hears of it.
         """
-        may_be_left_out = quiet and is_at_rest(reactor.state)
+        may_be_left_out = quiet and is_at_rest(reactor.state, given.now)
         came = encode_came(self.writer.turns + 1, TurnInput(given.now) if quiet else given)
         output = reactor.turn(given)
         if may_be_left_out and decided_nothing(output):

@@ -46,9 +46,9 @@ def test_each_field_goes_on_by_itself_or_changes_only_with_input(kind: type) -> 
 
 def test_a_server_that_has_something_to_do_is_not_at_rest() -> None:
     state = State()
-    assert is_at_rest(state)
+    assert is_at_rest(state, state.now)
     state.lessons.append({})
-    assert not is_at_rest(state)
+    assert not is_at_rest(state, state.now)
 
 
 def test_a_session_that_was_left_is_at_rest_as_long_as_it_has_anything() -> None:
@@ -60,6 +60,6 @@ def test_a_session_that_was_left_is_at_rest_as_long_as_it_has_anything() -> None
     world.state.news.submitted.clear()
     (session,) = world.state.graph.sessions.values()
     world.state.left[session] = ""
-    assert is_at_rest(world.state)
+    assert is_at_rest(world.state, world.state.now)
     world.state.left[Session(SessionId(9), session.client)] = ""
-    assert not is_at_rest(world.state)
+    assert not is_at_rest(world.state, world.state.now)
