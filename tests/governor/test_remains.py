@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter, deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import TypeVar, cast
@@ -88,7 +88,7 @@ def entries(root: object) -> int:
     while pending:
         one = pending.pop()
         if isinstance(one, (dict, list, set, deque)):
-            count += len(one)
+            count += len(cast("Collection[object]", one))
         for other in gc.get_referents(one):
             if id(other) not in seen and not isinstance(other, (type, FunctionType, ModuleType)):
                 seen.add(id(other))
