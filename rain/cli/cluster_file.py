@@ -93,8 +93,7 @@ def read_cluster_file(path: Path) -> ClusterFile:
     if kinds is None:
         return ClusterFile(path, command, read_values(command, content, place))
     first, *others = _read_kinds(kinds, name, content, place)
-    common = read_values(command, content, place)
-    return ClusterFile(path, _with_kinds(first.command, others), {**common, **first.values})
+    return ClusterFile(path, _with_kinds(first.command, others), first.values)
 
 
 def _read_kinds(
@@ -109,6 +108,7 @@ def _read_kinds(
         if key in common:
             raise StartError(f"{place.at(key)}{key!r} belongs into each of the [[{KINDS}]]")
     found: list[ClusterFile] = []
+    unknown = dict(common)
     for number, table in enumerate(cast("list[object]", kinds)):
         there = evolve(place, kind=number)
         if not isinstance(table, dict):
@@ -119,12 +119,14 @@ def _read_kinds(
         if number:
             command = of_governors(command)
         known = {_key(parameter) for parameter in command.params}
+        unknown = {key: one for key, one in unknown.items() if key.replace("_", "-") not in known}
         known -= _OF_FIXED if "max" in said else _OF_SCALED
         shared = {key: value for key, value in common.items() if key.replace("_", "-") in known}
         own = read_values(command, said, there)
         found.append(
             ClusterFile(place.file, command, {**read_values(command, shared, place), **own})
         )
+    read_values(found[0].command, unknown, place)  # no kind knows them: the first one says so
     return found
 
 

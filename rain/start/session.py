@@ -45,6 +45,9 @@ from rain.tls.identity import Identity
 SECRET, CERTIFICATE = "@RAIN-SECRET@", "@RAIN-CERTIFICATE@"
 """Stand in the script where the secret of the cluster or a certificate is put in."""
 
+_OUTPUT = 1
+"""The file of the job, which has the last words of ssh and of the governor in it."""
+
 _GOODBYE = 20.0
 """Seconds in which the host has to say that the governor has ended."""
 
@@ -94,7 +97,9 @@ class Session:
 
     def _say(self, word: bytes) -> None:
         assert self.ssh.stdin is not None
-        with suppress(BrokenPipeError, ValueError):  # it has ended, or was told to
+        if self.given_up is not None:
+            return
+        with suppress(BrokenPipeError):  # it has ended
             self.ssh.stdin.write(word)
             self.ssh.stdin.flush()
 
@@ -102,7 +107,8 @@ class Session:
 def run(command: Sequence[str], script: str) -> int:
     """Lives as long as the governor; the status of the session."""
     with _signals() as signals:
-        ssh = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=1)
+        pipe = subprocess.PIPE
+        ssh = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=_OUTPUT)
         assert ssh.stdin is not None
         assert ssh.stdout is not None
         os.set_blocking(ssh.stdout.fileno(), False)
@@ -150,7 +156,7 @@ def _tell(line: str) -> None:
 
 
 def _print(line: str) -> None:
-    os.write(1, f"{line}\n".encode())
+    os.write(_OUTPUT, f"{line}\n".encode())
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -170,6 +170,18 @@ def test_several_kinds_have_what_is_said_for_all_of_them_and_what_is_said_for_ea
     assert [one.options.listen for one in (first, second)] == ["7300", ""]
 
 
+def test_the_first_kind_may_have_a_fixed_number_and_each_its_own_launcher(tmp_path: Path) -> None:
+    first = order(
+        tmp_path,
+        'idle = "2m"\ncpus = 4\nlisten = "0"\n[[kinds]]\nlauncher = "local"\ngovernors = 2\n'
+        '[[kinds]]\nlauncher = "ssh"\nhosts = ["n1", "n2"]\nmax = 2\n',
+    )
+    (second,) = first.kinds
+
+    assert (first.governors, first.scale) == (LocalGovernors((4, 4)), None)
+    assert (second.governors, second.scale) == (RemoteGovernors(("n1", "n2")), Scale(2, idle=120.0))
+
+
 def test_hosts_are_a_list_or_a_file_beside_the_file(tmp_path: Path) -> None:
     (tmp_path / "my-hosts").write_text("node1\nnode2 # mine\n")
 
@@ -216,6 +228,10 @@ def test_paths_are_relative_to_the_file_and_know_the_home_folder(
         (
             'launcher = "slurm"\nmax = 3\n[[kinds]]\ncpus = 2',
             "line 2: 'max' belongs into each of the [[kinds]]",
+        ),
+        (
+            'launcher = "slurm"\ngpu = 3\n[[kinds]]\nmax = 2\n[[kinds]]\nmax = 1',
+            "line 2: rain start slurm has no option 'gpu': did you mean 'gpus'?",
         ),
         ('launcher = "slurm"\nkinds = 3', "line 2: kinds are tables: write [[kinds]] above each"),
         (
