@@ -62,6 +62,7 @@ class Session:
     started: bool = False
     drains: bool = False
     given_up: float | None = None  # when the host was told to end it
+    status: int | None = None  # that of the governor, when it has ended
 
     def note(self, report: Report | None) -> None:
         """What the host says."""
@@ -77,7 +78,9 @@ class Session:
             case Failed(reason):
                 _print(reason)
             case Ended(status):
-                _print(f"ended with status {status}" if status else "ended")
+                self.status = status
+                if status:
+                    _print(f"ended with status {status}")
             case LogLine(text):
                 _print(text)
             case _:
@@ -105,7 +108,7 @@ class Session:
 
 
 def run(command: Sequence[str], script: str) -> int:
-    """Lives as long as the governor; the status of the session."""
+    """Lives as long as the governor, and has its status; or that of the session, if it has none."""
     with _signals() as signals:
         pipe = subprocess.PIPE
         ssh = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=_OUTPUT)
@@ -130,7 +133,8 @@ def run(command: Sequence[str], script: str) -> int:
             with suppress(BlockingIOError):
                 for number in signals.recv(64):
                     session.signalled(number)
-        return ssh.wait()
+        status = ssh.wait()
+        return status if session.status is None else session.status
 
 
 @contextmanager
