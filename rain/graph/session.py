@@ -170,6 +170,7 @@ class Client:
 
     id: ClientId
     user: str = ""  # whose it is; "" is the owner of the cluster
+    asks_for: str | None = None  # whose task has asked over it last, if tasks do
     sessions: dict[SessionId, Session] = Factory(dict)
     has_left: bool = False  # and stays known only for sessions that live longer
     promise: Promise | None = None  # of more governors

@@ -13,6 +13,7 @@ from rain.base.ids import (
     ObjectId,
     RequestId,
     SessionId,
+    TaskId,
     spell,
 )
 from rain.base.states import ObjectState
@@ -135,12 +136,12 @@ def _open(state: State, client_id: ClientId, asked: OpenSession) -> Session:
     if asked.durable:
         by_name.check(asked)
     client = state.graph.clients[client_id]
-    if state.graph.users and asked.parent is None:
+    task = _asking_task(state, client_id, asked.parent)
+    if state.graph.users and task is None:
         limits.check_sessions(state, client_id)
     name = asked.name
     if asked.durable:
         name = rights.opens(state, client_id, name)
-    task = None if asked.parent is None else nesting.running_task(state, asked.parent)
     session = state.graph.add_session(client, name, asked.user, asked.on_failure, task)
     if task is not None:
         nesting.note(state, session, task)
@@ -151,8 +152,18 @@ def _open(state: State, client_id: ClientId, asked: OpenSession) -> Session:
     return session
 
 
+def _asking_task(state: State, client_id: ClientId, parent: TaskId | None) -> Task | None:
+    """The running task for which the client asks, with the rights of its user from now on."""
+    if parent is None:
+        return None
+    task = nesting.running_task(state, parent)
+    rights.asks_for(state, client_id, task)
+    return task
+
+
 def _join(state: State, client_id: ClientId, asked: JoinSession) -> JoinedSession:
     """Lets a client take part in the session of another one."""
+    task = _asking_task(state, client_id, asked.parent)
     names = (asked.name, rights.full_name(state, rights.user_of(state, client_id), asked.name))
     found = [
         session
@@ -170,7 +181,6 @@ def _join(state: State, client_id: ClientId, asked: JoinSession) -> JoinedSessio
     rights.check_sees(state, client_id, session)
     if session.failure is not None:
         raise SessionFailedError(session.failure)
-    task = None if asked.parent is None else nesting.running_task(state, asked.parent)
     first = _take_range(session) if asked.numbers else 0
     member = session.join(client_id)
     if task is not None and not member.is_owner:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from attrs import evolve
 
 from rain.base.errors import RefusedError
-from rain.base.ids import ClientId, session_of
+from rain.base.ids import ClientId, session_of, spell
 from rain.base.users import OWNER, rule_of, spell_user
 from rain.base.wire.printed import Watch
-from rain.graph import Session
+from rain.graph import Session, Task
 from rain.server.durable import EVERYBODY, Durable
 from rain.server.state import State
 
@@ -25,10 +25,33 @@ def why_not(state: State, user: str) -> str:
     return ""
 
 
-def user_of(state: State, client: ClientId) -> str:
-    """Whose client it is."""
+def why_not_any_more(state: State, client: ClientId) -> str:
+    """Why a client that was let in has to leave; "" if it stays."""
     known = state.graph.clients.get(client)
-    return OWNER if known is None else known.user
+    return "" if known is None else why_not(state, known.user)
+
+
+def user_of(state: State, client: ClientId) -> str:
+    """With whose rights it asks: a task asks with those of its user.
+
+    The executor of a task connects with the key of the cluster, and says for which task it asks
+    before it does anything else for it.
+    """
+    known = state.graph.clients.get(client)
+    if known is None:
+        return OWNER
+    return known.user if known.asks_for is None else known.asks_for
+
+
+def asks_for(state: State, client: ClientId, task: Task) -> None:
+    """What the client asks from now on is asked for a running task; refused for another user's."""
+    known, user = state.graph.clients[client], task.session.belongs_to
+    if known.user not in (OWNER, user) and not is_admin(state, known.user):
+        raise RefusedError(
+            f"the task {spell(task.id)} belongs to {spell_user(user)}, and {known.user} may not ask"
+            " for it"
+        )
+    known.asks_for = user
 
 
 def is_admin(state: State, user: str) -> bool:

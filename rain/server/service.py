@@ -67,7 +67,7 @@ class Service:
         self._turn()
         state = self.reactor.state
         for client, link in list(self.links.clients.items()):
-            why = rights.why_not(state, rights.user_of(state, client))
+            why = rights.why_not_any_more(state, client)
             if why:
                 link.close(why)
 

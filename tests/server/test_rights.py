@@ -6,10 +6,11 @@ import pytest
 from attrs import define
 
 from rain.base.failures import OnFailure
-from rain.base.ids import ObjectId
+from rain.base.ids import ObjectId, TaskId
 from rain.base.users import UserRule
 from rain.base.wire.answers import JoinedSession
 from rain.base.wire.printed import Watch
+from rain.base.wire.requests import OpenSession
 from rain.server import rights
 from rain.server.messages import AnyAnswer, Granted, Refuse, UsersRead
 from tests.support.fake_client import FakeClient, answer_of
@@ -77,6 +78,39 @@ def test_futures_of_another_user_give_no_data() -> None:
     refused = bob.take(made, keep=True)
     assert "belongs to ada, and bob may not see it" in why(refused)
     assert not why(s.world.client("ada").take(made, keep=True))
+
+
+def running_task_of(s: Scene, user: str) -> TaskId:
+    client = s.world.client(user)
+    draft = client.session()
+    task, _ = draft.task(keep=True)
+    client.submit(draft)
+    s.assign(task)
+    s.governors[0].start(task)
+    return task
+
+
+def test_a_task_has_the_rights_of_its_user_though_its_executor_has_the_key_of_the_cluster() -> None:
+    s = scene(4)
+    made, _ = _made_by_ada(s)
+    executor = s.world.client()
+    assert not why(executor.take(made, keep=True))  # it asks for no task yet: the owner's
+    executor.session(parent=running_task_of(s, "bob"))
+    assert "belongs to ada, and bob may not see it" in why(executor.take(made, keep=True))
+    of_ada = s.world.state.graph.objects[made].session
+    assert "bob may not see it" in why(executor.ask_join(of_ada.id))
+    # The next task that the executor runs is one of ada's.
+    executor.session(parent=running_task_of(s, "ada"))
+    assert not why(executor.take(made, keep=True))
+
+
+def test_a_user_does_not_ask_for_tasks_of_others() -> None:
+    s = scene(4)
+    task = running_task_of(s, "ada")
+    bob = s.world.client("bob")
+    asked = OpenSession("mine", "", OnFailure.STOP, task)
+    assert "belongs to ada, and bob may not ask for it" in why(bob.ask(asked))
+    assert not why(bob.ask(OpenSession("mine")))
 
 
 def _made_by_ada(s: Scene) -> tuple[ObjectId, FakeClient]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from rain.cli import cli
-from rain.client import Client
+from rain.client import Client, Future
 from rain.common.errors import ConnectionException, RainException
 from rain.common.secret_file import make_secret_file, make_user_secret
 from tests.whole.daemons import governor, server
@@ -18,6 +19,12 @@ pytestmark = pytest.mark.whole
 
 def double(number: int) -> int:
     return 2 * number
+
+
+def result_of(reference: bytes) -> int:
+    """What a pickled future is for, asked for by a task."""
+    future: Future[int] = pickle.loads(reference)
+    return future.result()
 
 
 def told_by(*command: str) -> str:
@@ -64,6 +71,12 @@ def test_users_with_secrets_of_their_own_do_not_see_each_other(tmp_path: Path) -
             assert len(ran) == lines - 1  # bob has found what ada has made, and only stored it
             assert all(line.startswith("ada,") for line in ran)
         assert "No session" in told_by("queue", serving.address, "--secret-file", str(of_ada))
+        # A task has the rights of its user, whatever the key of its executor is.
+        made = ada.submit(double, 5)
+        reference = pickle.dumps(made)
+        assert ada.submit(result_of, reference).result() == 10
+        with pytest.raises(RainException, match="belongs to ada, and bob may not see it"):
+            bob.submit(result_of, reference).result()
         # A locked user leaves, and does not come back.
         rules.write_text("[users.bob]\nlocked = true\n")
         with pytest.raises(RainException, match="locked"):
