@@ -10,6 +10,7 @@ from rain.base.errors import RefusedError
 from rain.base.ids import ClientId
 from rain.base.sizes import spell_size
 from rain.base.users import rule_of, spell_user
+from rain.base.wire import INLINE_LIMIT
 from rain.base.wire.submission import Submission
 from rain.graph import Session
 from rain.server import quotas, rights
@@ -41,10 +42,12 @@ def check(state: State, session: Session, submission: Submission) -> None:
         reason = quotas.never_fits(state, session, kind)
         if reason:
             raise RefusedError(reason)
-    _check_bytes(state, session, sum(submission.constants.lengths()))
+    large = [size for size in submission.constants.lengths() if size > INLINE_LIMIT]
+    _check_bytes(state, session, sum(large))
 
 
 def _check_bytes(state: State, session: Session, more: int) -> None:
+    """Small constants come with every call, whose task waits if there is no room."""
     user = session.belongs_to
     most = rule_of(state.graph.users, user).bytes
     if not most or not more or session.parent is not None:

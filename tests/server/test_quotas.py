@@ -213,7 +213,9 @@ def test_who_stores_as_much_as_allowed_begins_nothing_new() -> None:
 def test_constants_over_the_limit_are_refused() -> None:
     _, ada = begin(SCHEDULERS["horizon"](), UserRule("ada", bytes=10))
     draft = ada.session()
-    draft.constant(b"x" * 11)
+    draft.constant(b"x" * 100, keep=True)  # a small one, as the function of a call is
+    assert isinstance(ada.submit(draft), Granted)
+    draft.constant(b"x" * 20 * 1024)
     answer = ada.submit(draft)
     assert isinstance(answer, Refuse)
-    assert "ada stores 0B and submits 11B more: 10B are allowed" in str(answer.reason)
+    assert "ada stores 100B and submits 20KiB more: 10B are allowed" in str(answer.reason)
