@@ -14,7 +14,8 @@ from rain.base.admission import http_url
 from rain.base.errors import ConnectionLostError, RefusedError, StartError
 from rain.base.resources import CPUS
 from rain.base.wire.answers import DurableReport, GovernorReport
-from rain.base.wire.requests import DurableSessions, ServerInfo
+from rain.base.wire.requests import DurableSessions, ServerInfo, UsageOf
+from rain.base.wire.usage import UsageReport
 from rain.rpc.client_endpoint import ClientConnection
 from rain.start.clusters import ClusterDescription
 from rain.start.jobs import JobLine, look_at_jobs
@@ -56,11 +57,12 @@ class SessionLine:
     name: str
     tasks: int
     unfinished: int
-    objects: int
+    objects: int | None  # None if only its owner is told
     failure: str
     held_up: str = ""  # why it waits for a governor that was not started
     durable: bool = False
     clients: int = 1  # that have it open
+    user: str = ""  # whose it is; "" is the owner of the cluster
 
 
 @frozen
@@ -87,8 +89,10 @@ class ClusterStatus:
 
 def ask(address: str, http: str, keys: Keys = NO_KEYS) -> ClusterStatus:
     """Asks a server, and its HTTP side if it is known."""
-    reports, durable = _server_info(address, keys)
+    reports, durable, usage = _server_info(address, keys)
     governors = read_governors(reports)
+    if usage is not None:
+        return ClusterStatus(address, governors, sessions_of_user(usage))
     if not http:
         return ClusterStatus(
             address, governors, None, "the HTTP address of the server is not known: use --http"
@@ -201,11 +205,29 @@ def read_sessions(status: Mapping[str, Any]) -> tuple[SessionLine, ...]:
                 str(session["failure"]),
                 str(session.get("held_up", "")),
                 bool(session.get("durable", False)),
+                user=str(session.get("user", "")),
             )
             for session in status["sessions"]
         )
     except (KeyError, TypeError, ValueError) as error:
         raise StartError(f"the server's /status is not understood: {error!r}") from error
+
+
+def sessions_of_user(usage: UsageReport) -> tuple[SessionLine, ...]:
+    """The sessions that a user sees, without the HTTP side, which asks for the owner's key."""
+    return tuple(
+        SessionLine(
+            one.session,
+            one.name,
+            one.tasks + one.waiting + one.running,
+            one.waiting + one.running,
+            None,
+            "",
+            one.why,
+            user=one.user,
+        )
+        for one in usage.sessions
+    )
 
 
 def once_each(
@@ -227,7 +249,7 @@ def once_each(
             first or line,
             tasks=report.tasks,
             unfinished=report.tasks - report.finished - report.failed,
-            objects=line.objects + (first.objects if first else 0),
+            objects=(line.objects or 0) + ((first.objects or 0) if first else 0),
             held_up=(first.held_up if first else "") or line.held_up,
             clients=report.clients,
         )
@@ -242,11 +264,14 @@ def _connection(host: str, port: int, identity: Identity | None) -> HTTPConnecti
 
 def _server_info(
     address: str, keys: Keys
-) -> tuple[Sequence[GovernorReport], Sequence[DurableReport]]:
+) -> tuple[Sequence[GovernorReport], Sequence[DurableReport], UsageReport | None]:
+    """The last part is for users, to whom the HTTP side says nothing."""
     host, port = split_address(address)
     connection = ClientConnection(host, port, keys=keys)
     try:
-        return connection.ask(ServerInfo()), connection.ask(DurableSessions()).reports
+        governors, named = connection.ask(ServerInfo()), connection.ask(DurableSessions())
+        is_user = keys.secret is not None and bool(keys.secret.user)
+        return governors, named.reports, connection.ask(UsageOf()) if is_user else None
     except (ConnectionLostError, RefusedError) as error:
         raise StartError(f"the server at {address} does not answer: {error}") from error
     finally:

@@ -11,6 +11,7 @@ from rain.base.resources import spell_amount
 from rain.base.sizes import spell_size
 from rain.start.jobs import JobLine
 from rain.start.status import ClusterStatus, GovernorLine, SessionLine
+from rain.start.usage import OWNER
 
 USES = ("tasks have", "data")
 """The columns of the memory in use; the name is that of the tasks with most of it."""
@@ -124,6 +125,9 @@ def _jobs(lines: tuple[JobLine, ...]) -> Table:
 def _sessions(lines: tuple[SessionLine, ...]) -> Table:
     table = Table(title="Sessions", title_justify="left")
     table.add_column("id", justify="right")
+    has_users = any(line.user for line in lines)
+    if has_users:
+        table.add_column("user")
     table.add_column("name")
     for name in ("finished", "tasks", "objects"):
         table.add_column(name, justify="right")
@@ -138,10 +142,11 @@ def _sessions(lines: tuple[SessionLine, ...]) -> Table:
             state = f"held up: {line.held_up}"
         table.add_row(
             str(line.id),
+            *([Text(line.user or OWNER)] if has_users else []),
             Text(line.name),
             str(line.tasks - line.unfinished),
             str(line.tasks),
-            str(line.objects),
+            "" if line.objects is None else str(line.objects),
             Text(state),
         )
     return table

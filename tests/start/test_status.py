@@ -14,6 +14,7 @@ from rich.console import Console
 from rain.base.errors import StartError
 from rain.base.ids import ObjectId, TaskId
 from rain.base.wire.answers import DurableReport, GovernorReport
+from rain.base.wire.usage import SessionUsage, UsageReport
 from rain.start.choice import server_of
 from rain.start.status import (
     ClusterStatus,
@@ -24,6 +25,7 @@ from rain.start.status import (
     once_each,
     read_governors,
     read_sessions,
+    sessions_of_user,
     with_troubles,
 )
 from rain.start.status_tables import print_status
@@ -207,6 +209,20 @@ def test_sessions_are_shown_with_their_progress_and_their_failure() -> None:
     assert "4 count [words] 6 10 12 failed: Traceback" in lines
 
 
+def test_the_user_of_each_session_is_shown_where_there_are_users() -> None:
+    sessions = read_sessions({"sessions": [SESSION, {**SESSION, "session": 4, "user": "ada"}]})
+    lines = shown(ClusterStatus("a:7210", (), sessions))
+    assert "3 (owner) count [words] 6 10 12 open" in lines
+    assert "4 ada count [words] 6 10 12 open" in lines
+
+
+def test_a_user_sees_the_sessions_of_that_user() -> None:
+    mine = SessionUsage("ada", 4, "sweep", 2, 1, 3, 1.5, 9, -1.0, "all cpus are taken")
+    sessions = sessions_of_user(UsageReport((), (mine,)))
+    lines = shown(ClusterStatus("a:7210", (), sessions))
+    assert "4 ada sweep 3 6 held up: all cpus are taken" in lines
+
+
 def test_a_durable_session_is_shown_once_though_several_clients_have_opened_it() -> None:
     opened = {**SESSION, "name": "sweep", "durable": True}
     lines = read_sessions(
@@ -281,6 +297,7 @@ def test_the_answer_as_json_holds_everything() -> None:
                 "held_up": "",
                 "durable": False,
                 "clients": 1,
+                "user": "",
             }
         ],
         "sessions_unknown": "",

@@ -70,6 +70,8 @@ def test_users_with_secrets_of_their_own_do_not_see_each_other(tmp_path: Path) -
             ran = [line for line in csv[1:] if line.split(",")[2] != "0"]
             assert len(ran) == lines - 1  # bob has found what ada has made, and only stored it
             assert all(line.startswith("ada,") for line in ran)
+        told = told_by("status", serving.address, "--secret-file", str(of_bob))
+        assert "Sessions are not shown" not in told
         assert "No session" in told_by("queue", serving.address, "--secret-file", str(of_ada))
         # A task has the rights of its user, whatever the key of its executor is.
         made = ada.submit(double, 5)

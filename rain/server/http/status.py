@@ -45,6 +45,7 @@ class SessionStatus(TypedDict):
     objects: int
     failure: str
     held_up: str  # why a task that could run does not, if people can mend that
+    user: str  # whose it is; "" is the owner of the cluster
 
 
 class SchedulerReport(TypedDict):
@@ -134,4 +135,5 @@ def _session(state: State, session: Session, now: float) -> SessionStatus:
         objects=len(session.objects) + session.gone_objects,
         failure=failure.message if failure else "",
         held_up=str(hold_up) if hold_up else "",
+        user=session.belongs_to,
     )

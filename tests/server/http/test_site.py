@@ -228,6 +228,7 @@ def test_the_status_counts_what_is_there(tmp_path: Path) -> None:
                 "objects": 1,
                 "failure": "",
                 "held_up": "",
+                "user": "",
             }
         ],
     }
