@@ -19,6 +19,7 @@ from rain.base.wire.requests import (
 from rain.client.connection import Asking
 from rain.client.futures.methods import FutureMethods
 from rain.client.housekeeper import Housekeeper
+from rain.client.misspelled import SaysWhatIsMeant
 from rain.client.pictures import asked, client_picture, dashboard
 from rain.client.reaching import Reached
 from rain.client.reports import governor_info
@@ -26,7 +27,7 @@ from rain.client.showing import LINES_PER_SECOND, Showing
 from rain.common.errors import RainException, SessionException
 
 
-class Looking(FutureMethods):
+class Looking(FutureMethods, SaysWhatIsMeant):
     """A client as one that looks at its cluster."""
 
     def __init__(self, reached: Reached) -> None:

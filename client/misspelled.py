@@ -1,10 +1,10 @@
-"""Messages about unknown names of options and arguments: they suggest the nearest known one."""
+"""Messages about unknown names of options, arguments and methods: they suggest what was meant."""
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -17,6 +17,42 @@ _RETRIES = frozenset({"retries", "max_retries", "num_retries", "n_retries"})
 """How others call what we call tries, without the first run."""
 
 _GPUS = frozenset({"gpus", "num_gpus", "n_gpus"})
+
+_METHODS_OF_OTHERS = {
+    "apply_async": "client.submit(f, *args)",
+    "as_completed": "rain.client.as_completed(futures)",
+    "cancel": "future.cancel()",
+    "cluster": "rain.cluster.Cluster",
+    "compute": "client.gather(futures), or x.compute(scheduler=client.dask)",
+    "dashboard_link": "client.dashboard_url",
+    "imap": "rain.client.as_completed(client.map(f, items))",
+    "ncores": "client.get_server_info()",
+    "nthreads": "client.get_server_info()",
+    "persist": "x.persist(scheduler=client.dask)",
+    "remote": "client.submit(f, *args), or @rain.client.task",
+    "retry": "client.options(tries=2).submit(f, *args)",
+    "run": "client.submit(f, *args)",
+    "scatter": "client.put(value)",
+    "scheduler_info": "client.get_server_info()",
+    "shutdown": "client.close()",
+    "starmap": "client.map(f, *zip(*tuples))",
+    "upload_file": "client.upload(path)",
+}
+"""What is written here for a method of the clients of Dask and Ray, and of pools."""
+
+
+class SaysWhatIsMeant:
+    """Has no methods that only others have, and says what is written here for them."""
+
+    if not TYPE_CHECKING:  # for type checkers it has no others at all
+
+        def __getattr__(self, name: str) -> NoReturn:
+            here = _METHODS_OF_OTHERS.get(name)
+            hint = f": write {here}" if here else ""
+            kind = type(self).__name__
+            raise AttributeError(
+                f"{kind!r} object has no attribute {name!r}{hint}", name=name, obj=self
+            )
 
 
 def expect_known(where: str, given: Mapping[str, object], known: Collection[str]) -> None:

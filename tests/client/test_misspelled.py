@@ -19,6 +19,22 @@ def client() -> Iterator[Client]:
         yield made
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("scatter", r"'Client' object has no attribute 'scatter': write client.put\(value\)$"),
+        ("starmap", r"write client.map\(f, \*zip\(\*tuples\)\)$"),
+        ("gatherr", r"'Client' object has no attribute 'gatherr'$"),
+    ],
+)
+def test_a_method_of_other_libraries_is_answered_with_ours(
+    client: Client, name: str, told: str
+) -> None:
+    with pytest.raises(AttributeError, match=told) as raised:
+        getattr(client, name)
+    assert (raised.value.name, raised.value.obj) == (name, client)
+
+
 def power(base: int, exponent: int = 1) -> int:
     return int(base**exponent)
 
