@@ -5,8 +5,8 @@ hears of it until there is room again. So the limits hold whatever the scheduler
 run are noted here from the turn in which they are ready until they have ended, and count with their
 cpus for all of that time, except while they wait for other tasks.
 
-Who stores as much as allowed begins nothing new. Tasks that read what tasks have made go on, since
-the data that is there may be let go when they have ended.
+A user who stores as much as allowed begins nothing new. Tasks that read what tasks have made go on,
+since the data that is there may be let go when they have ended.
 """
 
 from __future__ import annotations
