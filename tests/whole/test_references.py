@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -197,10 +198,9 @@ def exchanged(mine: str, other: str) -> Any:
         return mine, pickle.load(file)
 
 
-def test_results_that_have_each_others_future_inside_go_with_their_clients(
-    cluster: LocalCluster, tmp_path: Path
-) -> None:
-    with Client(cluster.host, cluster.port, secret=cluster.secret.key) as looking:
+def test_results_that_have_each_others_future_inside_go_with_their_clients(tmp_path: Path) -> None:
+    cluster = LocalCluster(cpus=2)  # of its own: executors may still have what others returned
+    with closing(cluster), Client(cluster.host, cluster.port, secret=cluster.secret.key) as looking:
         # given
         others = [Client(cluster.host, cluster.port, secret=cluster.secret.key) for _ in range(2)]
         paths = [str(tmp_path / "first"), str(tmp_path / "second")]
