@@ -5,11 +5,9 @@ Everything here runs in the thread of the user who waits for it.
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,77 +16,21 @@ from rain.base.ids import ObjectId, spell
 from rain.base.leading import Servers
 from rain.base.wire.answers import Fetched
 from rain.base.wire.orders import SERVER
-from rain.stream.copying import copy_bytes
+from rain.rpc.client_incoming import IntoFile, IntoMemory
+from rain.stream.connections import Transfer
 from rain.stream.errors import NotHereError, UnreachableError
 from rain.stream.machine import machine_id
-from rain.stream.mapping import map_descriptor, open_same
-from rain.stream.memory import receive_bytes
-from rain.stream.protocol import SharedPlace
 from rain.stream.ranges import Piece, Range, piece_of
-from rain.stream.reading import StreamReader, Taker
-from rain.stream.room import memory_left
-from rain.stream.sockets import Connected, receive_file
+from rain.stream.reading import ResumingTaker, StreamReader
+from rain.stream.sockets import STALL_LIMIT
 from rain.tls.keys import NO_KEYS, Keys
 
 T = TypeVar("T")
-
-FILE_FROM = 64 * 1024 * 1024
-MEMORY_SHARE = 4
-"""From that size on, data that would take more than a fourth of the memory that is left is kept in
-a file without a name, which the system may put out of memory. All other data becomes bytes."""
 
 FETCH_ATTEMPTS = 3
 
 AT_ONCE = 32
 """Objects that are read side by side."""
-
-
-class IntoMemory:
-    """Data that a program wants to look at."""
-
-    def __init__(self) -> None:
-        self.data: bytes | memoryview = b""
-
-    def take_shared(self, place: SharedPlace, length: int) -> bool:
-        """Looks at the stored file itself. It stays as long as somebody looks."""
-        descriptor = open_same(place)
-        if descriptor is None:
-            return False
-        try:
-            self.data = _mapped(descriptor, length)
-        finally:
-            os.close(descriptor)
-        return True
-
-    def take(self, connected: Connected, length: int) -> None:
-        if length < FILE_FROM or length <= memory_left() // MEMORY_SHARE:
-            self.data = receive_bytes(connected, length)
-            return
-        with tempfile.TemporaryFile() as file:
-            _fill(file.fileno(), connected, length)
-            self.data = _mapped(file.fileno(), length)
-
-
-class IntoFile:
-    """Data that a program wants as a file."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def take_shared(self, place: SharedPlace, length: int) -> bool:
-        descriptor = open_same(place)
-        if descriptor is None:
-            return False
-        try:
-            with self._path.open("wb") as file:
-                copy_bytes(descriptor, file.fileno(), length)
-        finally:
-            os.close(descriptor)
-        return True
-
-    def take(self, connected: Connected, length: int) -> None:
-        with self._path.open("wb") as file:
-            _fill(file.fileno(), connected, length)
 
 
 class Downloads:
@@ -97,9 +39,15 @@ class Downloads:
     def __init__(self, servers: Servers, keys: Keys = NO_KEYS) -> None:
         self.reader = StreamReader(servers, machine=machine_id(), keys=keys)
 
-    def read(self, holder: str, object_id: ObjectId, taker: Taker) -> None:
-        """Raises `NotHereError`, `UnreachableError`, or what the taker raises."""
-        self._from(holder, lambda source: self.reader.read(source, object_id, taker))
+    def read(self, holder: str, object_id: ObjectId, taker: ResumingTaker) -> None:
+        """Reads an object, or what the taker does not have of it yet.
+
+        Raises `NotHereError`, `UnreachableError`, or what the taker raises.
+        """
+        self._from(
+            holder,
+            lambda source: self.reader.read_on(source, object_id, taker, Transfer(), STALL_LIMIT),
+        )
 
     def _from(self, holder: str, read: Callable[[str], T]) -> T:
         """What can be read from a governor, or else from it through the server."""
@@ -135,26 +83,34 @@ class Downloads:
     def complete(
         self, fetched: Fetched, into: Path | None, ask_again: Callable[[ObjectId], Fetched]
     ) -> Fetched:
-        """A finished object with its bytes, from the place that has them by now."""
+        """A finished object with its bytes, from the place that has them by now.
+
+        What has come from one that broke off is kept: the next one gives the rest.
+        """
+        if fetched.data is not None and into is None:
+            return fetched
+        with closing(IntoMemory() if into is None else IntoFile(into)) as incoming:
+            return self._receive(fetched, incoming, ask_again)
+
+    def _receive(
+        self,
+        fetched: Fetched,
+        incoming: IntoMemory | IntoFile,
+        ask_again: Callable[[ObjectId], Fetched],
+    ) -> Fetched:
         object_id = fetched.report.id
         trouble = ""
         for attempt in range(FETCH_ATTEMPTS):
             if attempt:  # it may have to be made again first
                 fetched = ask_again(object_id)
             if fetched.data is not None:
-                if into is None:
-                    return fetched
-                into.write_bytes(fetched.data)
-                return Fetched(fetched.report)
-            taker = IntoMemory() if into is None else IntoFile(into)
+                return Fetched(fetched.report, incoming.put(fetched.data))
             try:
-                self.read(fetched.holder, object_id, taker)
+                self.read(fetched.holder, object_id, incoming)
             except (NotHereError, UnreachableError) as error:
                 trouble = str(error)
             else:
-                return Fetched(
-                    fetched.report, taker.data if isinstance(taker, IntoMemory) else None
-                )
+                return Fetched(fetched.report, incoming.data)
         raise RefusedError(f"{spell(object_id)} cannot be fetched: {trouble}")
 
     def complete_all(
@@ -179,13 +135,3 @@ class Downloads:
 
     def close(self) -> None:
         self.reader.close()
-
-
-def _fill(descriptor: int, connected: Connected, length: int) -> None:
-    if length:
-        os.posix_fallocate(descriptor, 0, length)
-    receive_file(connected, descriptor, length)
-
-
-def _mapped(descriptor: int, length: int) -> memoryview:
-    return map_descriptor(descriptor, length)

@@ -14,7 +14,7 @@ import mmap
 import threading
 from typing import Final, Self
 
-from rain.stream.sockets import BrokenError, Connected, receive_into
+from rain.stream.sockets import BrokenError, Connected, Note, receive_into
 
 AHEAD_FROM = 32 * 1024 * 1024
 """From this length on, bytes are a separate mapping and worth a second thread."""
@@ -42,15 +42,30 @@ _madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
 def receive_bytes(connected: Connected, length: int) -> bytes:
     """Receives `length` bytes; raises `BrokenError` if the stream ends before."""
-    if not length:
-        return b""  # a shared singleton, which must not be filled
-    data: bytes = _make_blank(None, length)
+    data = blank_bytes(length)
+    fill(connected, data)
+    return data
+
+
+def blank_bytes(length: int) -> bytes:
+    """Bytes for `fill`; until then nobody may look at them."""
+    blank: bytes = _make_blank(None, length)
+    return blank
+
+
+def fill(connected: Connected, data: bytes, start: int = 0, note: Note | None = None) -> None:
+    """Receives these blank bytes, or the rest from `start` on.
+
+    Raises `BrokenError` if the stream ends before.
+    """
+    length = len(data)
+    if start == length:
+        return  # empty bytes are shared by all, and must not be filled
     address: int = _address_of(data)
     view: memoryview = _view_of(address, length, _WRITABLE)
     with view, _Ahead(data, address):
-        if receive_into(connected, view) < length:
+        if receive_into(connected, view, start, note) < length:
             raise BrokenError("the stream was cut off")
-    return data
 
 
 class _Ahead:

@@ -21,6 +21,9 @@ from rain.tls.encrypted import Encrypted
 Connected: TypeAlias = "socket.socket | Encrypted"
 """A connection, plain or encrypted: nothing but what is here tells them apart."""
 
+Note: TypeAlias = Callable[[int], object]
+"""Is told how many bytes of an object have moved by now, again and again while they move."""
+
 STALL_LIMIT = 30.0
 """Seconds without a single byte after which a transfer is given up."""
 
@@ -89,9 +92,14 @@ def is_idle(connected: Connected) -> bool:
     return False
 
 
-def receive_into(connected: Connected, target: memoryview) -> int:
-    """Fills the memory; returns fewer bytes only if the stream ends before."""
-    got = 0
+def receive_into(
+    connected: Connected, target: memoryview, start: int = 0, note: Note | None = None
+) -> int:
+    """Fills the memory, but for its beginning; gives fewer than all only if the stream ends before.
+
+    What is before `start` is there already.
+    """
+    got = start
     while got < len(target):
         try:
             count = connected.recv_into(target[got : got + STRIDE])
@@ -100,6 +108,8 @@ def receive_into(connected: Connected, target: memoryview) -> int:
         if not count:
             break
         got += count
+        if note is not None:
+            note(got)
     return got
 
 
@@ -108,11 +118,11 @@ def receive_file(
     target: int,
     length: int,
     start: int = 0,
-    note: Callable[[int], object] | None = None,
+    note: Note | None = None,
 ) -> None:
     """Fills a file of this length from a socket: with splice, if it is not encrypted.
 
-    The bytes before `start` are there already. `note` is told how many there are, again and again.
+    The bytes before `start` are there already.
     """
     if isinstance(connected, Encrypted):
         _receive_file_encrypted(connected, target, length, start, note)
@@ -130,7 +140,7 @@ def _receive_file_encrypted(
     target: int,
     length: int,
     start: int,
-    note: Callable[[int], object] | None,
+    note: Note | None,
 ) -> None:
     done = start
     for piece in _pieces(connected, length - start):
@@ -183,25 +193,41 @@ def send(connected: Connected, data: bytes | memoryview) -> None:
         raise broken(error) from None
 
 
-def send_file(connected: Connected, source: int, start: int, length: int) -> None:
+def send_noting(connected: Connected, data: bytes | memoryview, note: Note) -> None:
+    """Sends all of the data, some at a time."""
+    view = memoryview(data)
+    for start in range(0, len(view), BUFFER):
+        piece = view[start : start + BUFFER]
+        send(connected, piece)
+        note(start + len(piece))
+
+
+def send_file(
+    connected: Connected, source: int, start: int, length: int, note: Note | None = None
+) -> None:
     """Sends a part of a file, directly from the page cache; the part must exist."""
     if isinstance(connected, Encrypted):
-        _send_file_encrypted(connected, source, start, length)
+        _send_file_encrypted(connected, source, start, length, note)
         return
+    at_once = STRIDE if note is None else BUFFER  # a call returns when all of that has left
     done = 0
     while done < length:
         try:
             count = os.sendfile(
-                connected.fileno(), source, start + done, min(length - done, STRIDE)
+                connected.fileno(), source, start + done, min(length - done, at_once)
             )
         except OSError as error:
             raise broken(error) from None
         if not count:
             raise BrokenError("a file became shorter while it was sent")
         done += count
+        if note is not None:
+            note(done)
 
 
-def _send_file_encrypted(connected: Encrypted, source: int, start: int, length: int) -> None:
+def _send_file_encrypted(
+    connected: Encrypted, source: int, start: int, length: int, note: Note | None
+) -> None:
     buffer = memoryview(bytearray(min(PIECE, length)))
     done = 0
     while done < length:
@@ -210,6 +236,8 @@ def _send_file_encrypted(connected: Encrypted, source: int, start: int, length: 
             raise BrokenError("a file became shorter while it was sent")
         send(connected, buffer[:count])
         done += count
+        if note is not None:
+            note(done)
 
 
 def _pieces(source: Connected, length: int) -> Iterator[memoryview]:

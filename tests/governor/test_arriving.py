@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import os
-import socket
-import threading
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import structlog
 import trio
-from attrs import Factory, define
 
 from rain.base.ids import GovernorId, KindId
 from rain.base.kinds import ObjectKind
@@ -24,64 +19,13 @@ from rain.governor.fetch import Fetcher
 from rain.governor.results import Stored
 from rain.governor.store import MEMORY_LIMIT, Store
 from rain.rpc.background import Background
-from rain.stream.admission import admit
-from rain.stream.protocol import HELLO, REQUEST_SIZE, Ask, Say, StreamAnswer, StreamRequest
+from rain.stream.protocol import Ask
 from rain.stream.reading import StreamReader
-from rain.stream.sockets import hang_up
-from rain.stream.stamps import Stamp
 from tests.governor.words import object_id
-from tests.support.streams import Holding, listening_streams
+from tests.support.streams import MADE_AT, Holding, breaking, listening_streams
 
 SIZE = 8 * MEMORY_LIMIT
 OBJECT = object_id(500)
-MADE_AT = 1_700_000_000_123_456_789
-
-
-@define(eq=False)
-class Breaking:
-    """A holder that sends a part of a file and then breaks off, or says nothing any more."""
-
-    port: socket.socket
-    data: bytes
-    stamp: Stamp
-    sends: int
-    hangs: bool
-    asked: list[StreamRequest] = Factory(list)
-    over: threading.Event = Factory(threading.Event)
-
-    @property
-    def address(self) -> str:
-        host, port = self.port.getsockname()
-        return f"{host}:{port}"
-
-    def serve(self) -> None:
-        while True:
-            try:
-                connected, _ = self.port.accept()
-            except OSError:
-                return  # closed
-            with connected:
-                admit(connected, None)
-                asked = connected.recv(len(HELLO) + REQUEST_SIZE, socket.MSG_WAITALL)
-                self.asked.append(StreamRequest.decode(asked[len(HELLO) :]))
-                answer = StreamAnswer(Say.BYTES, len(self.data), self.stamp.spell())
-                connected.sendall(answer.encode() + self.data[: self.sends])
-                if self.hangs:
-                    self.over.wait(60)
-
-
-@contextmanager
-def breaking(data: bytes, sends: int, *, hangs: bool = False) -> Generator[Breaking]:
-    with socket.create_server(("127.0.0.1", 0)) as port:
-        holder = Breaking(port, data, Stamp(MADE_AT, len(data)), sends, hangs)
-        thread = threading.Thread(target=holder.serve)
-        thread.start()
-        try:
-            yield holder
-        finally:
-            holder.over.set()
-            hang_up(port)
-            thread.join()
 
 
 def fetched_from(

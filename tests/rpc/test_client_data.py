@@ -1,7 +1,9 @@
 """Large data of a client: read from governors themselves, and sent ahead of its submission."""
 
 import errno
+import filecmp
 import os
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from rain.base.wire.answers import Fetched, ObjectReport
 from rain.base.wire.requests import Fetch, Submit
 from rain.base.wire.submission import ConstantColumns, GivenConstants, Submission
 from rain.daemon import program
-from rain.rpc import client_fetch
+from rain.rpc import client_incoming
 from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.handlers import Reply
 from rain.server.spool import Spool, Upload
@@ -29,6 +31,7 @@ from tests.support.streams import Holding, listening_streams
 
 SESSION = SessionId(1)
 OBJECT = ObjectId(pack(1, 10))
+LARGE = 32 << 20
 
 
 @define
@@ -92,8 +95,8 @@ def test_a_client_reads_from_the_governor_itself(size: int) -> None:
 def test_what_is_large_for_the_memory_that_is_left_is_kept_in_a_file_without_a_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client_fetch, "FILE_FROM", 3_000_000)
-    monkeypatch.setattr(client_fetch, "memory_left", lambda: 4 * 3_000_000 - 1)
+    monkeypatch.setattr(client_incoming, "FILE_FROM", 3_000_000)
+    monkeypatch.setattr(client_incoming, "memory_left", lambda: 4 * 3_000_000 - 1)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     data = os.urandom(3_000_000)
 
@@ -110,8 +113,8 @@ def test_what_is_large_for_the_memory_that_is_left_is_kept_in_a_file_without_a_n
 def test_what_fits_into_the_memory_that_is_left_needs_no_file(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(client_fetch, "FILE_FROM", 3_000_000)
-    monkeypatch.setattr(client_fetch, "memory_left", lambda: 4 * 3_000_000)
+    monkeypatch.setattr(client_incoming, "FILE_FROM", 3_000_000)
+    monkeypatch.setattr(client_incoming, "memory_left", lambda: 4 * 3_000_000)
     data = os.urandom(3_000_000)
 
     def scene(here: Scene) -> None:
@@ -132,6 +135,25 @@ def test_the_server_passes_on_what_is_out_of_the_clients_reach(tmp_path: Path) -
         assert here.governor.asked == [OBJECT, OBJECT]
 
     play(data, scene, reachable=False)
+
+
+def test_a_download_is_never_in_memory(tmp_path: Path) -> None:
+    stored = tmp_path / "stored"
+    stored.write_bytes(os.urandom(LARGE))
+
+    def scene(here: Scene) -> None:
+        fetched = here.client.ask(Fetch(OBJECT))
+        tracemalloc.start()
+        try:
+            here.client.complete(fetched, tmp_path / "file")
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert here.client.bytes_received == LARGE
+        assert peak < LARGE // 16
+        assert filecmp.cmp(tmp_path / "file", stored, shallow=False)
+
+    play(stored, scene)
 
 
 def test_a_client_on_the_governors_machine_looks_at_the_stored_file_itself(tmp_path: Path) -> None:

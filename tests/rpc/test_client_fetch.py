@@ -11,9 +11,10 @@ from rain.base.ids import ObjectId
 from rain.base.leading import Servers
 from rain.base.states import ObjectState
 from rain.base.wire.answers import Fetched, ObjectReport
-from rain.rpc.client_fetch import Downloads, IntoMemory
+from rain.rpc.client_fetch import Downloads
+from rain.rpc.client_incoming import IntoMemory
 from rain.stream.errors import NotHereError
-from rain.stream.reading import Taker
+from rain.stream.reading import ResumingTaker
 
 HOLDER = "there:7000#5"
 
@@ -25,7 +26,7 @@ class Meeting(Downloads):
         super().__init__(Servers.of("127.0.0.1:1"))
         self._all_have_begun = threading.Barrier(count, timeout=20)
 
-    def read(self, holder: str, object_id: ObjectId, taker: Taker) -> None:
+    def read(self, holder: str, object_id: ObjectId, taker: ResumingTaker) -> None:
         self._all_have_begun.wait()
         assert isinstance(taker, IntoMemory)
         taker.data = b"%d" % object_id
@@ -34,7 +35,7 @@ class Meeting(Downloads):
 class Without(Downloads):
     """Nobody has anything."""
 
-    def read(self, holder: str, object_id: ObjectId, taker: Taker) -> None:
+    def read(self, holder: str, object_id: ObjectId, taker: ResumingTaker) -> None:
         raise NotHereError("the holder does not have it")
 
 

@@ -17,8 +17,20 @@ from rain.rpc.streams import GovernorStreams
 from rain.stream.admission import admit
 from rain.stream.archive import Archive
 from rain.stream.holder import Held, InFile, InFolder, InMemory
-from rain.stream.protocol import HELLO, NOBODY, REQUEST_SIZE, Say, SharedPlace, StreamAnswer
+from rain.stream.protocol import (
+    HELLO,
+    NOBODY,
+    REQUEST_SIZE,
+    Say,
+    SharedPlace,
+    StreamAnswer,
+    StreamRequest,
+)
 from rain.stream.sockets import BrokenError, Connected, hang_up, receive_into
+from rain.stream.stamps import Stamp
+
+MADE_AT = 1_700_000_000_123_456_789
+"""When all that `breaking` sends was made, in nanoseconds."""
 
 
 @define(eq=False)
@@ -88,6 +100,53 @@ def pausing_holder(length: int) -> Generator[Pausing]:
         try:
             yield pausing
         finally:
+            hang_up(port)
+            thread.join()
+
+
+@define(eq=False)
+class Breaking:
+    """A holder that sends a part of a file and then breaks off, or says nothing any more."""
+
+    port: socket.socket
+    data: bytes
+    stamp: Stamp
+    sends: int
+    hangs: bool
+    asked: list[StreamRequest] = Factory(list)
+    over: threading.Event = Factory(threading.Event)
+
+    @property
+    def address(self) -> str:
+        host, port = self.port.getsockname()
+        return f"{host}:{port}"
+
+    def serve(self) -> None:
+        while True:
+            try:
+                connected, _ = self.port.accept()
+            except OSError:
+                return  # closed
+            with connected:
+                admit(connected, None)
+                asked = connected.recv(len(HELLO) + REQUEST_SIZE, socket.MSG_WAITALL)
+                self.asked.append(StreamRequest.decode(asked[len(HELLO) :]))
+                answer = StreamAnswer(Say.BYTES, len(self.data), self.stamp.spell())
+                connected.sendall(answer.encode() + self.data[: self.sends])
+                if self.hangs:
+                    self.over.wait(60)
+
+
+@contextmanager
+def breaking(data: bytes, sends: int, *, hangs: bool = False) -> Generator[Breaking]:
+    with socket.create_server(("127.0.0.1", 0)) as port:
+        holder = Breaking(port, data, Stamp(MADE_AT, len(data)), sends, hangs)
+        thread = threading.Thread(target=holder.serve)
+        thread.start()
+        try:
+            yield holder
+        finally:
+            holder.over.set()
             hang_up(port)
             thread.join()
 
