@@ -93,8 +93,10 @@ def _in_words(words: Iterable[Any]) -> str | None:
     return None
 
 
-def checked_env(what: str, env: Mapping[str, str | None] | None) -> dict[str, str | None]:
+def checked_variables(what: str, env: Mapping[str, str | None] | None) -> dict[str, str | None]:
     """Variables that are set or, with None, taken away."""
+    if env is not None and not isinstance(env, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] # users call it
+        raise RainException(f"{what}: env is a table of variables or an Env, not {env!r}")
     given: dict[Any, Any] = dict(env or {})
     for name, value in given.items():
         if not isinstance(name, str) or not name or "=" in name or "\0" in name:

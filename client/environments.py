@@ -22,6 +22,7 @@ from rain.base.environment import (
     read_environment,
 )
 from rain.base.sizes import spell_size
+from rain.client.commands import checked_variables
 from rain.client.data import DataObject
 from rain.client.guards import is_sequence
 from rain.client.handles import constant_object
@@ -205,6 +206,15 @@ def checked_env(what: str, env: object) -> Env | None:
     if env is None or isinstance(env, Env):
         return env
     raise RainException(f"{what}: env is {env!r}; write env=Env(pip=[...], vars={{...}})")
+
+
+def parted_env(
+    what: str, env: Mapping[str, str | None] | Env | None
+) -> tuple[dict[str, str | None], Env | None]:
+    """The `env` of a program: variables of its own, where None removes one, or an environment."""
+    if isinstance(env, Env):
+        return {}, env
+    return checked_variables(what, env), None
 
 
 def text_of(env: Env | None) -> str:

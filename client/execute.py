@@ -8,12 +8,12 @@ from rain.client.active import get_active_session
 from rain.client.cached.plans import Cache, checked_cache, checked_cache_key, plan_of_program
 from rain.client.command_files import check_files, check_kept_files
 from rain.client.commands import (
-    checked_env,
     refuse_formatted,
     refuse_shell_words,
     split_line,
 )
 from rain.client.data import DataObject, stands_for_data, to_dataobj
+from rain.client.environments import Env, parted_env, text_of
 from rain.client.input import Input, InputBase, InputDir
 from rain.client.output import Output, OutputBase
 from rain.client.retrying import RetryCodes, attempts_of_program
@@ -37,7 +37,7 @@ class Execute(Task):
     but the texts are replaced by file names. With `shell` the line goes to /bin/sh; words that mean
     something only there are refused unless `shell` is given. After `timeout` seconds the program is
     ended. `retry_on` are the exit codes that are worth another of its `tries`; by default all are.
-    `env` is added to its environment, and what is None there is taken away. With `cache` (True, or
+    `env` is an `Env`, or variables: what is None there is taken away. With `cache` (True, or
     a folder) the outputs are kept for other runs; they depend on `cache_key`, too. A task that
     may run twice at a time is `idempotent`.
 
@@ -57,7 +57,7 @@ class Execute(Task):
         shell: bool | None = None,
         *,
         timeout: float | None = None,
-        env: Mapping[str, str | None] | None = None,
+        env: Mapping[str, str | None] | Env | None = None,
         name: str | None = None,
         session: "Session | None" = None,
         cpus: int = 1,
@@ -103,17 +103,21 @@ class Execute(Task):
             "in_paths": folder.in_paths,
             "out_paths": folder.out_paths,
         }
-        if env:
-            config["env"] = checked_env("Execute", env)
+        variables, own_env = parted_env("Execute", env)
+        if variables:
+            config["env"] = variables
+        session = get_active_session() if session is None else session
+        joined_env = session.environments.joined(own_env)
+        environment = text_of(joined_env)
         kept = checked_cache("Execute", cache)
         key = checked_cache_key("Execute", cache_key, kept)
         if kept:
             if cache_key is None:
                 check_kept_files("Execute", said)
-            session = get_active_session() if session is None else session
-            config[CONFIG_KEY] = folder.plan(session, name or words[0], config, key)
+            config[CONFIG_KEY] = folder.plan(session, name or words[0], config, key, environment)
+        of_env = () if joined_env is None else session.environments.inputs(joined_env)
         super().__init__(
-            folder.inputs,
+            [*folder.inputs, *((None, obj) for obj in of_env)],
             folder.outputs,
             config=config,
             name=name,
@@ -128,6 +132,7 @@ class Execute(Task):
             priority=priority,
             cache=kept,
             idempotent=idempotent,
+            environment=environment,
         )
 
 
@@ -199,7 +204,12 @@ class _Folder:
         return [word for word in words if word is not None]
 
     def plan(
-        self, session: "Session", name: str, config: Mapping[str, Any], cache_key: str
+        self,
+        session: "Session",
+        name: str,
+        config: Mapping[str, Any],
+        cache_key: str,
+        environment: str,
     ) -> dict[str, Any]:
         """The parts of the key of the results; the timeout is none of them."""
         made = [
@@ -211,7 +221,8 @@ class _Folder:
             label or entry["path"]
             for (label, _), entry in zip(self.inputs, self.in_paths, strict=True)
         ]
-        return plan_of_program(session, name, command, config.get("env", {}), cache_key, names)
+        variables = config.get("env", {})
+        return plan_of_program(session, name, command, variables, cache_key, names, environment)
 
     def _bare_input(self, i: int, item: Any, items: Sequence[Any]) -> InputBase:
         """The input for an object that was given without a path."""

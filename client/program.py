@@ -5,11 +5,11 @@ from typing import Any
 
 from rain.client.cached.plans import Cache, checked_cache, checked_cache_key
 from rain.client.commands import (
-    checked_env,
     refuse_formatted,
     refuse_shell_words,
     split_line,
 )
+from rain.client.environments import Env, parted_env
 from rain.client.execute import Execute, to_stdout
 from rain.client.input import Input, InputBase
 from rain.client.output import Output, OutputBase, to_output
@@ -51,7 +51,7 @@ class Program:
         retry_on: RetryCodes = None,
         priority: int = 0,
         timeout: float | None = None,
-        env: Mapping[str, str | None] | None = None,
+        env: Mapping[str, str | None] | Env | None = None,
         cache: Cache = None,
         cache_key: object = None,
         idempotent: bool | None = None,
@@ -77,6 +77,7 @@ class Program:
         retry_on = tuple(retry_on) if isinstance(retry_on, Iterable) else retry_on
         attempts_of_program("Program", tries, crash_tries, backoff, timeout, retry_on, memory_tries)
         checked_cache_key("Program", cache_key, checked_cache("Program", cache))
+        variables, own_env = parted_env("Program", env)
         self._options: dict[str, Any] = {
             "cpus": cpus,
             "memory": memory,
@@ -90,7 +91,7 @@ class Program:
             "retry_on": retry_on,
             "priority": checked_priority("Program", priority),
             "timeout": timeout,
-            "env": checked_env("Program", env),
+            "env": own_env or variables,
             "cache": cache,
             "cache_key": cache_key,
             "idempotent": checked_idempotent("Program", idempotent),

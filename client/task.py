@@ -121,6 +121,7 @@ class Task(metaclass=TaskMeta):
         priority: int = 0,
         cache: str = "",
         idempotent: bool | None = None,
+        environment: str = "",
     ) -> None:
         task_type = task_type or self.TASK_TYPE
         if task_type is None:
@@ -146,6 +147,7 @@ class Task(metaclass=TaskMeta):
             checked_priority(task_type, priority),
             cache,
             checked_idempotent(task_type, idempotent),
+            environment,
         )
         fill_task(self, session, shape, encoded_config(task_type, config), objects, made, here())
         session.add_task(self)

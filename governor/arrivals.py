@@ -22,6 +22,9 @@ from rain.governor.tables import ObjectRow, TaskMove
 BUILTIN = "buildin"
 """The part before the slash in the type of a task that runs inside the governor."""
 
+PROGRAM = f"{BUILTIN}/run"
+"""The type of the tasks that run external programs."""
+
 _HELD = ObjectRow.HELD
 _MAKING = ObjectRow.MAKING
 
@@ -86,7 +89,7 @@ class Arrivals:
             needs = ", ".join(f"{amount} {name}" for name, amount in kind.resources.items())
             refusal = f"the task needs more than this governor has: {needs}"
         environment: Environment | None = None
-        if kind.environment and not refusal:
+        if kind.environment and not refusal and kind.task_type != PROGRAM:  # see `programs`
             environment, refusal = self._environment(runner, kind)
         group = self._dispatch.group(_runner_of(runner, environment), kind.resources, environment)
         outputs = tuple(self._object_kind(session, output) for output in kind.outputs)
@@ -108,8 +111,8 @@ class Arrivals:
         """The environment of a kind, or why its tasks cannot have it here."""
         if runner != PYTHON or runner in self._one_by_one:
             return None, (
-                f"the task type {kind.task_type!r} has no environments on this governor: only calls"
-                " of Python functions in Rain's own executors do"
+                f"the task type {kind.task_type!r} has no environments on this governor: only"
+                " programs and calls of Python functions in Rain's own executors do"
             )
         return read_environment(kind.environment), ""
 

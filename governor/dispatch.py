@@ -254,7 +254,7 @@ class Dispatch:
         self.began[task.run] = self._pool.now
         task.told = True
         self._outbox.started(task, self._pool.now)
-        if known.kind.attempts.timeout:
+        if known.kind.attempts.timeout and not known.kind.environment:
             self.deadlines[task.run] = self._pool.now + known.kind.attempts.timeout
         inputs = tuple(builtin_input(data_object) for data_object in task.inputs)
         gpus: Lent = ()
@@ -264,6 +264,14 @@ class Dispatch:
         self._outbox.effects.append(
             RunBuiltin(task.run, task.id, known.kind, task.config, inputs, known.outputs, shown)
         )
+
+    def run_prepared(self, run: int) -> None:
+        """The environment of a run is there. To make it does not count as time of the task."""
+        task = self.runs[run]
+        self.began[run] = self._pool.now
+        timeout = task.kind.kind.attempts.timeout
+        if timeout and task.row is TaskRow.RUNNING:
+            self.deadlines[run] = self._pool.now + timeout
 
     def end_late_runs(self, now: float) -> None:
         """Runs inside the governor whose time is over are ended, and fail when they have."""

@@ -14,6 +14,7 @@ import os
 import sys
 import sysconfig
 import time
+from collections.abc import Mapping
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
@@ -54,7 +55,7 @@ Folder = bytes | Path
 
 @frozen
 class MadeEnvironment:
-    """An environment that is there, for the executors that belong to it."""
+    """An environment that is there, for the executors and programs that belong to it."""
 
     environment: Environment
     folder: Path | None  # None when it has nothing but variables
@@ -66,8 +67,11 @@ class MadeEnvironment:
             return sys.executable
         return str(self.folder / "venv" / "bin" / "python")
 
-    def added_to(self, variables: dict[str, str]) -> dict[str, str]:
-        """The variables of an executor: those of a governor with those of the environment."""
+    def added_to(self, variables: Mapping[str, str], *, for_rain: bool = True) -> dict[str, str]:
+        """The variables of a process: those of a governor with those of the environment.
+
+        Executors must find Rain itself; programs may be of another Python, and need not.
+        """
         made = {**variables, **dict(self.environment.variables), VARIABLE: self.environment.text}
         before: list[str] = []
         if self.folder is not None and self.environment.files:
@@ -78,8 +82,8 @@ class MadeEnvironment:
         if self.folder is not None and self.environment.packages:
             venv = self.folder / "venv"
             made["VIRTUAL_ENV"] = str(venv)
-            made["PATH"] = os.pathsep.join([str(venv / "bin"), made.get("PATH", os.defpath)])
-        else:  # else the packages of the governor come behind those of the environment
+            made["PATH"] = _path(venv, made.get("PATH", os.defpath))
+        elif for_rain:  # else the packages of the governor come behind those of the environment
             before.append(_PACKAGES)
         if theirs := made.get("PYTHONPATH"):
             before.append(theirs)
@@ -242,6 +246,14 @@ def _removed(root: Path, name: str) -> bool:
     finally:
         os.close(lock)
     return True
+
+
+def _path(venv: Path, path: str) -> str:
+    """Where programs are looked for: pip installs none of a package that the governor has."""
+    folders = path.split(os.pathsep)
+    of_governor = sysconfig.get_path("scripts")
+    added = [] if of_governor in folders else [of_governor]
+    return os.pathsep.join([str(venv / "bin"), *added, *folders])
 
 
 def _python() -> str:

@@ -124,6 +124,13 @@ class BuiltinDone:
 
 
 @frozen
+class BuiltinPrepared:
+    """The environment of a run inside the governor is there: its own work begins."""
+
+    run: int
+
+
+@frozen
 class LookedUp:
     """The cache has the outputs of a task, or says why not."""
 
@@ -208,6 +215,7 @@ RareEvent = (
     | FileEvent
     | ObjectFetched
     | FetchFailed
+    | BuiltinPrepared
     | BuiltinDone
     | Sampled
     | MemorySampled

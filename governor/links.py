@@ -48,7 +48,6 @@ from rain.stream.removing import remove
 
 if TYPE_CHECKING:
     from rain.governor.environment_folder import MadeEnvironment
-    from rain.governor.environments import Environments
     from rain.governor.watching import Look
 
 
@@ -92,7 +91,6 @@ class Executors:
         places: Places,
         commands: Commands,
         log: FilteringBoundLogger,
-        environment_limit: int | None = None,
     ) -> None:
         self._workplace = workplace
         self._places = places
@@ -102,8 +100,6 @@ class Executors:
         self._commands = commands
         self._log = log
         self._links: dict[int, LinkedExecutor] = {}
-        self._environment_limit = environment_limit
-        self._environments: Environments | None = None  # until a task has one
         self._ended: deque[int] = deque()  # executors that have ended, and whose logs stay
 
     def call(self, effect: CallExecutor) -> None:
@@ -141,12 +137,8 @@ class Executors:
         """Starts an executor as soon as its environment is there."""
         from rain.governor.environment_folder import NotMadeError  # noqa: PLC0415 # few tasks have one
 
-        folders = [
-            one if isinstance(one, bytes) else self._workplace.store.path(one)
-            for one in effect.folders
-        ]
         try:
-            made = await self._get_environments().made(environment, folders)
+            made = await self._workplace.environments.made(environment, effect.folders)
         except NotMadeError as error:
             died = ExecutorDied(effect.executor, str(error), short=error.short)
             self._workplace.tell(evolve(died, without_environment=True))
@@ -179,18 +171,6 @@ class Executors:
             program = start_program(number, self._commands[runner], places)
             return CborLink(number, runner, program, self._around)
         return ExecutorLink(number, start_executor(number, places, made), self._around)
-
-    def _get_environments(self) -> Environments:
-        if self._environments is None:
-            # As above.
-            from rain.governor.environment_folder import LIMIT, own_environments  # noqa: PLC0415
-            from rain.governor.environments import Environments  # noqa: PLC0415
-
-            limit = LIMIT if self._environment_limit is None else self._environment_limit
-            self._environments = Environments(
-                own_environments(), limit, self._workplace.warden, self._log
-            )
-        return self._environments
 
     def look(self) -> None:
         """Reads answers for which executors have sent no wake-up."""
@@ -233,8 +213,7 @@ class Executors:
         """Kills all executors at the end of the governor."""
         for link in self._links.values():
             link.kill()
-        if self._environments is not None:
-            self._environments.close()
+        self._workplace.environments.close()
 
     async def _watch(self, link: LinkedExecutor) -> None:
         """Waits for the end of one process."""

@@ -33,6 +33,7 @@ from rain.governor.disk import Disk
 from rain.governor.executor_config import Commands, read_executors
 from rain.governor.executor_process import Places
 from rain.governor.fetch import Fetcher
+from rain.governor.lazy_environments import LazyEnvironments
 from rain.governor.links import Executors
 from rain.governor.machine import Machine
 from rain.governor.memory_files import OF_THE_GOVERNOR, KernelKills, prefer_to_kill
@@ -155,8 +156,9 @@ async def _govern(
                 settings.cancel_grace,
                 KernelKills(),
                 Bounds(settings.descriptors, groups),
+                LazyEnvironments(store, warden, log, settings.environment_limit),
             )
-            executors = Executors(workplace, places, commands, log, settings.environment_limit)
+            executors = Executors(workplace, places, commands, log)
             builtins = Builtins(workplace)
             reader = StreamReader(
                 servers,

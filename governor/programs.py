@@ -16,7 +16,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext, suppress
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import trio
 from attrs import define
@@ -27,7 +27,7 @@ from rain.base.shortage import is_shortage
 from rain.governor.builtin_files import BuiltinJob
 from rain.governor.effects import RunBuiltin
 from rain.governor.endings import KILLED_BY_KERNEL
-from rain.governor.events import BuiltinDone
+from rain.governor.events import BuiltinDone, BuiltinPrepared
 from rain.governor.printed import ProgramStreams, logs_of, look_at_descriptors
 from rain.governor.program import ProgramConfig
 from rain.governor.program_folder import (
@@ -47,6 +47,9 @@ from rain.governor.watching import Look
 from rain.governor.workplace import Workplace
 from rain.rpc.background import DescriptorWatch, Timer
 
+if TYPE_CHECKING:
+    from rain.governor.environment_folder import MadeEnvironment
+
 _STOPPED: Final = Failed("the task was stopped")
 
 
@@ -57,6 +60,7 @@ class ProgramRun:
     job: BuiltinJob
     program: ProgramConfig
     began: float
+    made: MadeEnvironment | None  # that of its task, if it has one
     process: subprocess.Popen[bytes] | None = None
     watch: DescriptorWatch | None = None
     descriptor: int = -1  # the pidfd
@@ -94,18 +98,45 @@ class Programs:
     def __init__(self, place: Workplace) -> None:
         self._place = place
         self._runs: dict[int, ProgramRun] = {}
+        self._waiting: dict[int, trio.CancelScope] = {}  # for their environments
         self._environment = dict(os.environ)
         place.background.start(self._end_with_the_governor)
 
     def start(self, effect: RunBuiltin) -> None:
         """Starts a program; `BuiltinDone` follows."""
+        if effect.kind.environment:
+            scope = self._waiting[effect.run] = trio.CancelScope()
+            self._place.background.start(self._start_in_environment, effect, scope)
+        else:
+            self._start(effect, None)
+
+    async def _start_in_environment(self, effect: RunBuiltin, scope: trio.CancelScope) -> None:
+        """Starts a program as soon as its environment is there, unless it is stopped before."""
+        from rain.governor.program_environment import (  # noqa: PLC0415 # few programs have one
+            made_for,
+            without_environment,
+        )
+
+        made: MadeEnvironment | Failed = _STOPPED
+        with scope:
+            made = await made_for(effect, self._place.environments)
+        del self._waiting[effect.run]
+        if scope.cancel_called:
+            made = _STOPPED
+        if isinstance(made, Failed):
+            self._place.tell(BuiltinDone(effect.run, 0.0, made))
+            return
+        self._place.tell(BuiltinPrepared(effect.run))
+        self._start(without_environment(effect), made)
+
+    def _start(self, effect: RunBuiltin, made: MadeEnvironment | None) -> None:
         began = time.monotonic()
         job = BuiltinJob(effect, self._place.store, self._place.folder / str(effect.run))
         program = attempt(effect, ProgramConfig.of, job)
         if isinstance(program, Failed):
             self._place.tell(BuiltinDone(effect.run, 0.0, program))
             return
-        run = self._runs[effect.run] = ProgramRun(job, program, began)
+        run = self._runs[effect.run] = ProgramRun(job, program, began, made)
         if is_quick_to_lay_out(job, program):
             self._begin(run, attempt(effect, lay_out, job, program))
         else:
@@ -127,8 +158,10 @@ class Programs:
     def _spawn(self, run: ProgramRun) -> None:
         wanted = str(run.job.folder / STDOUT) if STDOUT in run.program.out_paths else ""
         said = run.said = ProgramStreams.open_in(self._place.folder, wanted)
-        environment = marked(self._environment, *self._words(run))
-        process = run.process = _spawned(run, said, environment)
+        given = self._environment
+        if run.made is not None:
+            given = run.made.added_to(given, for_rain=False)
+        process = run.process = _spawned(run, said, marked(given, *self._words(run)))
         self._place.warden.watch(process.pid)
         self._place.bounds.bind(process.pid, self._words(run)[0])
         try:
@@ -140,6 +173,9 @@ class Programs:
 
     def stop(self, number: int, grace: float | None = None, *, timed_out: bool = False) -> None:
         """Stops a program whose result is not wanted; `BuiltinDone` still follows."""
+        if number in self._waiting:
+            self._waiting[number].cancel()
+            return
         run = self._runs.get(number)
         if run is None or (run.stopped and timed_out):
             return

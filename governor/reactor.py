@@ -21,6 +21,7 @@ from rain.governor.check import check
 from rain.governor.effects import Effect
 from rain.governor.events import (
     BuiltinDone,
+    BuiltinPrepared,
     CallsDone,
     CallsTakenBack,
     CallWaits,
@@ -205,6 +206,8 @@ class Reactor:
         match event:
             case BuiltinDone():
                 state.on_builtin_done(event)
+            case BuiltinPrepared(run):
+                state.dispatch.run_prepared(run)
             case ObjectFetched(fetch, content):
                 state.objects.fetched(fetch, content)
             case FetchFailed(fetch, reason, here=True):

@@ -9,6 +9,7 @@ from attrs import frozen
 
 from rain.governor.bounds import Bounds
 from rain.governor.events import Event
+from rain.governor.lazy_environments import LazyEnvironments
 from rain.governor.memory_files import KernelKills
 from rain.governor.store import Store
 from rain.governor.warden import Warden
@@ -29,3 +30,4 @@ class Workplace:
     """Seconds from the interrupt of a program to its end by force."""
     kills: KernelKills
     bounds: Bounds
+    environments: LazyEnvironments

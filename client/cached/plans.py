@@ -137,11 +137,12 @@ def plan_of_program(
     env: Mapping[str, str | None],
     cache_key: str,
     inputs: Iterable[str],
+    environment: str = "",
 ) -> dict[str, Any]:
-    """The plan of an external program; `inputs` are the names of all its inputs in their order."""
+    """The plan of an external program; `inputs` are the names of its files in their order."""
     plan = KeyBuilder(session, name, cache_key)
     plan.add(COMMAND, value_digest(command))
-    plan.add(ENVIRONMENT, value_digest(dict(env)))
+    plan.add(ENVIRONMENT, value_digest([dict(env), environment] if environment else dict(env)))
     for index, label in enumerate(inputs):
         plan.add_input(f"input {label}", index)
     return plan.as_table()

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from queue import SimpleQueue
 
+import structlog
 import trio
 from attrs import evolve
 
@@ -21,6 +22,7 @@ from rain.governor.builtin_files import IN_A_THREAD, BuiltinJob
 from rain.governor.cancelling import GRACE
 from rain.governor.effects import RunBuiltin
 from rain.governor.events import BuiltinDone, Event
+from rain.governor.lazy_environments import LazyEnvironments
 from rain.governor.memory_files import KernelKills
 from rain.governor.programs import Programs
 from rain.governor.results import Failed, Made, Outputs, PassedOn
@@ -138,6 +140,7 @@ class _Loop:
                     GRACE,
                     KernelKills(),
                     Bounds(),
+                    LazyEnvironments(self._store, self._warden, structlog.get_logger()),
                 )
             )
             self._is_ready.set()

@@ -1,14 +1,18 @@
 """Spec 1.12: Execute."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rain.base.environment import read_environment
 from rain.client import (
+    Env,
     Input,
     InputDir,
     Output,
     OutputDir,
+    Program,
     RainException,
     Session,
     blob,
@@ -199,3 +203,35 @@ def test_load_is_refused_and_types_must_agree(session: Session) -> None:
 def test_other_things_are_type_errors(session: Session, args: Any, options: dict[str, Any]) -> None:
     with pytest.raises(TypeError):
         tasks.Execute(args, **options)
+
+
+def test_an_environment_joins_that_of_the_session_and_its_folders_are_no_files(
+    session: Session, tmp_path: Path
+) -> None:
+    (tmp_path / "module.py").touch()
+    session.environments.default = Env(vars={"A": "a", "B": "b"}, files=tmp_path)
+    text = blob("text", "text")
+    task = tasks.Execute(["cat", text], env=Env(vars={"B": "B"}))
+    environment = read_environment(task.wire_shape.environment)
+    assert dict(environment.variables) == {"A": "a", "B": "B"}
+    assert [obj.label for obj in task.input_objects] == ["text", "environment files"]
+    assert len(task.wire_shape.labels) == 2
+    assert [entry["path"] for entry in task.spec.config["in_paths"]] == ["text"]
+    assert "env" not in task.spec.config
+
+
+def test_variables_are_of_the_program_alone_and_leave_it_the_environment_of_its_session(
+    session: Session,
+) -> None:
+    session.environments.default = Env(vars={"A": "a"})
+    task = tasks.Execute("ls", env={"A": None})
+    assert task.spec.config["env"] == {"A": None}
+    assert dict(read_environment(task.wire_shape.environment).variables) == {"A": "a"}
+
+
+@pytest.mark.parametrize("what", [Program, tasks.Execute])
+def test_env_is_variables_or_an_environment(session: Session, what: Any) -> None:
+    with pytest.raises(
+        RainException, match=r"env is a table of variables or an Env, not \['six'\]"
+    ):
+        what("ls", env=["six"])

@@ -30,6 +30,7 @@ from rain.governor.builtin import Builtins
 from rain.governor.cancelling import GRACE
 from rain.governor.executor_process import Places
 from rain.governor.fetch import Fetcher
+from rain.governor.lazy_environments import LazyEnvironments
 from rain.governor.links import Executors
 from rain.governor.main import wind_down
 from rain.governor.memory_files import KernelKills
@@ -165,6 +166,7 @@ class Running:
         *,
         resources: Resources = ONE_CPU,
         timeout: float = 0.0,
+        environment: str = "",
     ) -> int:
         """Assigns a task, and gives its number; its outputs have the numbers after it."""
         number = self.number()
@@ -174,6 +176,7 @@ class Running:
             resources=resources,
             outputs=tuple(KindId(pack(1, output)) for output in outputs),
             attempts=Attempts(timeout=timeout),
+            environment=environment,
         )
         orders = Orders(task_kinds=[kind])
         made = [object_id(self.number()) for _ in outputs]
@@ -189,9 +192,12 @@ class Running:
         inputs: tuple[int, ...] = (),
         outputs: tuple[int, ...] = (BLOB,),
         timeout: float = 0.0,
+        environment: str = "",
     ) -> int:
         packed = b"" if config is None else json.dumps(config).encode()
-        return self.task(f"buildin/{method}", packed, inputs, outputs, timeout=timeout)
+        return self.task(
+            f"buildin/{method}", packed, inputs, outputs, timeout=timeout, environment=environment
+        )
 
     def function(self, function: Function) -> int:
         """Gives a function."""
@@ -300,6 +306,7 @@ def governed(
                     grace,
                     kills,
                     Bounds(),
+                    LazyEnvironments(store, warden, log),
                 )
                 executors = Executors(workplace, places, dict(commands or {}), log)
                 builtins = Builtins(workplace)

@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 
+from rain.base.environment import Environment
 from rain.base.runs import RunCause
 from rain.base.thread_limits import THREAD_VARIABLES
 from rain.common.fs import pack_tree
 from rain.governor import programs
+from rain.governor.environment_folder import LIMIT, EnvironmentFolder, own_environments
 from rain.governor.store import MEMORY_LIMIT
 from tests.governor.running import BLOB, FOLDER, Running, governed, is_alive
 from tests.governor.words import task_id
@@ -559,5 +561,44 @@ def test_a_program_leaves_nothing_in_its_place_however_it_ends(tmp_path: Path) -
         await governor.failure(governor.builtin("run", program("/not/there")))
         await governor.failure(governor.builtin("run", shell("rm -r $PWD")))
         assert list(governor.folder.runs.iterdir()) == []
+
+    governed(tmp_path, scenario)
+
+
+def test_a_program_that_is_stopped_waits_no_longer_for_its_environment(tmp_path: Path) -> None:
+    environment = Environment((), (), "1234")
+    maker = EnvironmentFolder(own_environments(), environment)
+    content = pack_tree({"file": "text"})
+
+    async def scenario(governor: Running) -> None:
+        files = governor.give(content, FOLDER)
+        config = {"args": ["true"], "in_paths": [], "out_paths": []}
+        text = environment.text
+        waiting, other = (
+            governor.builtin("run", config, (files,), (), environment=text) for _ in range(2)
+        )
+        await governor.until(lambda: task_id(waiting) in governor.server.started)
+        # when
+        governor.stop(waiting)
+        # then: the only cpu is free, and the next one waits
+        await governor.until(lambda: task_id(other) in governor.server.started)
+        maker.begin(content, None)
+        maker.finish(LIMIT)
+        assert await governor.outputs(other) == []
+
+    maker.open()
+    try:
+        assert maker.is_there() is False  # another governor makes it now
+        governed(tmp_path, scenario, cpus=1)
+    finally:
+        maker.give_up()
+
+
+def test_a_program_whose_inputs_lack_its_environment_fails(tmp_path: Path) -> None:
+    async def scenario(governor: Running) -> None:
+        config = {"args": ["true"], "in_paths": [], "out_paths": []}
+        text = Environment((), (), "5678").text
+        failure = await governor.failure(governor.builtin("run", config, environment=text))
+        assert "not among the inputs" in failure
 
     governed(tmp_path, scenario)

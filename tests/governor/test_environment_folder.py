@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -114,7 +115,18 @@ def test_packages_of_the_environment_come_before_those_of_the_governor(tmp_path:
     variables = found.added_to({"PATH": "/usr/bin"})
     assert found.python == str(tmp_path / "venv" / "bin" / "python")
     assert "PYTHONPATH" not in variables
-    assert variables["PATH"] == f"{tmp_path}/venv/bin:/usr/bin"
+    of_governor = sysconfig.get_path("scripts")
+    assert variables["PATH"] == f"{tmp_path}/venv/bin:{of_governor}:/usr/bin"
+    given = f"/first:{of_governor}:/last"
+    assert found.added_to({"PATH": given})["PATH"] == f"{tmp_path}/venv/bin:{given}"
+
+
+def test_programs_find_the_files_and_not_the_packages_of_the_governor(tmp_path: Path) -> None:
+    found = MadeEnvironment(Environment((), (), "1234"), tmp_path)
+    variables = found.added_to({}, for_rain=False)
+    assert variables["PYTHONPATH"] == variables[FILES] == str(tmp_path / "files")
+    plain = MadeEnvironment(Environment((), (("A", "1"),)), None)
+    assert "PYTHONPATH" not in plain.added_to({}, for_rain=False)
 
 
 def test_packages_are_installed_from_the_wheels_and_nothing_else_is_asked(tmp_path: Path) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from attrs import evolve
 
+from rain.base.attempts import Attempts
 from rain.base.environment import Environment
 from rain.base.kinds import TaskKind
 from rain.base.resources import Resources
 from rain.base.runs import RunCause
+from rain.base.wire.orders import Orders
 from rain.governor.effects import StartExecutor
-from rain.governor.events import ExecutorDied
+from rain.governor.events import BuiltinPrepared, ExecutorDied
 from tests.governor.words import builtin_kind, python_kind, task_id
 from tests.governor.world import World
 
@@ -99,7 +101,47 @@ def test_an_executor_that_dies_is_replaced_in_the_same_environment() -> None:
     assert start.environment == FILES
 
 
-def test_programs_and_foreign_executors_have_no_environment() -> None:
+def program_kind(environment: Environment, timeout: float = 0.0) -> TaskKind:
+    kind = builtin_kind(8, method="run")
+    return evolve(kind, environment=environment.text, attempts=Attempts(timeout=timeout))
+
+
+def test_a_program_with_an_environment_runs_inside_the_governor() -> None:
+    world = world_with()
+    assign(world, program_kind(FILES), 11)
+    assert not starts(world)
+    (run,) = world.runs.values()
+    assert [source.content for source in run.inputs] == [b"content"]
+
+
+def test_the_time_of_a_program_begins_when_its_environment_is_there() -> None:
+    # given: what is made takes longer than the program may
+    world = world_with()
+    assign(world, program_kind(FILES, timeout=10), 11)
+    (run,) = world.runs
+    world.tick(100)
+    assert not world.stopped_runs
+    # when
+    world.turn(BuiltinPrepared(run))
+    world.tick(9)
+    assert not world.stopped_runs
+    world.tick(1)
+    # then
+    assert world.stopped_runs == [run]
+
+
+def test_a_program_that_is_cancelled_as_its_environment_gets_ready_has_no_time_to_keep() -> None:
+    world = world_with()
+    assign(world, program_kind(FILES, timeout=10), 11)
+    (run,) = world.runs
+    world.order(Orders(stop_ids=[task_id(11)], stop_runs=[1]))
+    assert world.stopped_runs == [run]
+    world.turn(BuiltinPrepared(run))
+    world.tick(100)
+    assert world.stopped_runs == [run]
+
+
+def test_other_built_in_tasks_and_foreign_executors_have_no_environment() -> None:
     world = World(Resources(1), runners=frozenset({"py", "cpp"}))
     world.assign(evolve(builtin_kind(), environment=LOUD.environment), 11, (), (111,))
     world.assign(python_kind(6, task_type="cpp/f"), 12, (), (112,))
@@ -108,4 +150,4 @@ def test_programs_and_foreign_executors_have_no_environment() -> None:
     )
     failed = [failure for update in world.updates for failure in update.failed]
     assert [failure.task for failure in failed] == [task_id(11), task_id(13)]
-    assert "only calls of Python functions" in failed[0].message
+    assert "only programs and calls of Python functions" in failed[0].message

@@ -11,17 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from rain.client import Client, Env, TaskException, get_client, remote
+from rain.client import Client, Env, Program, TaskException, get_client, remote, tasks
 
 pytestmark = pytest.mark.whole
 
 
 def wheel(folder: Path, version: str) -> None:
-    """A package with one module that knows its version."""
+    """A package with one module that knows its version, and a program that prints it."""
     name = "rain_tested"
     info = f"{name}-{version}.dist-info"
     files = {
-        f"{name}.py": f"VERSION = {version!r}\n",
+        f"{name}.py": f"VERSION = {version!r}\n\ndef main():\n    print(VERSION)\n",
+        f"{info}/entry_points.txt": f"[console_scripts]\nrain-tested = {name}:main\n",
         f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
@@ -76,6 +77,26 @@ def test_two_versions_of_a_package_are_used_at_the_same_time(client: Client, whe
     assert sys.prefix not in places
     with pytest.raises(ModuleNotFoundError):
         client.submit(version).result()
+
+
+def test_programs_of_a_package_run_in_the_environment_of_their_session(
+    client: Client, wheels: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "table.txt").write_text("in a file")
+    two = Env(pip=["rain_tested==2.0"], wheels=wheels)
+    show = Program(["rain-tested"], stdout=True, timeout=60)
+    said = 'echo "$LEVEL $COLOUR"; cat "$RAIN_ENVIRONMENT_FILES/table.txt"'
+    missing = Env(pip=["rain_tested==3.0"], wheels=wheels)
+    with client.new_session("programs", env=two) as session:
+        files = tasks.Execute(
+            ["sh", "-c", said], stdout=True, env=Env(vars={"LEVEL": "high"}, files=tmp_path)
+        )
+        found = session.compute_all([show().output, files.output])
+        assert [one.get_str() for one in found] == ["2.0\n", "high red\nin a file"]
+        without = tasks.Execute("true", env=missing)
+        session.submit()
+        with pytest.raises(TaskException, match=r"(?s)exit code 1:.*rain_tested==3\.0"):
+            without.wait()
 
 
 def test_what_pip_says_is_the_failure_of_all_that_need_it(client: Client, wheels: Path) -> None:

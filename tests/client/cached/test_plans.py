@@ -11,6 +11,7 @@ import pytest
 from rain.base.caching import CONFIG_KEY, OWN_FOLDER
 from rain.cache.plan import KeyPlan, read_plan
 from rain.client import (
+    Env,
     Input,
     Output,
     Program,
@@ -164,3 +165,14 @@ def test_a_key_without_a_cache_is_refused(session: Session) -> None:
         Options.of(cache_key=1)
     with pytest.raises(RainException, match="cache_key means nothing without"):
         tasks.Execute("ls", cache_key=1)
+
+
+def test_the_key_of_a_program_says_its_environment(session: Session) -> None:
+    plain, loud, other = (
+        parts(tasks.Execute("ls", cache=True, env=env))
+        for env in ({"A": "1"}, Env(vars={"A": "1"}), Env(vars={"A": "2"}))
+    )
+    keys = [found["environment"] for found in (plain, loud, other)]
+    assert len(set(keys)) == 3
+    session.environments.default = Env(vars={"B": "b"})
+    assert parts(tasks.Execute("ls", cache=True, env={"A": "1"}))["environment"] not in keys
