@@ -68,9 +68,12 @@ class Graph:
         self.look_into_sessions()
 
     def look_into_sessions(self) -> None:
-        """Makes the mappings of all tasks and objects."""
+        """Makes the mappings of all tasks and objects, and counts what is stored."""
         self.tasks = ById(self.sessions, attrgetter("tasks"))
         self.objects = ById(self.sessions, attrgetter("objects"))
+        for session in self.sessions.values():
+            finished = (one.size for one in session.objects.values() if one.is_finished)
+            session.stored = sum(finished)
 
     def __repr__(self) -> str:
         return (

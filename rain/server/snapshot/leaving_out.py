@@ -20,7 +20,7 @@ LEFT_OUT: Mapping[type, Mapping[str, str]] = {
     Governor: {"sched": _SCHEDULERS},
     Graph: {"sched": _SCHEDULERS, "tasks": _INDEX, "objects": _INDEX},
     Growing: {"parts": "the parts that were read are read again"},
-    Session: {"sched": _SCHEDULERS},
+    Session: {"sched": _SCHEDULERS, "stored": "counted anew from the objects"},
     State: {
         "happenings": "the event log gets them from a process of its own",
         "_effects": _SENT,
