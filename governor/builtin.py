@@ -16,7 +16,7 @@ import trio
 from rain.base.kinds import DataType
 from rain.governor.effects import BuiltinInput, RunBuiltin
 from rain.governor.events import BuiltinDone
-from rain.governor.results import Failed, Made, Outputs, PassedOn
+from rain.governor.results import STOPPED, Failed, Made, Outputs, PassedOn
 from rain.governor.store import MEMORY_LIMIT
 from rain.governor.workplace import Workplace
 from rain.stream.removing import remove
@@ -82,7 +82,7 @@ class Builtins:
 
     async def _run(self, effect: RunBuiltin) -> None:
         started = time.monotonic()
-        result: Outputs | Failed = Failed("the task was stopped")
+        result: Outputs | Failed = STOPPED
         try:
             with self._scopes[effect.run]:
                 result = await self._work(effect)

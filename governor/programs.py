@@ -16,7 +16,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext, suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import trio
 from attrs import define
@@ -27,7 +27,7 @@ from rain.base.shortage import is_shortage
 from rain.governor.builtin_files import BuiltinJob
 from rain.governor.effects import RunBuiltin
 from rain.governor.endings import KILLED_BY_KERNEL
-from rain.governor.events import BuiltinDone, BuiltinPrepared
+from rain.governor.events import BuiltinDone
 from rain.governor.printed import ProgramStreams, logs_of, look_at_descriptors
 from rain.governor.program import ProgramConfig
 from rain.governor.program_folder import (
@@ -40,7 +40,7 @@ from rain.governor.program_folder import (
     outputs,
     why_failed,
 )
-from rain.governor.results import Failed, Outputs
+from rain.governor.results import STOPPED, Failed, Outputs
 from rain.governor.sandbox import BuiltinError, attempt, attempt_in_a_thread
 from rain.governor.strays import kill_tree, marked
 from rain.governor.watching import Look
@@ -49,8 +49,7 @@ from rain.rpc.background import DescriptorWatch, Timer
 
 if TYPE_CHECKING:
     from rain.governor.environment_folder import MadeEnvironment
-
-_STOPPED: Final = Failed("the task was stopped")
+    from rain.governor.program_environment import WaitingPrograms
 
 
 @define(eq=False)
@@ -98,36 +97,20 @@ class Programs:
     def __init__(self, place: Workplace) -> None:
         self._place = place
         self._runs: dict[int, ProgramRun] = {}
-        self._waiting: dict[int, trio.CancelScope] = {}  # for their environments
+        self._waiting: WaitingPrograms | None = None  # until one has an environment
         self._environment = dict(os.environ)
         place.background.start(self._end_with_the_governor)
 
     def start(self, effect: RunBuiltin) -> None:
         """Starts a program; `BuiltinDone` follows."""
-        if effect.kind.environment:
-            scope = self._waiting[effect.run] = trio.CancelScope()
-            self._place.background.start(self._start_in_environment, effect, scope)
-        else:
+        if not effect.kind.environment:
             self._start(effect, None)
-
-    async def _start_in_environment(self, effect: RunBuiltin, scope: trio.CancelScope) -> None:
-        """Starts a program as soon as its environment is there, unless it is stopped before."""
-        from rain.governor.program_environment import (  # noqa: PLC0415 # few programs have one
-            made_for,
-            without_environment,
-        )
-
-        made: MadeEnvironment | Failed = _STOPPED
-        with scope:
-            made = await made_for(effect, self._place.environments)
-        del self._waiting[effect.run]
-        if scope.cancel_called:
-            made = _STOPPED
-        if isinstance(made, Failed):
-            self._place.tell(BuiltinDone(effect.run, 0.0, made))
             return
-        self._place.tell(BuiltinPrepared(effect.run))
-        self._start(without_environment(effect), made)
+        if self._waiting is None:
+            from rain.governor.program_environment import WaitingPrograms  # noqa: PLC0415 # few need it
+
+            self._waiting = WaitingPrograms(self._place, self._start)
+        self._waiting.begin(effect)
 
     def _start(self, effect: RunBuiltin, made: MadeEnvironment | None) -> None:
         began = time.monotonic()
@@ -149,7 +132,7 @@ class Programs:
 
     def _begin(self, run: ProgramRun, laid_out: Failed | None) -> None:
         """Starts the process, if its files could be created."""
-        failed = _STOPPED if run.stopped else laid_out
+        failed = STOPPED if run.stopped else laid_out
         if failed is None:
             failed = attempt(run.job.effect, self._spawn, run)
         if failed is not None:
@@ -173,8 +156,7 @@ class Programs:
 
     def stop(self, number: int, grace: float | None = None, *, timed_out: bool = False) -> None:
         """Stops a program whose result is not wanted; `BuiltinDone` still follows."""
-        if number in self._waiting:
-            self._waiting[number].cancel()
+        if self._waiting is not None and self._waiting.stop(number):
             return
         run = self._runs.get(number)
         if run is None or (run.stopped and timed_out):
@@ -225,7 +207,7 @@ class Programs:
         status = self._reap(run, process)
         failed: Failed | None = None
         if run.stopped and not run.timed_out:
-            failed = _STOPPED
+            failed = STOPPED
         elif status == -signal.SIGKILL and not run.stopped and self._place.kills.take_one():
             failed = Failed(KILLED_BY_KERNEL, cause=RunCause.MEMORY, status=status)
         elif status:

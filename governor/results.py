@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from attrs import frozen
 
 from rain.base.ids import ObjectId
@@ -47,6 +49,10 @@ class Failed:
     status: int | None = None  # exit code of what has ended; of a signal the negative number
     retryable: bool = True  # the executor thinks that this is worth another try
     handed_on: tuple[ObjectId, ...] = ()  # it has ended well, and others make these for it
+
+
+STOPPED: Final = Failed("the task was stopped")
+"""The result of a run inside the governor that nobody wants any more."""
 
 
 @frozen

@@ -59,9 +59,16 @@ def trim(limit: str) -> int:
     "packages",
     metavar="NAME",
     multiple=True,
-    help="Compare only this one; repeatable.",
+    help="Of the packages, compare only this one; repeatable.",
 )
-def check(server: ReachedServer, packages: tuple[str, ...]) -> int:
+@click.option(
+    "--program",
+    "programs",
+    metavar="NAME",
+    multiple=True,
+    help="Compare what this program says when it is run with --version; repeatable.",
+)
+def check(server: ReachedServer, packages: tuple[str, ...], programs: tuple[str, ...]) -> int:
     """Compare Python and the packages here with those of the governors.
 
     Without an argument, of the cluster that 'rain start' has started here, or of the usual port.
@@ -69,10 +76,10 @@ def check(server: ReachedServer, packages: tuple[str, ...]) -> int:
     """
     from rain.start.environments import as_text, ask_governors, differences, installed
 
-    here = installed()
+    here = installed(programs)
     found = {
         governor: differences(here, there, packages)
-        for governor, there in ask_governors(server).items()
+        for governor, there in ask_governors(server, programs).items()
     }
     click.echo(as_text(found))
     return 1 if any(found.values()) else 0

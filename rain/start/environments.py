@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import metadata
+from typing import Final
 
 from attrs import frozen
 
@@ -15,13 +18,17 @@ from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.client_registration import ClientLimits
 from rain.start.reaching import ReachedServer
 
+PATIENCE: Final = 20.0
+"""Seconds that a program may take to say its version."""
+
 
 @frozen
 class Installed:
-    """What a Python has: its version, and the versions of its packages by their names."""
+    """What there is: the version of Python, and those of packages and programs by their names."""
 
     python: str
     packages: Mapping[str, str]
+    programs: Mapping[str, str] = {}
 
 
 @frozen
@@ -33,14 +40,38 @@ class Difference:
     there: str
 
 
-def installed() -> Installed:
-    """What the Python has that runs this."""
+def installed(programs: Sequence[str] = ()) -> Installed:
+    """What the Python has that runs this, and what these programs say of their versions."""
     packages = {
         found.metadata["Name"].lower().replace("_", "-"): found.version
         for found in metadata.distributions()
         if found.metadata["Name"]
     }
-    return Installed("{}.{}.{}".format(*sys.version_info), packages)
+    said = {name: said_version(name) for name in programs}
+    return Installed("{}.{}.{}".format(*sys.version_info), packages, said)
+
+
+def said_version(program: str) -> str:
+    """The first line that a program prints when asked for its version; "" if there is none."""
+    path = shutil.which(program)
+    if path is None:
+        return ""
+    try:
+        ended = subprocess.run(
+            [path, "--version"],
+            check=False,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=PATIENCE,
+        )
+    except subprocess.TimeoutExpired:
+        return f"no version within {PATIENCE:g} s"
+    except OSError as error:
+        return f"cannot be run ({error.strerror})"
+    lines = ended.stdout.decode(errors="replace").split("\n")
+    said = next((line.strip() for line in lines if line.strip()), "")
+    return said if said and not ended.returncode else "no version"
 
 
 def differences(here: Installed, there: Installed, only: Iterable[str] = ()) -> list[Difference]:
@@ -55,10 +86,13 @@ def differences(here: Installed, there: Installed, only: Iterable[str] = ()) -> 
         ours, theirs = here.packages.get(name, ""), there.packages.get(name, "")
         if ours != theirs:
             found.append(Difference(name, ours, theirs))
+    for name, said in here.programs.items():
+        if said != there.programs[name]:
+            found.append(Difference(name, said, there.programs[name]))
     return found
 
 
-def ask_governors(reached: ReachedServer) -> dict[str, Installed]:
+def ask_governors(reached: ReachedServer, programs: Sequence[str] = ()) -> dict[str, Installed]:
     """What each governor has in which tasks can run now."""
     host, port = split_address(reached.address)
     try:
@@ -67,7 +101,9 @@ def ask_governors(reached: ReachedServer) -> dict[str, Installed]:
             governors = client.get_server_info()["governors"]
             addresses = [governor["governor_id"] for governor in governors]
             calls = {
-                address: client.options(constraints={"pin": [address]}, cpus=0).submit(installed)
+                address: client.options(constraints={"pin": [address]}, cpus=0).submit(
+                    installed, programs
+                )
                 for address in addresses
             }
             return {address: call.result() for address, call in calls.items()}

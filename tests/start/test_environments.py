@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import platform
+from pathlib import Path
 
 import pytest
+from attrs import evolve
 from click.testing import CliRunner
 
 from rain.base.environment import Environment
@@ -48,6 +50,38 @@ def test_this_python_has_what_it_imports() -> None:
     here = installed()
     assert here.python == platform.python_version()
     assert "pytest" in here.packages
+
+
+def test_programs_are_compared_by_what_they_say_of_their_versions(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # given
+    scripts = {
+        "new": "echo; echo 'new 2.0'; echo more",
+        "mute": "true",
+        "odd": "echo what >&2; exit 2",
+    }
+    for name, script in scripts.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "broken").write_text("#!/not/there\n")
+    (tmp_path / "broken").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    # when
+    here = installed(["new", "mute", "odd", "broken", "missing"])
+    # then
+    assert here.programs == {
+        "new": "new 2.0",
+        "mute": "no version",
+        "odd": "no version",
+        "broken": "cannot be run (No such file or directory)",
+        "missing": "",
+    }
+    there = evolve(here, programs={**here.programs, "new": "", "missing": "missing 1.0"})
+    assert differences(here, there) == [
+        Difference("new", "new 2.0", ""),
+        Difference("missing", "", "missing 1.0"),
+    ]
 
 
 def test_environments_that_nobody_uses_are_listed_and_removed(
