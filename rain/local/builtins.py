@@ -25,7 +25,7 @@ from rain.governor.events import BuiltinDone, Event
 from rain.governor.lazy_environments import LazyEnvironments
 from rain.governor.memory_files import KernelKills
 from rain.governor.programs import Programs
-from rain.governor.results import STOPPED, Failed, Made, Outputs, PassedOn
+from rain.governor.results import Failed, Made, Outputs, PassedOn
 from rain.governor.sandbox import attempt
 from rain.governor.store import Store
 from rain.governor.warden import Warden

@@ -61,10 +61,10 @@ from rain.governor.events import (
 from rain.governor.nodes import Rank
 from rain.governor.reactor import Reactor
 from rain.governor.reactor_settings import DataLimits, Offer, PoolSettings
-from rain.governor.results import Stored
+from rain.governor.results import STOPPED, Stored
 from rain.governor.store import Store, StoreError
 from rain.local.at_once import AtOnce
-from rain.local.builtins import STOPPED, Builtins
+from rain.local.builtins import Builtins
 from rain.local.clock import Steps
 from rain.local.executor import Executor
 from rain.local.log import logger
