@@ -84,7 +84,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         self.handle = handle
         self.task = task
         self._delivered: Result | None = None  # a small result that came with the news
-        self._fetched: DataInstance | None = None  # a larger one that was fetched with others
+        self._fetched: DataInstance | None = None  # a larger one that was fetched ahead
         self._value: Any = _NOT_LOADED
         self._is_over = False  # the server has said that it is done
         if home.here is not None:
@@ -379,14 +379,10 @@ class Future(NotAValue, concurrent.futures.Future[T]):
                 raise
             raise CancelledError(f"{self.name} was cancelled") from None
 
-    @property
-    def is_to_fetch(self) -> bool:
-        """Whether it has finished, and its result has to be asked for."""
-        return self.is_done() and not self.is_here
-
     def take_data(self, data: DataInstance) -> None:
-        """Its result was fetched together with others."""
-        self._fetched = data
+        """Its result was fetched ahead."""
+        if self._value is _NOT_LOADED:
+            self._fetched = data
 
     def _load(self) -> Any:
         delivered, fetched = self._delivered, self._fetched

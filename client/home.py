@@ -67,7 +67,7 @@ class Home(Protocol):
         ...
 
     @property
-    def ended(self) -> list[Callable[[concurrent.futures.Future[Any]], object]]:
+    def ended(self) -> list[Callable[[Any], object]]:
         """What is called with each future that is done, in whatever thread; it never blocks."""
         ...
 

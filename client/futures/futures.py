@@ -6,7 +6,6 @@ after some milliseconds. What becomes of them is heard in `ends.py`.
 
 from __future__ import annotations
 
-import concurrent.futures
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -72,7 +71,7 @@ class Futures:
         self.here = self._connection.here
         self._id = SessionId(session.session_id)
         self._ends = Ends(session, self._connection)
-        self.ended: list[Callable[[concurrent.futures.Future[Any]], object]] = []
+        self.ended: list[Callable[[Any], object]] = []
         self._held: set[object] = set()  # those with callbacks that are not done
         self._unsent = 0  # about
         self._cancels: deque[Cancel] = deque()  # to be sent after the calls

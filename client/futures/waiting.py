@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import concurrent.futures
-from collections import deque
 from collections.abc import Collection, Generator, Iterable, Sequence
 from contextlib import suppress
 from itertools import islice
@@ -12,16 +11,13 @@ from time import monotonic
 from typing import Any, TypeGuard, TypeVar, cast
 
 from rain.client.future import Future
+from rain.client.futures.fetching_ahead import FetchingAhead
 from rain.client.futures.working import Working
 from rain.client.guards import is_mapping
 from rain.client.tracebacks import hide_frames
-from rain.common.errors import RainException
 from rain.common.running import in_a_task, waiting_for_tasks
 
 T = TypeVar("T")
-
-FETCHED_TOGETHER = 64
-"""Results that `gather` fetches side by side."""
 
 
 def as_completed(
@@ -138,46 +134,31 @@ def gather(futures: Any, *, errors: str = "raise", timeout: float | None = None)
         when = concurrent.futures.FIRST_EXCEPTION
     else:
         when = concurrent.futures.ALL_COMPLETED
-    try:
-        with waiting_for_tasks():
-            if working is None:
-                done, pending = concurrent.futures.wait(found, timeout, when)
-            else:
-                done, pending = working.until_all(stop_at_failure=errors == "raise")
-    except KeyboardInterrupt:
-        _cancel(found)
-        raise
-    if pending:
-        for future in done if errors == "raise" else ():
+    with FetchingAhead(found) as ahead:
+        try:
+            with waiting_for_tasks():
+                if working is None:
+                    done, pending = concurrent.futures.wait(found, timeout, when)
+                else:
+                    done, pending = working.until_all(stop_at_failure=errors == "raise")
+        except KeyboardInterrupt:
+            _cancel(found)
+            raise
+        if pending:
+            if errors == "raise":
+                _raise_failure(done)
+            raise TimeoutError(
+                f"{len(pending)} of {len(found)} futures are not done after {timeout} s"
+            )
+        ahead.all_have_ended()
+        return _replaced(futures, errors, ahead)
+
+
+def _raise_failure(done: Iterable[concurrent.futures.Future[Any]]) -> None:
+    """Raises that of one that has failed or was cancelled; the results of others are not read."""
+    for future in done:
+        if future.cancelled() or future.exception() is not None:
             future.result()
-        raise TimeoutError(f"{len(pending)} of {len(found)} futures are not done after {timeout} s")
-    return _replaced(futures, errors, _Ahead(found))
-
-
-class _Ahead:
-    """Fetches results that did not come with the news, several at a time.
-
-    One after the other, each would take the time of its way. Not all together: their bytes would be
-    here twice until they are loaded.
-    """
-
-    def __init__(self, futures: Sequence[Future[Any]]) -> None:
-        self._missing = deque(future for future in futures if future.is_to_fetch)
-
-    def reach(self, future: Future[Any]) -> None:
-        """The result of this one is wanted next, and then those behind it."""
-        if not future.is_to_fetch:
-            return
-        missing, some = self._missing, [future]
-        while missing and len(some) < FETCHED_TOGETHER:
-            following = missing.popleft()
-            if following is not future and following.home is future.home and following.is_to_fetch:
-                some.append(following)
-        if len(some) > 1:
-            with suppress(RainException):  # each is asked for once more in its turn, and says why
-                fetched = future.home.fetch_all([one.handle for one in some])
-                for one, data in zip(some, fetched, strict=True):
-                    one.take_data(data)
 
 
 def futures_in(item: Any) -> list[Future[Any]]:
@@ -201,7 +182,7 @@ def _find(item: Any, found: list[Future[Any]]) -> None:
 _SKIPPED = object()
 
 
-def _replaced(item: Any, errors: str, ahead: _Ahead) -> Any:
+def _replaced(item: Any, errors: str, ahead: FetchingAhead) -> Any:
     if _is_future(item):
         ahead.reach(item)
         return _outcome(item, errors)

@@ -23,7 +23,7 @@ WITHIN = {
     "FutureSession": "open_futures",
     "DataObject": "expect_blob expect_dir settle",
     "Future": (
-        "deliver failure forget input is_done is_here is_to_fetch note_cancelled note_failed"
+        "deliver failure forget input is_done is_here note_cancelled note_failed"
         " note_finished object_id reference take_data want when_done"
     ),
     "Input": "bound",
