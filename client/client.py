@@ -37,6 +37,7 @@ from rain.client.session_options import SessionOptions
 from rain.client.shapes import checked_idempotent
 from rain.client.task import Task
 from rain.client.tracebacks import hides_frames
+from rain.client.transfer_bars import TransferBars
 from rain.client.uploads import Uploads
 from rain.common.errors import RainException
 from rain.files.file import File
@@ -97,6 +98,8 @@ class Client(Looking):
             that cannot be reached is told at once.
         insecure: connect to a server that was started with `--insecure`.
         env: the environment of all tasks: packages, variables, files (see `Env`).
+        show_transfers: show a bar for large data that is sent or received for longer than a second,
+            in terminals and notebooks.
     """
 
     env: Env | None = None  # that of its tasks, unless they say another one
@@ -124,6 +127,7 @@ class Client(Looking):
         insecure: bool = False,
         local: bool = False,
         env: Env | None = None,
+        show_transfers: bool = True,
     ) -> None:
         self.env = checked_env("Client", env)
         embedded = Embedded(cpus, governors, folder, cache_limit)
@@ -133,7 +137,8 @@ class Client(Looking):
         if local:
             reached = reach_here(address, port, embedded, credentials, limits, env=env)
         else:
-            reached = reach(address, port, embedded, credentials, limits)
+            watch = TransferBars() if show_transfers else None
+            reached = reach(address, port, embedded, credentials, limits, watch)
         self._take_over(reached)
 
     @classmethod

@@ -31,6 +31,7 @@ from rain.tls.keys import NO_KEYS, Keys
 if TYPE_CHECKING:
     from rain.stream.ranges import Piece, Range
     from rain.stream.staged import Staged
+    from rain.stream.watching import TransferWatch
 
 A = TypeVar("A")
 
@@ -196,10 +197,11 @@ def connect(
     limits: WaitLimits = WaitLimits(),  # it is frozen
     *,
     why_lost: Callable[[], str] | None = None,
+    watch: TransferWatch | None = None,
 ) -> Connection:
     """A connection to the first server, or to one of the others, which take over from it.
 
-    `why_lost` may know why the server has ended.
+    `why_lost` may know why the server has ended; `watch` is told of large transfers.
     """
     # Cap'n Proto takes a while to load; programs that only build graphs do without.
     from rain.rpc.client_endpoint import ClientConnection  # noqa: PLC0415
@@ -218,6 +220,7 @@ def connect(
             limits=ClientLimits(limit, away=limits.server_away, wait=limits.wait_for_server),
             why_lost=why_lost,
             standbys=standbys,
+            watch=watch,
         )
     except (ConnectionLostError, StartError, RefusedError) as error:
         raise ConnectionException(str(error)) from None

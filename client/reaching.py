@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from os import PathLike
+from typing import TYPE_CHECKING
 
 from attrs import evolve, fields, frozen
 
@@ -23,6 +24,9 @@ from rain.client.kept_results import KeptResults
 from rain.client.local import LocalCluster
 from rain.common.errors import RainException
 from rain.tls.keys import Keys
+
+if TYPE_CHECKING:
+    from rain.stream.watching import TransferWatch
 
 
 @frozen
@@ -52,6 +56,7 @@ def reach(
     embedded: Embedded,
     credentials: Credentials,
     limits: WaitLimits,
+    watch: TransferWatch | None = None,
 ) -> Reached:
     """The cluster that the arguments of `Client` mean; RainException if they contradict."""
     check_address(address, port)
@@ -61,7 +66,7 @@ def reach(
                 "cpus, governors, folder and cache_limit describe the embedded cluster; a"
                 " server that runs already has its own"
             )
-        return reach_server(hosts_and_ports(address, port), credentials, limits)
+        return reach_server(hosts_and_ports(address, port), credentials, limits, watch)
     if limits.wait_for_server:
         raise RainException("the embedded cluster starts now: leave wait_for_server out")
     if credentials.secret is not None or credentials.secret_file is not None:
@@ -71,22 +76,27 @@ def reach(
             "the embedded cluster is reached by this program only, and encrypts nothing:"
             " leave tls out"
         )
-    return start_cluster(embedded, limits)
+    return start_cluster(embedded, limits, watch)
 
 
 def reach_server(
-    addresses: Sequence[tuple[str, int]], credentials: Credentials, limits: WaitLimits
+    addresses: Sequence[tuple[str, int]],
+    credentials: Credentials,
+    limits: WaitLimits,
+    watch: TransferWatch | None = None,
 ) -> Reached:
     """Connects to a server that runs already, or to the standby that has taken over from it."""
     identity = credentials.choose_identity()
     is_encrypted = identity is not None
     hosts = [host for host, _ in addresses]
     key = credentials.choose_secret(hosts, encrypted=is_encrypted)
-    connection = connect(addresses, Keys(key, identity), limits)
+    connection = connect(addresses, Keys(key, identity), limits, watch=watch)
     return Reached(connection, None, key, is_encrypted=is_encrypted)
 
 
-def start_cluster(embedded: Embedded, limits: WaitLimits) -> Reached:
+def start_cluster(
+    embedded: Embedded, limits: WaitLimits, watch: TransferWatch | None = None
+) -> Reached:
     """Starts a cluster on this machine for one client."""
     limit = _limiting(embedded.cache_limit)
     with ExitStack() as undoing:
@@ -97,7 +107,8 @@ def start_cluster(embedded: Embedded, limits: WaitLimits) -> Reached:
         cluster = LocalCluster(embedded.cpus, embedded.governors, governor_options=limit)
         undoing.callback(cluster.close)
         address = (cluster.host, cluster.port)
-        connection = connect([address], Keys(cluster.secret), limits, why_lost=cluster.why_lost)
+        keys = Keys(cluster.secret)
+        connection = connect([address], keys, limits, why_lost=cluster.why_lost, watch=watch)
         cluster.watch(connection.give_up)
         undoing.pop_all()
     return Reached(connection, cluster, cluster.secret, kept_results=kept)

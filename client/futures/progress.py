@@ -15,6 +15,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
+from rain.client.bars import is_seen, new_console
 from rain.client.future import Future
 from rain.client.futures.waiting import as_completed
 
@@ -22,7 +23,7 @@ from rain.client.futures.waiting import as_completed
 def show_progress(futures: Iterable[Future[Any]], console: Console | None = None) -> None:
     """Waits until all are done, and shows how many are; only waits where nobody can see it."""
     chosen = list(futures)
-    console = console or Console(stderr=True)
+    console = console or new_console()
     counts = Counter(future.name for future in chosen)
     failed: Counter[str] = Counter()
     bars = Progress(
@@ -31,7 +32,7 @@ def show_progress(futures: Iterable[Future[Any]], console: Console | None = None
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         console=console,
-        disable=not (console.is_terminal or console.is_jupyter),
+        disable=not is_seen(console),
     )
     with bars:
         bar_of = {name: bars.add_task(name, total=count) for name, count in counts.items()}

@@ -49,6 +49,7 @@ from rain.tls.keys import NO_KEYS, Keys
 
 if TYPE_CHECKING:
     from rain.stream.ranges import Piece, Range
+    from rain.stream.watching import TransferWatch
 
 __all__ = [
     "ClientConnection",
@@ -90,13 +91,14 @@ class ClientConnection:
         version: int = CLIENT_VERSION,
         why_lost: Callable[[], str] | None = None,
         standbys: Sequence[tuple[str, int]] = (),
+        watch: TransferWatch | None = None,
     ) -> None:
         self.servers = Servers([(host, port), *standbys])
         way = Way(self.servers, keys, limits, version)
         # The cluster: which start of which server this is.
         self._calls, self.cluster, self.returns = connect_client(way, why_lost)
-        self._downloads = Downloads(self.servers, keys)
-        self._sending = Sending(self._calls, self._downloads.reader)
+        self._downloads = Downloads(self.servers, keys, watch)
+        self._sending = Sending(self._calls, self._downloads.reader, watch)
         self._latest: dict[SessionId, tuple[Submission, PendingCall[Any]]] = {}  # see `has_left`
         # At exit all callers are closed by themselves.
         weakref.finalize(self, _close, self._calls, self._downloads).atexit = False

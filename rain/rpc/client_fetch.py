@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,7 +22,8 @@ from rain.stream.errors import NotHereError, UnreachableError
 from rain.stream.machine import machine_id
 from rain.stream.ranges import Piece, Range, piece_of
 from rain.stream.reading import ResumingTaker, StreamReader
-from rain.stream.sockets import STALL_LIMIT
+from rain.stream.sockets import STALL_LIMIT, Note
+from rain.stream.watching import Direction, TransferWatch, watched
 from rain.tls.keys import NO_KEYS, Keys
 
 T = TypeVar("T")
@@ -36,8 +37,11 @@ AT_ONCE = 32
 class Downloads:
     """Reads what a fetch has found, from the nearest place that gives it."""
 
-    def __init__(self, servers: Servers, keys: Keys = NO_KEYS) -> None:
+    def __init__(
+        self, servers: Servers, keys: Keys = NO_KEYS, watch: TransferWatch | None = None
+    ) -> None:
         self.reader = StreamReader(servers, machine=machine_id(), keys=keys)
+        self._watch = watch
 
     def read(self, holder: str, object_id: ObjectId, taker: ResumingTaker) -> None:
         """Reads an object, or what the taker does not have of it yet.
@@ -89,10 +93,20 @@ class Downloads:
         """
         if fetched.data is not None and into is None:
             return fetched
-        with closing(IntoMemory() if into is None else IntoFile(into)) as incoming:
-            return self._receive(fetched, incoming, ask_again)
+        with self._watching(fetched) as note:
+            return self._receive(fetched, into, ask_again, note)
 
     def _receive(
+        self,
+        fetched: Fetched,
+        into: Path | None,
+        ask_again: Callable[[ObjectId], Fetched],
+        note: Note | None,
+    ) -> Fetched:
+        with closing(IntoMemory(note) if into is None else IntoFile(into, note)) as incoming:
+            return self._receive_into(fetched, incoming, ask_again)
+
+    def _receive_into(
         self,
         fetched: Fetched,
         incoming: IntoMemory | IntoFile,
@@ -122,16 +136,22 @@ class Downloads:
         if len(large) < 2:
             return [self.complete(one, None, ask_again) for one in fetched]
 
-        def read_one(one: Fetched) -> Fetched:
-            return self.complete(one, None, ask_again)
+        def read_one(one: Fetched, note: Note | None) -> Fetched:
+            return self._receive(one, None, ask_again, note)
 
-        pool = ThreadPoolExecutor(min(len(large), AT_ONCE), "rain-fetch")
-        try:
-            read = pool.map(read_one, large)
-            completed = dict(zip([one.report.id for one in large], read, strict=True))
-        finally:
-            pool.shutdown(cancel_futures=True)
+        with ExitStack() as watching:  # from now on, so that whoever looks knows the sum
+            notes = [watching.enter_context(self._watching(one)) for one in large]
+            pool = ThreadPoolExecutor(min(len(large), AT_ONCE), "rain-fetch")
+            try:
+                read = pool.map(read_one, large, notes)
+                completed = dict(zip([one.report.id for one in large], read, strict=True))
+            finally:
+                pool.shutdown(cancel_futures=True)
         return [completed.get(one.report.id, one) for one in fetched]
+
+    def _watching(self, fetched: Fetched) -> AbstractContextManager[Note | None]:
+        length = 0 if fetched.data is not None else fetched.report.size
+        return watched(self._watch, Direction.RECEIVING, length)
 
     def close(self) -> None:
         self.reader.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 
 from attrs import evolve
@@ -21,7 +21,9 @@ from rain.rpc.codec.submission import SubmitPart, write_submit
 from rain.rpc.interface import Fields
 from rain.stream.errors import UnreachableError
 from rain.stream.reading import StreamReader
+from rain.stream.sockets import Note
 from rain.stream.staged import STAGED_FROM, Staged, stage
+from rain.stream.watching import Direction, TransferWatch, watched
 
 Upload = tuple[ObjectId, bytes | Staged]
 
@@ -33,9 +35,12 @@ class Sending:
     behind on the server.
     """
 
-    def __init__(self, calls: ClientCalls, reader: StreamReader) -> None:
+    def __init__(
+        self, calls: ClientCalls, reader: StreamReader, watch: TransferWatch | None = None
+    ) -> None:
         self._calls = calls
         self._reader = reader
+        self._watch = watch
 
     def prepare(self, submit: Submit) -> PendingCall[WaitAnswer | None]:
         """The call of a submission, with what is to be uploaded before it.
@@ -66,11 +71,19 @@ class Sending:
 
         It then refuses the last part of the submission, too, with the reason.
         """
+        with ExitStack() as watching:  # all from now on, so that whoever looks knows the sum
+            notes = [
+                watching.enter_context(watched(self._watch, Direction.SENDING, len(data)))
+                for _, data in uploads
+            ]
+            return self._upload_noting(uploads, notes)
+
+    def _upload_noting(self, uploads: Sequence[Upload], notes: Sequence[Note | None]) -> bool:
         while True:
             key = self._calls.key
             try:
-                for object_id, data in uploads:
-                    self._reader.upload(key, object_id, self._written(data))
+                for (object_id, data), note in zip(uploads, notes, strict=True):
+                    self._reader.upload(key, object_id, self._written(data), note)
             except RefusedError:
                 if key == self._calls.key:
                     return False

@@ -29,7 +29,7 @@ from rain.stream.protocol import (
     StreamRequest,
 )
 from rain.stream.ranges import Piece, Range, receive_piece
-from rain.stream.sockets import BrokenError, Connected
+from rain.stream.sockets import BrokenError, Connected, Note
 from rain.stream.staged import Staged
 from rain.stream.stamps import Stamp
 from rain.tls.keys import NO_KEYS, Keys
@@ -181,7 +181,9 @@ class StreamReader:
         """Closes unused connections; no connection is kept from now on."""
         self.connections.close()
 
-    def upload(self, key: bytes, object_id: ObjectId, data: bytes | Staged) -> None:
+    def upload(
+        self, key: bytes, object_id: ObjectId, data: bytes | Staged, note: Note | None = None
+    ) -> None:
         """Uploads a constant to the server; `RefusedError` if it does not accept it."""
 
         def exchange(connected: Connected, holder: int) -> None:
@@ -190,7 +192,9 @@ class StreamReader:
                 return
             _expect(self._ask(connected, request), Say.READY)
             if isinstance(data, Staged):
-                sockets.send_file(connected, data.descriptor, 0, len(data))
+                sockets.send_file(connected, data.descriptor, 0, len(data), note)
+            elif note is not None:
+                sockets.send_noting(connected, data, note)
             else:
                 sockets.send(connected, data)
             _expect(receive_answer(connected), Say.DONE)

@@ -23,11 +23,14 @@ from rain.rpc import client_incoming
 from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.handlers import Reply
 from rain.server.spool import Spool, Upload
+from rain.stream.holder import Held
 from rain.stream.machine import machine_id
 from rain.stream.memory import AHEAD_FROM
 from rain.stream.staged import STAGED_FROM, Staged
+from rain.stream.watching import WATCHED_FROM, Direction
 from tests.rpc.fakes import FakeServer, serving
 from tests.support.streams import Holding, listening_streams
+from tests.support.watching import Watching
 
 SESSION = SessionId(1)
 OBJECT = ObjectId(pack(1, 10))
@@ -41,6 +44,7 @@ class Scene:
     client: ClientConnection
     server: FakeServer
     governor: Holding
+    watch: Watching  # of the client
 
 
 def play(
@@ -50,15 +54,17 @@ def play(
     reachable: bool = True,
     machine: bytes = bytes(16),
     server_machine: bytes = bytes(16),
+    size: int = 0,
 ) -> None:
     async def main() -> int:
         server = FakeServer()
         governor = Holding({OBJECT: content})
 
         def script(port: int) -> None:
-            client = ClientConnection("127.0.0.1", port)
+            watch = Watching()
+            client = ClientConnection("127.0.0.1", port, watch=watch)
             try:
-                scene(Scene(client, server, governor))
+                scene(Scene(client, server, governor, watch))
             finally:
                 client.close()
 
@@ -70,7 +76,8 @@ def play(
             holder = streams.address if reachable else "127.0.0.1:1"
 
             def fetch(reply: Reply[Fetched]) -> None:
-                reply.answer(Fetched(ObjectReport(OBJECT, ObjectState.FINISHED), None, holder))
+                report = ObjectReport(OBJECT, ObjectState.FINISHED, size)
+                reply.answer(Fetched(report, None, holder))
 
             server.rules["fetch"] = fetch
             await trio.to_thread.run_sync(script, here.port)
@@ -154,6 +161,77 @@ def test_a_download_is_never_in_memory(tmp_path: Path) -> None:
         assert filecmp.cmp(tmp_path / "file", stored, shallow=False)
 
     play(stored, scene)
+
+
+@pytest.mark.parametrize("into", ["bytes", "file"])
+def test_who_looks_is_told_of_bytes_while_they_come(into: str, tmp_path: Path) -> None:
+    stored = tmp_path / "stored"
+    stored.write_bytes(bytes(LARGE))
+
+    def scene(here: Scene) -> None:
+        fetched = here.client.ask(Fetch(OBJECT))
+        here.client.complete(fetched, tmp_path / "file" if into == "file" else None)
+        (told,) = here.watch.transfers
+        assert (told.direction, told.length, told.is_over) == (Direction.RECEIVING, LARGE, True)
+        assert len(told.moved) > 1
+        assert told.moved == sorted(told.moved)
+        assert told.moved[-1] == LARGE
+
+    play(stored, scene, size=LARGE)
+
+
+def test_who_looks_knows_the_sum_of_what_is_read_side_by_side(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    find = Holding.find
+
+    def scene(here: Scene) -> None:
+        told_before: list[int] = []
+
+        def found(self: Holding, object_id: ObjectId) -> Held | None:
+            told_before.append(len(here.watch.transfers))
+            return find(self, object_id)
+
+        monkeypatch.setattr(Holding, "find", found)
+        here.client.complete_all([here.client.ask(Fetch(OBJECT))] * 3)
+        assert told_before == [3, 3, 3]
+
+    play(bytes(WATCHED_FROM), scene, size=WATCHED_FROM)
+
+
+def test_nobody_is_told_of_what_is_small() -> None:
+    def scene(here: Scene) -> None:
+        here.client.complete(here.client.ask(Fetch(OBJECT)))
+        here.client.ask(Submit(a_submission(WATCHED_FROM - 1)))
+        assert here.watch.transfers == []
+
+    play(bytes(WATCHED_FROM - 1), scene, size=WATCHED_FROM - 1)
+
+
+def test_what_is_mapped_and_linked_moves_no_bytes(tmp_path: Path) -> None:
+    stored = tmp_path / "stored"
+    stored.write_bytes(bytes(LARGE))
+
+    def scene(here: Scene) -> None:
+        here.client.complete(here.client.ask(Fetch(OBJECT)))
+        here.client.ask(Submit(a_submission(LARGE)))
+        assert [told.moved for told in here.watch.transfers] == [[], []]
+
+    play(stored, scene, size=LARGE, machine=machine_id(), server_machine=machine_id())
+
+
+@pytest.mark.parametrize("of", ["bytes", "file"])
+def test_who_looks_is_told_of_bytes_while_they_are_uploaded(of: str) -> None:
+    def scene(here: Scene) -> None:
+        submission = a_submission(4 * WATCHED_FROM)
+        if of == "file":
+            submission, _ = staged_submission(here.client, bytes(4 * WATCHED_FROM))
+        here.client.ask(Submit(submission))
+        (told,) = here.watch.transfers
+        assert (told.direction, told.is_over) == (Direction.SENDING, True)
+        assert told.moved == [number * WATCHED_FROM for number in (1, 2, 3, 4)]
+
+    play(b"", scene)
 
 
 def test_a_client_on_the_governors_machine_looks_at_the_stored_file_itself(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import trio
+from attrs import Factory, define
 
 from rain.base.errors import RefusedError
 from rain.base.ids import ObjectId, pack
@@ -20,16 +21,15 @@ from rain.rpc.client_fetch import Downloads
 from rain.stream.protocol import Ask
 from rain.stream.sockets import BUFFER
 from tests.support.streams import MADE_AT, Holding, breaking, listening_streams
+from tests.support.watching import Watching
 
 SIZE = 4 * BUFFER
 OBJECT = ObjectId(pack(1, 10))
 NOWHERE = "127.0.0.1:1"
 
-INTO = ["bytes", "a file without a name", "a path"]
-
 
 def at(holder: str) -> Fetched:
-    return Fetched(ObjectReport(OBJECT, ObjectState.FINISHED), None, holder)
+    return Fetched(ObjectReport(OBJECT, ObjectState.FINISHED, SIZE), None, holder)
 
 
 def play(content: Path | None, scene: Callable[[str], object]) -> None:
@@ -45,90 +45,103 @@ def play(content: Path | None, scene: Callable[[str], object]) -> None:
     program.run(main)
 
 
-def fetched(
-    tmp_path: Path, into: str, first: str, server: str, again: str, patch: pytest.MonkeyPatch
-) -> tuple[bytes, int, list[str]]:
-    """What a client gets that is sent to the first holder; how many bytes came from other ones that
-    have ended their answer, and whom it was sent to afterwards."""
-    if into == "a file without a name":
-        patch.setattr(client_incoming, "FILE_FROM", 1)
-        patch.setattr(client_incoming, "memory_left", lambda: 0)
-        patch.setattr("tempfile.tempdir", str(tmp_path))
-    sent_to: list[str] = []
+@define
+class Case:
+    """A client that wants an object."""
 
-    def ask_again(_: ObjectId) -> Fetched:
-        sent_to.append(again)
-        return at(again)
+    tmp_path: Path
+    into: str
+    watch: Watching = Factory(Watching)
+    sent_to: list[str] = Factory(list)  # after nobody had the object where it was first
+    received: int = 0  # bytes of the answers that have come whole
 
-    path = tmp_path / "into" if into == "a path" else None
-    downloads = Downloads(Servers.of(server))
-    try:
-        data = downloads.complete(at(first), path, ask_again).data
-    finally:
-        downloads.close()
-    got = path.read_bytes() if path is not None else bytes(data or b"")
-    return got, downloads.reader.received, sent_to
+    def fetch(self, first: str, server: str, again: str) -> bytes:
+        """What comes from the first holder, from the server, or from where it is found again."""
+
+        def ask_again(_: ObjectId) -> Fetched:
+            self.sent_to.append(again)
+            return at(again)
+
+        path = self.tmp_path / "into" if self.into == "a path" else None
+        downloads = Downloads(Servers.of(server), watch=self.watch)
+        try:
+            data = downloads.complete(at(first), path, ask_again).data
+        finally:
+            downloads.close()
+        self.received = downloads.reader.received
+        return path.read_bytes() if path is not None else bytes(data or b"")
+
+    @property
+    def moved(self) -> list[int]:
+        """What whoever looks was told of the bytes."""
+        (told,) = self.watch.transfers
+        assert (told.length, told.is_over) == (SIZE, True)
+        return told.moved
+
+
+@pytest.fixture(params=["bytes", "a file without a name", "a path"])
+def case(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Case:
+    if request.param == "a file without a name":
+        monkeypatch.setattr(client_incoming, "FILE_FROM", 1)
+        monkeypatch.setattr(client_incoming, "memory_left", lambda: 0)
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return Case(tmp_path, request.param)
 
 
 def a_copy(path: Path, data: bytes) -> Path:
+    """A file that another governor has received from where the data was made."""
     path.write_bytes(data)
     os.utime(path, ns=(MADE_AT, MADE_AT))
     return path
 
 
-@pytest.mark.parametrize("into", INTO)
-def test_the_server_gives_the_rest(
-    into: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_server_gives_the_rest(case: Case) -> None:
     data = os.urandom(SIZE)
 
     def scene(there: str) -> None:
         with breaking(data, SIZE * 3 // 4) as first:
-            found = fetched(tmp_path, into, first.address, there, NOWHERE, monkeypatch)
-        assert found == (data, SIZE // 4, [])
+            assert case.fetch(first.address, there, NOWHERE) == data
+        assert case.received == SIZE // 4
+        assert case.moved == sorted(case.moved)
+        assert case.moved[-1] == SIZE
         assert [asked.ask for asked in first.asked] == [Ask.READ]
 
-    play(a_copy(tmp_path / "second", data), scene)
+    play(a_copy(case.tmp_path / "second", data), scene)
 
 
-@pytest.mark.parametrize("into", INTO)
-def test_a_holder_that_is_found_later_gives_the_rest(
-    into: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_holder_that_is_found_later_gives_the_rest(case: Case) -> None:
     data = os.urandom(SIZE)
 
     def scene(there: str) -> None:
         with breaking(data, SIZE * 3 // 4) as first:
-            found = fetched(tmp_path, into, first.address, NOWHERE, there, monkeypatch)
-        assert found == (data, SIZE // 4, [there])
+            assert case.fetch(first.address, NOWHERE, there) == data
+        assert case.received == SIZE // 4
+        assert case.sent_to == [there]
 
-    play(a_copy(tmp_path / "second", data), scene)
+    play(a_copy(case.tmp_path / "second", data), scene)
 
 
-@pytest.mark.parametrize("into", INTO)
-def test_what_was_made_again_comes_from_its_beginning(
-    into: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    second = tmp_path / "second"
+def test_what_was_made_again_comes_from_its_beginning(case: Case) -> None:
+    second = case.tmp_path / "second"
     second.write_bytes(os.urandom(SIZE // 2))  # and is shorter
 
     def scene(there: str) -> None:
         with breaking(os.urandom(SIZE), SIZE * 3 // 4) as first:
-            found = fetched(tmp_path, into, first.address, there, NOWHERE, monkeypatch)
-        assert found == (second.read_bytes(), SIZE // 2, [])
+            assert case.fetch(first.address, there, NOWHERE) == second.read_bytes()
+        assert case.received == SIZE // 2
+        assert max(case.moved) == SIZE * 3 // 4
+        assert case.moved[-1] == SIZE // 2
 
     play(second, scene)
 
 
-@pytest.mark.parametrize("into", INTO)
-def test_what_nobody_can_finish_is_told(
-    into: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_nobody_can_finish_is_told(case: Case) -> None:
     def scene(there: str) -> None:
         with (
             breaking(os.urandom(SIZE), SIZE // 2) as first,
             pytest.raises(RefusedError, match="cannot be fetched: the holder does not have"),
         ):
-            fetched(tmp_path, into, first.address, there, there, monkeypatch)
+            case.fetch(first.address, there, there)
+        assert case.moved[-1] == SIZE // 2
 
     play(None, scene)

@@ -12,6 +12,7 @@ from rain.rpc.client_calls import ClientCalls
 from rain.rpc.client_endpoint import ClientConnection
 from rain.stream.errors import UnreachableError
 from rain.stream.reading import StreamReader
+from rain.stream.sockets import Note
 from tests.rpc.client_scenes import SESSION, play
 from tests.rpc.fakes import FakeClient
 
@@ -26,11 +27,13 @@ def fail(monkeypatch: pytest.MonkeyPatch, times: int) -> list[bytes]:
     keys: list[bytes] = []
     upload = StreamReader.upload
 
-    def broken(self: StreamReader, key: bytes, object_id: ObjectId, data: bytes) -> None:
+    def broken(
+        self: StreamReader, key: bytes, object_id: ObjectId, data: bytes, note: Note | None = None
+    ) -> None:
         keys.append(key)
         if len(keys) <= times:
             raise UnreachableError("the stream broke")
-        upload(self, key, object_id, data)
+        upload(self, key, object_id, data, note)
 
     monkeypatch.setattr(StreamReader, "upload", broken)
     return keys

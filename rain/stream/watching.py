@@ -1,0 +1,37 @@
+"""Who is told how large transfers go on, while their bytes move."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from enum import Enum
+from typing import Protocol
+
+from rain.stream.sockets import Note
+
+WATCHED_FROM = 1 << 20
+"""Bytes of the smallest transfer that is told of: smaller ones end before anybody could look."""
+
+
+class Direction(Enum):
+    RECEIVING = "receiving"
+    SENDING = "sending"
+
+
+class TransferWatch(Protocol):
+    """Is told of transfers by the threads that make them."""
+
+    def watching(self, direction: Direction, length: int) -> AbstractContextManager[Note | None]:
+        """Around a transfer of so many bytes: what is to be told of them, if anybody looks.
+
+        An object that is made again and sent from its beginning has moved fewer bytes than before.
+        """
+        ...
+
+
+def watched(
+    watch: TransferWatch | None, direction: Direction, length: int
+) -> AbstractContextManager[Note | None]:
+    """Around a transfer, of any size."""
+    if watch is None or length < WATCHED_FROM:
+        return nullcontext()
+    return watch.watching(direction, length)
