@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib.util import find_spec
+from typing import TextIO
 
 from rich.console import Console
 from rich.file_proxy import FileProxy
@@ -21,6 +22,11 @@ def new_console() -> Console:
 def is_seen(console: Console) -> bool:
     """Whether somebody may see a bar there."""
     return console.is_terminal or console.is_jupyter
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether what is written there is seen at once."""
+    return stream is not None and stream.isatty()
 
 
 class BytesColumn(ProgressColumn):

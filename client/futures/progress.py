@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -15,7 +16,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from rain.client.bars import is_seen, new_console
+from rain.client.bars import is_seen, is_terminal, new_console
 from rain.client.future import Future
 from rain.client.futures.waiting import as_completed
 
@@ -33,6 +34,8 @@ def show_progress(futures: Iterable[Future[Any]], console: Console | None = None
         TimeElapsedColumn(),
         console=console,
         disable=not is_seen(console),
+        # Else what others print meanwhile would go to stderr as well, and not into their file.
+        redirect_stdout=console.is_jupyter or is_terminal(sys.stdout),
     )
     with bars:
         bar_of = {name: bars.add_task(name, total=count) for name, count in counts.items()}

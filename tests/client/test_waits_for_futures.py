@@ -2,7 +2,9 @@
 
 import gc
 import io
+import sys
 import threading
+from collections.abc import Iterable, Iterator
 
 import pytest
 from rich.console import Console
@@ -10,6 +12,7 @@ from rich.console import Console
 from rain.base.errors import SessionFailedError
 from rain.base.failures import SessionFailure
 from rain.client import Future, as_completed
+from rain.client.futures import progress
 from rain.client.futures.progress import show_progress
 from tests.client.futures_server import Server, add, pickled, server
 
@@ -155,6 +158,26 @@ def test_a_bar_for_each_name_counts_what_is_done_and_what_has_failed(server: Ser
     assert "2/2" in lines
     assert "named" in lines
     assert "1/1" in lines
+
+
+def test_what_is_printed_beside_progress_goes_where_stdout_goes(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    futures = server.client.map(add, [1])
+    server.news([(server.outputs()[0], 1)])
+    shown, into_a_file = io.StringIO(), io.StringIO()
+    monkeypatch.setattr(sys, "stdout", into_a_file)
+
+    def printing(futures: Iterable[Future[int]]) -> Iterator[Future[int]]:
+        print("a line")  # noqa: T201 # as a callback does
+        return as_completed(futures)
+
+    monkeypatch.setattr(progress, "as_completed", printing)
+
+    progress.show_progress(futures, Console(file=shown, force_terminal=True, width=80))
+
+    assert into_a_file.getvalue() == "a line\n"
+    assert "a line" not in shown.getvalue()
 
 
 def test_where_nobody_sees_it_progress_only_waits(server: Server) -> None:
