@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 from rain.client.client import Client
 from rain.client.future import Future
 from rain.client.futures import waiting
+from rain.client.futures.fetching_ahead import FetchingAhead
 from rain.client.futures.methods import Submitting
 from rain.client.in_loops import Mailbox, in_thread
 from rain.client.misspelled import expect_known
@@ -141,20 +142,21 @@ class AsyncClient(Submitting):
         [1, 2]
         """
         found = waiting.futures_in(futures)
-        try:
-            async for future in self.as_completed(found):
-                if errors == "raise" and future.status != "finished":
-                    break
-        except BaseException:
-            if not was_interrupted():
-                for future in found:
-                    future.cancel()
-            raise
-        try:
-            return await in_thread(partial(waiting.gather, futures, errors=errors))
-        except BaseException as error:
-            hide_frames(error)
-            raise
+        with FetchingAhead(found) as ahead:
+            try:
+                async for future in self.as_completed(found):
+                    if errors == "raise" and future.status != "finished":
+                        break
+            except BaseException:
+                if not was_interrupted():
+                    for future in found:
+                        future.cancel()
+                raise
+            try:
+                return await in_thread(partial(waiting.gathered, futures, ahead, errors))
+            except BaseException as error:
+                hide_frames(error)
+                raise
 
     def as_completed(self, futures: Iterable[Future[T]]) -> AsCompleted[T]:
         """The futures as they get done, each once, for `async for`.

@@ -43,7 +43,7 @@ class FetchingAhead:
     """
 
     def __init__(self, futures: Sequence[Future[Any]]) -> None:
-        self._futures = futures
+        self.futures = futures
         homes = {id(future.home): future.home for future in futures}.values()
         self._homes = [home for home in homes if home.here is None]
         self._lock = threading.RLock()  # a signal handler may put a value, which is done at once
@@ -60,7 +60,7 @@ class FetchingAhead:
         for home in self._homes:
             home.ended.append(self._hear)
         if self._homes:
-            for future in self._futures:
+            for future in self.futures:
                 if future.has_ended:
                     self._hear(future)
         return self
@@ -88,7 +88,7 @@ class FetchingAhead:
         """
         with self._lock:
             self._wanted = set()
-            places = dict.fromkeys(self._futures) if self._homes else ()
+            places = dict.fromkeys(self.futures) if self._homes else ()
             self._line = deque(one for one in places if self._is_to_come(one))
 
     def reach(self, future: Future[Any]) -> None:
@@ -116,7 +116,7 @@ class FetchingAhead:
             return
         with self._lock:
             if self._wanted is None:
-                self._wanted = {one for one in self._futures if one.home.here is None}
+                self._wanted = {one for one in self.futures if one.home.here is None}
             if not self._is_over and future in self._wanted:
                 self._wanted.discard(future)
                 self._line.append(future)

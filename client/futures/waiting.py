@@ -126,32 +126,35 @@ def gather(futures: Any, *, errors: str = "raise", timeout: float | None = None)
     With `errors="raise"` the first failure is raised as soon as it is known; with "skip" failed
     ones are left out, with "return" the exceptions take their places.
     """
+    with FetchingAhead(futures_in(futures)) as ahead:
+        return gathered(futures, ahead, errors, timeout)
+
+
+def gathered(futures: Any, ahead: FetchingAhead, errors: str, timeout: float | None = None) -> Any:
+    """The same, when what is done is being fetched already."""
     if errors not in {"raise", "skip", "return"}:
         raise ValueError(f'errors is {errors!r}; it must be "raise", "skip" or "return"')
-    found = futures_in(futures)
+    found = ahead.futures
     working = send_all(found, timeout)
     if errors == "raise":
         when = concurrent.futures.FIRST_EXCEPTION
     else:
         when = concurrent.futures.ALL_COMPLETED
-    with FetchingAhead(found) as ahead:
-        try:
-            with waiting_for_tasks():
-                if working is None:
-                    done, pending = concurrent.futures.wait(found, timeout, when)
-                else:
-                    done, pending = working.until_all(stop_at_failure=errors == "raise")
-        except KeyboardInterrupt:
-            _cancel(found)
-            raise
-        if pending:
-            if errors == "raise":
-                _raise_failure(done)
-            raise TimeoutError(
-                f"{len(pending)} of {len(found)} futures are not done after {timeout} s"
-            )
-        ahead.all_have_ended()
-        return _replaced(futures, errors, ahead)
+    try:
+        with waiting_for_tasks():
+            if working is None:
+                done, pending = concurrent.futures.wait(found, timeout, when)
+            else:
+                done, pending = working.until_all(stop_at_failure=errors == "raise")
+    except KeyboardInterrupt:
+        _cancel(found)
+        raise
+    if pending:
+        if errors == "raise":
+            _raise_failure(done)
+        raise TimeoutError(f"{len(pending)} of {len(found)} futures are not done after {timeout} s")
+    ahead.all_have_ended()
+    return _replaced(futures, errors, ahead)
 
 
 def _raise_failure(done: Iterable[concurrent.futures.Future[Any]]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -16,6 +17,7 @@ from rain.base.errors import RefusedError
 from rain.base.ids import ObjectId, TaskId
 from rain.base.wire.answers import WaitAnswer
 from rain.base.wire.requests import Fetch, Request
+from rain.client import AsyncClient
 from rain.client.future import Future
 from rain.client.futures import fetching_ahead
 from rain.client.futures.fetching_ahead import AT_ONCE, HELD, may_begin
@@ -214,3 +216,23 @@ def test_without_threads_each_is_fetched_in_its_turn(
         assert gather(futures) == [0, 1, 2]
 
     assert holder.asked == [future.object_id for future in futures]
+
+
+def test_a_loop_fetches_results_while_other_calls_run(
+    server: Server, holder: Holder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = AsyncClient()
+    monkeypatch.setattr(client, "_client", server.client)
+    futures = started(server, 3)
+
+    async def program() -> list[int]:
+        gathering = asyncio.ensure_future(client.gather(futures))
+        finish(server, futures[2])
+        await asyncio.to_thread(until, lambda: len(holder.asked) == 1)
+        assert not gathering.done()
+        finish(server, futures[0], futures[1])
+        gathered: list[int] = await gathering
+        return gathered
+
+    assert asyncio.run(program()) == [0, 1, 2]
+    assert sorted(holder.asked) == sorted(future.object_id for future in futures)
