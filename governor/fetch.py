@@ -31,13 +31,10 @@ from rain.stream.protocol import SharedPlace
 from rain.stream.reading import StreamReader
 from rain.stream.sockets import STALL_LIMIT, Connected
 from rain.stream.stamps import Stamp
-from rain.stream.ways import with_relay
+from rain.stream.ways import PATIENCE, with_relay
 
 ATTEMPTS = 2
 """Of a single source."""
-
-PATIENCE = 5.0
-"""Seconds without a byte after which the next source is asked: the last one is the server."""
 
 
 class _Incoming:

@@ -24,6 +24,7 @@ from rain.stream.ranges import Piece, Range, piece_of
 from rain.stream.reading import ResumingTaker, StreamReader
 from rain.stream.sockets import STALL_LIMIT, Note
 from rain.stream.watching import Direction, TransferWatch, watched
+from rain.stream.ways import PATIENCE
 from rain.tls.keys import NO_KEYS, Keys
 
 T = TypeVar("T")
@@ -48,10 +49,12 @@ class Downloads:
 
         Raises `NotHereError`, `UnreachableError`, or what the taker raises.
         """
-        self._from(
-            holder,
-            lambda source: self.reader.read_on(source, object_id, taker, Transfer(), STALL_LIMIT),
-        )
+
+        def read_on(source: str) -> None:
+            patience = STALL_LIMIT if source == SERVER else PATIENCE  # nobody is asked behind it
+            self.reader.read_on(source, object_id, taker, Transfer(), patience)
+
+        self._from(holder, read_on)
 
     def _from(self, holder: str, read: Callable[[str], T]) -> T:
         """What can be read from a governor, or else from it through the server."""

@@ -16,6 +16,9 @@ from rain.base.wire.orders import SERVER
 FIRST_PAUSE, LONGEST_PAUSE = 30.0, 600.0
 """Seconds until the next look at a closed way; doubled after each one that was in vain."""
 
+PATIENCE = 5.0
+"""Seconds without a byte after which a reader asks the next source: the last one is the server."""
+
 UNUSED = 60.0
 """Seconds after which a way is forgotten that was due for a look, and that nobody has needed since:
 mostly its governor has ended."""

@@ -16,7 +16,7 @@ from rain.base.leading import Servers
 from rain.base.states import ObjectState
 from rain.base.wire.answers import Fetched, ObjectReport
 from rain.daemon import program
-from rain.rpc import client_incoming
+from rain.rpc import client_fetch, client_incoming
 from rain.rpc.client_fetch import Downloads
 from rain.stream.protocol import Ask
 from rain.stream.sockets import BUFFER
@@ -105,6 +105,20 @@ def test_the_server_gives_the_rest(case: Case) -> None:
         assert case.moved == sorted(case.moved)
         assert case.moved[-1] == SIZE
         assert [asked.ask for asked in first.asked] == [Ask.READ]
+
+    play(a_copy(case.tmp_path / "second", data), scene)
+
+
+def test_the_server_gives_the_rest_of_a_holder_that_says_nothing_any_more(
+    case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_fetch, "PATIENCE", 0.5)
+    data = os.urandom(SIZE)
+
+    def scene(there: str) -> None:
+        with breaking(data, SIZE * 3 // 4, hangs=True) as first:
+            assert case.fetch(first.address, there, NOWHERE) == data
+        assert case.received == SIZE // 4
 
     play(a_copy(case.tmp_path / "second", data), scene)
 
