@@ -15,8 +15,8 @@ import click
 from attrs import Factory, define
 
 from bench.life.samples import Series, look
-from bench.soak.cluster import Cluster, Member, wait_until_gone
-from bench.soak.command import end, free_port
+from bench.soak.cluster import Cluster, Member, free_port, wait_until_gone
+from bench.soak.command import end
 from rain.client import Client
 
 GLANCE_SECONDS = 1.0

@@ -13,7 +13,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from random import Random
 
-from bench.soak.jobs import JOBS, step
+from bench.soak.jobs import JOBS
+from bench.soak.steps import step
 from rain.client import Client, TaskException
 
 LARGE = 200_000

@@ -1,5 +1,6 @@
 """Random work with known answers on a cluster whose processes are killed and stopped.
 
 `command` has the whole course, `jobs` the work, `at_work` the program of a client, `cluster` the
-processes, `faults` what is thrown at them, and `tally` what came of it.
+processes, `faults` what is thrown at them, and `tally` what came of it. `beside` has Rain's
+peers under the same faults.
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -26,8 +27,10 @@ class Member:
     arguments: list[str]  # of each life, after the interpreter
     folder: Path
     checked: bool = True  # with the consistency checks of the daemons
+    settings: dict[str, str] = Factory(dict)  # variables of its environment
     lives: int = 0
     process: subprocess.Popen[bytes] | None = None
+    errors_before: int = 0  # bytes of the lives before
     stopped_until: float = 0.0  # 0 unless it is stopped by a signal
 
     def live(self) -> None:
@@ -41,12 +44,18 @@ class Member:
             (self.folder / f"{self.name}.out").open("ab") as output,
             (self.folder / f"{self.name}.err").open("ab") as errors,
         ):
+            self.errors_before = errors.tell()
             self.process = subprocess.Popen(
                 [sys.executable, *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=errors,
-                env={**os.environ, MARK: str(self.folder), "RAIN_DEBUG_MODE": "01"[self.checked]},
+                env={
+                    **os.environ,
+                    MARK: str(self.folder),
+                    "RAIN_DEBUG_MODE": "01"[self.checked],
+                    **self.settings,
+                },
                 cwd=Path(__file__).parents[2],
             )
 
@@ -58,6 +67,15 @@ class Member:
     def is_there(self) -> bool:
         """Whether it runs. One that was killed may wait for its next life."""
         return self.process is not None and self.process.poll() is None
+
+    def is_ready(self) -> bool:
+        """Whether it runs and has said so. One that is stopped is ready, too."""
+        return self.is_there() and (self.folder / f"{self.name}-{self.lives}-ready").exists()
+
+    def has_said(self, text: str) -> bool:
+        """Whether its present life has written this to its errors."""
+        errors = (self.folder / f"{self.name}.err").read_bytes()
+        return text.encode() in errors[self.errors_before :]
 
     def has_found_no_server(self) -> bool:
         """Whether it has ended because no server was there when it began, which is no fault."""
@@ -89,8 +107,7 @@ class Cluster:
 
     def has_server(self) -> bool:
         """Whether a server runs and is ready. One that is stopped is, too."""
-        ready = self.folder / f"{self.server.name}-{self.server.lives}-ready"
-        return self.server.is_there() and ready.exists()
+        return self.server.is_ready()
 
     def executors(self) -> list[int]:
         """Processes that governors have started."""
@@ -124,6 +141,7 @@ def new_cluster(folder: Path, port: int, random: Random, governors: int, clients
                 [
                     *("-m", "rain", "governor", address, "--cpus", "2"),
                     *("--workdir", "{life}-work", "--logdir", "{life}-logs"),
+                    *("--ready-file", "{life}-ready"),
                 ],
                 folder,
             )
@@ -141,6 +159,14 @@ def new_cluster(folder: Path, port: int, random: Random, governors: int, clients
             for number in range(clients)
         ],
     )
+
+
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
 
 
 def descendants(pid: int) -> list[int]:

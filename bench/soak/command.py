@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -14,7 +13,8 @@ from tempfile import mkdtemp
 import click
 
 from bench.processes import resident_bytes
-from bench.soak.cluster import END_SECONDS, Cluster, Member, new_cluster, wait_until_gone
+from bench.soak.beside import course as beside
+from bench.soak.cluster import END_SECONDS, Cluster, Member, free_port, new_cluster, wait_until_gone
 from bench.soak.faults import Faults
 from bench.soak.tally import Tally, rows
 from rain.server.journal.listing import look_into
@@ -35,8 +35,18 @@ GRACE_SECONDS = 30.0
 @click.option("--seed", default=1, show_default=True, help="Of work and faults.")
 @click.option("--governors", default=2, show_default=True, type=click.IntRange(min=1))
 @click.option("--clients", default=2, show_default=True, type=click.IntRange(min=1))
-def command(minutes: float, seed: int, governors: int, clients: int) -> None:
-    """Kill and stop processes of a cluster at work, and compare all results."""
+@click.option("--peers", default="", metavar="NAMES", help="Rain beside these: dask,ray.")
+@click.option("--limit", default=60.0, show_default=True, help="Of work beside peers, seconds.")
+def command(
+    minutes: float, seed: int, governors: int, clients: int, peers: str, limit: float
+) -> None:
+    """Kill and stop processes of a cluster at work, and compare all results.
+
+    With --peers each kind of fault has a round of its own on each system, which takes --minutes.
+    """
+    if peers:
+        beside.show(beside.course(beside.peers_of(peers), seed, minutes * 60, limit))
+        return
     folder, random = Path(mkdtemp(prefix="rain-soak-")), Random(seed)
     cluster = new_cluster(folder, free_port(), random, governors, clients)
     faults = Faults(cluster, random)
@@ -61,14 +71,6 @@ def command(minutes: float, seed: int, governors: int, clients: int) -> None:
         click.echo(line)
     click.echo(f"logs, journal and output: {folder}")
     sys.exit(bool(wrong))
-
-
-def free_port() -> int:
-    """A port that nobody listens on now."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
 
 
 def run(faults: Faults, seconds: float, random: Random) -> None:

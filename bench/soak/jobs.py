@@ -6,38 +6,18 @@ back and what should have come back.
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable
 from random import Random
 from typing import Any
 
+from bench.soak.steps import digest, joined, pattern, step
 from rain.client import Client, blob, get_client, pickled, remote, tasks
 
 Job = Callable[[Client, Random], tuple[object, object]]
 """Runs some work; what came back, and what is right."""
 
 KIBIBYTE = 1024
-
-
-def step(value: int, number: int) -> int:
-    """One link of a chain: an answer that depends on all links before."""
-    time.sleep((value ^ number) % 50 / 1000)
-    return (value * 31 + number) % 1_000_003
-
-
-def pattern(number: int, size: int) -> bytes:
-    """Bytes that follow from a number alone."""
-    block = hashlib.sha256(str(number).encode()).digest()
-    return (block * (size // len(block) + 1))[:size]
-
-
-def digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
-def joined(*parts: bytes) -> bytes:
-    return b"".join(parts)
 
 
 def tree(depth: int, number: int) -> int:

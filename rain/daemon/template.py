@@ -200,20 +200,21 @@ class _Orphans:
         with self._lock:
             if not self._wanted:
                 self._before = reaps_orphans()
-                _reap_orphans(True)
+                reap_orphans(True)
             self._wanted += 1
 
     def want_no_more(self) -> None:
         with self._lock:
             self._wanted -= 1
             if not self._wanted:
-                _reap_orphans(self._before)
+                reap_orphans(self._before)
 
 
 _orphans = _Orphans()
 
 
-def _reap_orphans(wanted: bool) -> None:
+def reap_orphans(wanted: bool) -> None:
+    """Makes this process a subreaper, or no longer."""
     import ctypes  # noqa: PLC0415 # would cost each import of the client two milliseconds
 
     _prctl(_PR_SET_CHILD_SUBREAPER, ctypes.c_ulong(wanted))

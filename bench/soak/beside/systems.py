@@ -1,0 +1,152 @@
+"""The processes of each system: a server and two nodes with two cpus each.
+
+A system starts them, says which can be hit, and starts again what has ended.
+"""
+
+from __future__ import annotations
+
+import signal
+import socket
+from abc import ABC, abstractmethod
+from pathlib import Path
+from random import Random
+
+from attrs import Factory, define
+
+from bench.soak.beside.processes import kill_all, words
+from bench.soak.cluster import Member, descendants, new_cluster, send
+
+NODES = 2
+CPUS = 2
+
+
+@define(eq=False)
+class System(ABC):
+    """A cluster of one of the systems. Most of its members are daemons themselves."""
+
+    name: str
+    address: str
+    members: list[Member]  # the server is the first, the others are nodes
+    stopped: dict[int, float] = Factory(dict)  # processes that are stopped, and until when
+
+    @abstractmethod
+    def is_worker(self, pid: int) -> bool:
+        """Whether a process below a node runs tasks."""
+
+    def is_ready(self, member: Member) -> bool:
+        """Whether a member takes part."""
+        return member.is_ready()
+
+    def daemon(self, member: Member) -> int | None:
+        """The process of a member, unless it has ended."""
+        return member.pid if member.is_there() else None
+
+    def is_whole(self) -> bool:
+        return all(self.is_ready(member) for member in self.members)
+
+    def pids(self, part: str) -> list[int]:
+        """The processes of a kind that can be hit."""
+        server, *nodes = map(self.daemon, self.members)
+        there = [pid for pid in nodes if pid is not None]
+        if part == "server":
+            return [] if server is None else [server]
+        if part == "node":
+            return there
+        below = [child for pid in there for child in descendants(pid)]
+        return [pid for pid in below if self.is_worker(pid)]
+
+    def daemons(self) -> list[int]:
+        return [*self.pids("server"), *self.pids("node")]
+
+    def children(self) -> set[int]:
+        """Processes whose status is asked for here."""
+        return {member.pid for member in self.members if member.process is not None}
+
+    def kill(self, part: str, pid: int) -> None:
+        """Kills a worker alone, and a node with all that it has started."""
+        if part == "node":
+            kill_all([pid])
+        else:
+            send(pid, signal.SIGKILL)
+        self.stopped.pop(pid, None)
+
+    def heal(self, now: float) -> None:
+        """Lets go on what was stopped for long enough, and starts what has ended."""
+        for pid, until in list(self.stopped.items()):
+            if until <= now:
+                send(pid, signal.SIGCONT)
+                del self.stopped[pid]
+        for member in self.members:
+            if self.daemon(member) is None:
+                self.revive(member)
+            if member is self.members[0] and not self.is_ready(member):
+                return  # nodes begin when there is a server
+
+    def revive(self, member: Member) -> None:
+        """Starts a member, for the first time or anew."""
+        member.live()
+
+
+@define(eq=False)
+class Rain(System):
+    """A server with a journal, and governors."""
+
+    def is_worker(self, pid: int) -> bool:
+        return True  # also the process from which executors are forked
+
+
+def rain(folder: Path, port: int) -> System:
+    cluster = new_cluster(folder, port, Random(0), NODES, clients=0)
+    members = cluster.members()
+    for member in members:
+        member.checked = False
+    return Rain("rain", f"127.0.0.1:{port}", members)
+
+
+@define(eq=False)
+class Dask(System):
+    """A scheduler, and workers with their nannies."""
+
+    def is_worker(self, pid: int) -> bool:
+        return "spawn_main" in words(pid)
+
+    def is_ready(self, member: Member) -> bool:
+        if member is self.members[0]:
+            return member.is_there() and listens(self.address)
+        return member.is_there() and member.has_said("Registered to:")
+
+
+def dask(folder: Path, port: int) -> System:
+    address = f"127.0.0.1:{port}"
+    settings = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1000000"}
+    scheduler = Member(
+        "server",
+        [
+            *("-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1"),
+            *("--port", str(port), "--no-dashboard"),
+        ],
+        folder,
+        settings=settings,
+    )
+    workers = [
+        Member(
+            f"node-{number}",
+            [
+                *("-m", "distributed.cli.dask_worker", f"tcp://{address}", "--nworkers", str(CPUS)),
+                *("--nthreads", "1", "--host", "127.0.0.1", "--no-dashboard"),
+                *("--local-directory", "{life}-work"),
+            ],
+            folder,
+            settings=settings,
+        )
+        for number in range(NODES)
+    ]
+    return Dask("dask", f"tcp://{address}", [scheduler, *workers])
+
+
+def listens(address: str) -> bool:
+    """Whether somebody takes connections there."""
+    host, _, port = address.removeprefix("tcp://").rpartition(":")
+    with socket.socket() as tried:
+        tried.settimeout(1.0)
+        return not tried.connect_ex((host, int(port)))
