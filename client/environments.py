@@ -23,6 +23,7 @@ from rain.base.environment import (
 )
 from rain.base.sizes import spell_size
 from rain.client.commands import checked_variables
+from rain.client.conda import conda_of
 from rain.client.data import DataObject
 from rain.client.guards import is_sequence
 from rain.client.handles import constant_object
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
 
 LARGEST: Final = 256 << 20
 """Bytes of a folder that an environment may take along."""
+
+MOST_TEXT: Final = 100 << 10
+"""Bytes of packages, variables and a conda description: processes get them in a variable, and the
+system allows 128 KiB."""
 
 _OURS = "RAIN_"
 
@@ -56,6 +61,8 @@ class Env:
     Args:
         pip: the packages, as `pip install` takes them, or the path of a requirements file.
         vars: environment variables.
+        conda: in place of `pip`, the path of an environment.yml or what it says, from which the
+            machine makes a conda environment; or the name or path of one that it has.
         files: a folder; tasks import modules from it, and find it as RAIN_ENVIRONMENT_FILES.
         wheels: a folder with all packages that are to be installed; nothing is downloaded then.
         timeout: the seconds that it may take to make the environment.
@@ -70,8 +77,15 @@ class Env:
         files: str | PathLike[str] | None = None,
         wheels: str | PathLike[str] | None = None,
         timeout: float | None = None,
+        conda: str | PurePath | Mapping[str, Any] | None = None,
     ) -> None:
         packages = _packages(pip)
+        if conda is not None and packages:
+            raise RainException(
+                "Env: an environment has either pip= or conda=; with conda, name the packages of"
+                ' pip in its dependencies: {"pip": [...]}'
+            )
+        described, named = conda_of(conda)
         if wheels is not None and not packages:
             raise RainException("Env: wheels=... is where pip finds packages; name them in pip=")
         packed = [None if folder is None else _packed(folder) for folder in (files, wheels)]
@@ -82,7 +96,10 @@ class Env:
             digests[0],
             digests[1],
             SECONDS if timeout is None else checked_seconds("Env", "timeout", timeout),
+            described,
+            named,
         )
+        _check_length(self.environment)
         self.archives = {
             digest: data for digest, data in zip(digests, packed, strict=True) if data is not None
         }
@@ -99,13 +116,15 @@ class Env:
         if base is None or base == self:
             return self
         own, other = self.environment, base.environment
-        own_packages = bool(own.packages)
+        software = own if own.packages or own.conda or own.conda_name else other
         joined = Environment(
-            own.packages if own_packages else other.packages,
+            software.packages,
             tuple(sorted({**dict(other.variables), **dict(own.variables)}.items())),
             own.files or other.files,
-            own.wheels if own_packages else other.wheels,
+            software.wheels,
             own.seconds if own.seconds != SECONDS else other.seconds,
+            software.conda,
+            software.conda_name,
         )
         return _env_of(joined, {**base.archives, **self.archives})
 
@@ -119,6 +138,8 @@ class Env:
         environment = self.environment
         said = [
             f" pip={list(environment.packages)}" if environment.packages else "",
+            f" conda={environment.conda_name!r}" if environment.conda_name else "",
+            " conda" if environment.conda else "",
             f" vars={[name for name, _ in environment.variables]}" if environment.variables else "",
             " files" if environment.files else "",
             " wheels" if environment.wheels else "",
@@ -126,8 +147,18 @@ class Env:
         return f"<Env{''.join(said)}>"
 
 
+def _check_length(environment: Environment) -> None:
+    length = len(environment.text)
+    if length > MOST_TEXT:
+        raise RainException(
+            f"Env: its packages, variables and conda environment have {spell_size(length)} of text,"
+            f" and {spell_size(MOST_TEXT)} are allowed"
+        )
+
+
 def _env_of(environment: Environment, archives: Mapping[str, bytes]) -> Env:
     """An environment whose folders were read before; the archives are named by their digests."""
+    _check_length(environment)
     made = Env.__new__(Env)
     made.environment, made.archives = environment, dict(archives)
     return made

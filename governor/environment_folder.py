@@ -24,6 +24,7 @@ from attrs import frozen
 import rain
 from rain.base.environment import FILES, VARIABLE, WHEELS, Environment
 from rain.common.fs import copy_writable, unpack
+from rain.governor.conda import PYTHON, check_python, conda_tool, creation
 from rain.stream.removing import remove
 
 LIMIT: Final = 10 << 30
@@ -41,14 +42,6 @@ def own_environments() -> Path:
     return root / "rain" / "environments"
 
 
-class NotMadeError(Exception):
-    """An environment cannot be made; says why. `short` if it could be made elsewhere or later."""
-
-    def __init__(self, reason: str, *, short: bool = False) -> None:
-        super().__init__(reason)
-        self.short = short
-
-
 Folder = bytes | Path
 """A folder as the store has it: a small one is an archive."""
 
@@ -58,14 +51,29 @@ class MadeEnvironment:
     """An environment that is there, for the executors and programs that belong to it."""
 
     environment: Environment
-    folder: Path | None  # None when it has nothing but variables
+    folder: Path | None  # None when nothing had to be made
+    named: Path | None = None  # a conda environment of the user, which is used as it is
+
+    @property
+    def conda(self) -> Path | None:
+        """Its conda environment."""
+        if self.folder is not None and self.environment.conda:
+            return self.folder / "conda"
+        return self.named
 
     @property
     def python(self) -> str:
         """The interpreter of its executors."""
+        if self.conda is not None:
+            return str(self.conda / "bin" / "python")
         if self.folder is None or not self.environment.packages:
             return sys.executable
         return str(self.folder / "venv" / "bin" / "python")
+
+    def check(self) -> None:
+        """NotMadeError if it has no interpreter for executors."""
+        if self.conda is not None:
+            check_python(self.conda)
 
     def added_to(self, variables: Mapping[str, str], *, for_rain: bool = True) -> dict[str, str]:
         """The variables of a process: those of a governor with those of the environment.
@@ -83,6 +91,10 @@ class MadeEnvironment:
             venv = self.folder / "venv"
             made["VIRTUAL_ENV"] = str(venv)
             made["PATH"] = _path(venv, made.get("PATH", os.defpath))
+        elif self.conda is not None:
+            made["CONDA_PREFIX"] = str(self.conda)
+            path = made.get("PATH", os.defpath)
+            made["PATH"] = os.pathsep.join([str(self.conda / "bin"), path])
         elif for_rain:  # else the packages of the governor come behind those of the environment
             before.append(_PACKAGES)
         if theirs := made.get("PYTHONPATH"):
@@ -103,6 +115,8 @@ class EnvironmentFolder:
         self.log = root / f"{name}.log"
         self.requirements = self.path / "requirements.txt"
         self.venv = self.path / "venv"
+        self.conda = self.path / "conda"
+        self.description = self.path / "environment.yml"
         self._lock_path = root / f"{name}.lock"
         self._lock = -1
 
@@ -140,9 +154,13 @@ class EnvironmentFolder:
             elif source is not None:
                 copy_writable(source, self.path / name)
         self.requirements.write_text("".join(f"{one}\n" for one in self._environment.packages))
+        if self._environment.conda:
+            self.description.write_text(self._environment.conda)
 
-    def steps(self) -> list[list[str]]:
-        """The commands that install the packages, one after the other."""
+    def steps(self, tool: str | None = None) -> list[list[str]]:
+        """The commands that install the packages, one after the other; `tool` is that of conda."""
+        if self._environment.conda:
+            return [creation(conda_tool(tool), self.conda, self.description)]
         if not self._environment.packages:
             return []
         install = [
@@ -155,7 +173,10 @@ class EnvironmentFolder:
 
     def see_packages_of_governor(self) -> None:
         """Lets the packages of the governor be found behind those of the environment."""
-        (site,) = self.venv.glob("lib/python*/site-packages")
+        place = self.conda if self._environment.conda else self.venv
+        site = place / "lib" / PYTHON / "site-packages"
+        if not site.is_dir():
+            return  # of another Python, or of none: only programs run there (see `check_python`)
         added = "; ".join(f"site.addsitedir({folder!r})" for folder in _folders_of_packages())
         (site / "rain.pth").write_text(f"import site; {added}\n")
 
@@ -164,7 +185,7 @@ class EnvironmentFolder:
         size = sum(file.lstat().st_size for file in self.path.rglob("*") if not file.is_dir())
         new = self.path / f"{MARK}.new"
         said = {
-            "packages": self._environment.packages,
+            "packages": self._environment.packages or ["conda"] * bool(self._environment.conda),
             "files": self._environment.files,
             "bytes": size,
             "made": time.time(),

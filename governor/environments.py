@@ -22,12 +22,13 @@ from rain.base.admission import TLS_FILE
 from rain.base.environment import Environment
 from rain.base.shortage import is_shortage
 from rain.common.secret_file import VARIABLE as SECRET_FILE
+from rain.governor.conda import prefix_at, prefix_of
 from rain.governor.environment_folder import (
     EnvironmentFolder,
     Folder,
     MadeEnvironment,
-    NotMadeError,
 )
+from rain.governor.not_made import NotMadeError
 from rain.governor.strays import kill_tree, marked
 from rain.governor.warden import Warden
 from rain.rpc.background import in_a_thread
@@ -49,20 +50,32 @@ TAIL: Final = 4096
 class Environments:
     """The environments of one governor. All of it belongs to the thread of trio."""
 
-    def __init__(self, root: Path, limit: int, warden: Warden, log: FilteringBoundLogger) -> None:
+    def __init__(
+        self,
+        root: Path,
+        limit: int,
+        warden: Warden,
+        log: FilteringBoundLogger,
+        conda: str | None = None,
+    ) -> None:
         self._root = root
+        self._conda = conda  # the program that makes conda environments; None to look for one
         self._limit = limit
         self._warden = warden
         self._origin = warden.origin
         self._log = log
+        self._prefixes: dict[str, Path] = {}  # of conda environments of the user, by their names
         self._made: dict[str, EnvironmentFolder] = {}  # by the key of the environment
         self._making: dict[str, trio.Event] = {}
         self._failed: dict[str, tuple[float, NotMadeError]] = {}  # until when, and why
 
     async def made(self, environment: Environment, folders: Sequence[Folder]) -> MadeEnvironment:
         """The environment, as soon as it is there; its folders are only read if it is not."""
+        named: Path | None = None
+        if environment.conda_name:
+            named = await self._named(environment.conda_name, environment.seconds)
         if not environment.is_on_disk:
-            return MadeEnvironment(environment, None)
+            return MadeEnvironment(environment, None, named)
         key = environment.key
         while (going_on := self._making.get(key)) is not None:
             await going_on.wait()
@@ -82,13 +95,24 @@ class Environments:
             finally:
                 del self._making[key]
                 event.set()
-        return MadeEnvironment(environment, known.path)
+        return MadeEnvironment(environment, known.path, named)
 
     def close(self) -> None:
         """The governor ends, and uses none any more."""
         for folder in self._made.values():
             folder.give_up()
         self._made.clear()
+
+    async def _named(self, name: str, seconds: float) -> Path:
+        """Where a conda environment of the user is, by its name or path."""
+        if name.startswith("/"):
+            return prefix_at(name)
+        if name not in self._prefixes:
+            with trio.move_on_after(seconds) as scope:
+                self._prefixes[name] = await prefix_of(name, self._conda)
+            if scope.cancelled_caught:
+                raise NotMadeError(f"conda environments were not listed within {seconds:g} s")
+        return prefix_at(str(self._prefixes[name]))
 
     async def _make(self, environment: Environment, folders: Sequence[Folder]) -> EnvironmentFolder:
         folder = EnvironmentFolder(self._root, environment)
@@ -124,7 +148,7 @@ class Environments:
         files = rest.pop(0) if environment.files else None
         wheels = rest.pop(0) if environment.wheels else None
         await in_a_thread(partial(folder.begin, files, wheels), abandon=False)
-        steps = folder.steps()
+        steps = folder.steps(self._conda)
         ends = trio.current_time() + environment.seconds
         for place, words in enumerate(steps):
             await self._run(words, folder.log, ends, environment.seconds)
@@ -151,7 +175,7 @@ class Environments:
         if status is None:
             raise NotMadeError(f"the environment was not made within {seconds:g} s{_said(log)}")
         if status:
-            command = " ".join(words[1:4])
+            command = " ".join([Path(words[0]).name, *words[1:4]])
             raise NotMadeError(f"{command} has ended with the exit code {status}{_said(log)}")
 
     def _started(self, words: Sequence[str], log: Path) -> subprocess.Popen[bytes]:

@@ -26,6 +26,7 @@ class LazyEnvironments:
     _warden: Warden
     _log: FilteringBoundLogger
     _limit: int | None = None  # bytes of all environments; None for the usual limit
+    _conda: str | None = None  # the program that makes conda environments; None to look for one
     _environments: Environments | None = field(default=None, init=False)
 
     async def made(self, environment: Environment, contents: Iterable[Content]) -> MadeEnvironment:
@@ -48,5 +49,7 @@ class LazyEnvironments:
             from rain.governor.environments import Environments  # noqa: PLC0415
 
             limit = LIMIT if self._limit is None else self._limit
-            self._environments = Environments(own_environments(), limit, self._warden, self._log)
+            self._environments = Environments(
+                own_environments(), limit, self._warden, self._log, self._conda
+            )
         return self._environments

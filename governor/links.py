@@ -42,6 +42,7 @@ from rain.governor.executor_process import (
     start_program,
 )
 from rain.governor.memory_files import KernelKills
+from rain.governor.not_made import NotMadeError
 from rain.governor.workplace import Workplace
 from rain.rpc.background import in_a_thread
 from rain.stream.removing import remove
@@ -135,10 +136,9 @@ class Executors:
 
     async def _start_in(self, effect: StartExecutor, environment: Environment) -> None:
         """Starts an executor as soon as its environment is there."""
-        from rain.governor.environment_folder import NotMadeError  # noqa: PLC0415 # few tasks have one
-
         try:
             made = await self._workplace.environments.made(environment, effect.folders)
+            made.check()
         except NotMadeError as error:
             died = ExecutorDied(effect.executor, str(error), short=error.short)
             self._workplace.tell(evolve(died, without_environment=True))

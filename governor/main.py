@@ -156,7 +156,7 @@ async def _govern(
                 settings.cancel_grace,
                 KernelKills(),
                 Bounds(settings.descriptors, groups),
-                LazyEnvironments(store, warden, log, settings.environment_limit),
+                LazyEnvironments(store, warden, log, settings.environment_limit, settings.conda),
             )
             executors = Executors(workplace, places, commands, log)
             builtins = Builtins(workplace)

@@ -10,9 +10,10 @@ from attrs import evolve
 from rain.base.environment import read_environment
 from rain.base.runs import RunCause
 from rain.governor.effects import RunBuiltin
-from rain.governor.environment_folder import MadeEnvironment, NotMadeError
+from rain.governor.environment_folder import MadeEnvironment
 from rain.governor.events import BuiltinDone, BuiltinPrepared
 from rain.governor.lazy_environments import LazyEnvironments
+from rain.governor.not_made import NotMadeError
 from rain.governor.results import STOPPED, Failed
 from rain.governor.workplace import Workplace
 

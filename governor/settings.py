@@ -53,6 +53,7 @@ class GovernorSettings:
     most_blocked: int | None = None  # calls that may wait for other tasks; None: see `resources`
     cache_limit: int | None = None  # bytes of a cache; None for a part of its disk
     environment_limit: int | None = None  # bytes of all environments; None: see there
+    conda: str | None = None  # makes conda environments; None: the first that is there
     spill_to: str | None = None  # a URL or folder for data that the disk has no room for
     work_folder: Path | None = None  # None for a new one below the temporary folder
     drain_seconds: float = DRAIN_SECONDS  # for which it stays when it is told to leave

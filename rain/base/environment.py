@@ -36,26 +36,29 @@ class Environment:
     files: str = ""  # the digest of a folder, "" for none
     wheels: str = ""  # the digest of a folder with packages to install from, "" for none
     seconds: float = SECONDS  # as long as it may take to make it
+    conda: str = ""  # the text of an environment.yml, "" for none
+    conda_name: str = ""  # the name or path of a conda environment that is there, "" for none
 
     @property
     def text(self) -> str:
         """The form in which it travels."""
-        return json.dumps(
-            {
-                "packages": self.packages,
-                "variables": dict(self.variables),
-                "files": self.files,
-                "wheels": self.wheels,
-                "seconds": self.seconds,
-            },
-            separators=(",", ":"),
-        )
+        said: dict[str, Any] = {
+            "packages": self.packages,
+            "variables": dict(self.variables),
+            "files": self.files,
+            "wheels": self.wheels,
+            "seconds": self.seconds,
+        }
+        conda = {"conda": self.conda, "conda_name": self.conda_name}
+        # The other texts stay as they were: keys of kept results contain them.
+        said |= {name: value for name, value in conda.items() if value}
+        return json.dumps(said, separators=(",", ":"))
 
     @property
     def key(self) -> str:
         """Names what is made for it on a disk, for which variables and seconds do not matter."""
-        content = json.dumps([self.packages, self.files, self.wheels]).encode()
-        return blake2b(content, digest_size=12).hexdigest()
+        content = [self.packages, self.files, self.wheels, *([self.conda] if self.conda else [])]
+        return blake2b(json.dumps(content).encode(), digest_size=12).hexdigest()
 
     @property
     def name(self) -> str:
@@ -70,7 +73,7 @@ class Environment:
     @property
     def is_on_disk(self) -> bool:
         """Whether anything must be made for it."""
-        return bool(self.packages or self.files)
+        return bool(self.packages or self.files or self.conda)
 
 
 def read_environment(text: str) -> Environment:
@@ -81,9 +84,18 @@ def read_environment(text: str) -> Environment:
             raise TypeError("not a table")
         packages, variables = told["packages"], told["variables"]
         files, wheels, seconds = told["files"], told["wheels"], told["seconds"]
+        conda, conda_name = told.get("conda", ""), told.get("conda_name", "")
         if not _is_list(packages) or not _is_table(variables):
             raise TypeError("not a list of packages and a table of variables")
-        texts: list[Any] = [*packages, *variables, *variables.values(), files, wheels]
+        texts: list[Any] = [
+            *packages,
+            *variables,
+            *variables.values(),
+            files,
+            wheels,
+            conda,
+            conda_name,
+        ]
         if not all(isinstance(one, str) and "\0" not in one for one in texts):
             raise TypeError("texts are expected, without zero bytes")
         if not isinstance(seconds, int | float) or not 0 < seconds < float("inf"):
@@ -91,7 +103,13 @@ def read_environment(text: str) -> Environment:
     except (LookupError, TypeError, ValueError) as error:
         raise ValueError(f"its environment cannot be read: {error}") from None
     return Environment(
-        tuple(packages), tuple(sorted(variables.items())), files, wheels, float(seconds)
+        tuple(packages),
+        tuple(sorted(variables.items())),
+        files,
+        wheels,
+        float(seconds),
+        conda,
+        conda_name,
     )
 
 

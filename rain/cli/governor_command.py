@@ -136,6 +136,12 @@ def _cpus(text: str) -> int:
     metavar="SIZE",
     help="The most bytes of software environments that are kept; by default 10GiB.",
 )
+@click.option(
+    "--conda",
+    envvar="RAIN_CONDA",
+    metavar="PROGRAM",
+    help="What makes conda environments; by default micromamba, mamba or conda, as PATH has them.",
+)
 @silence(
     "--server-timeout",
     30.0,
@@ -186,6 +192,7 @@ def governor(
     task_descriptors: int | None,
     cache_limit: str | None,
     environment_limit: str | None,
+    conda: str | None,
     server_timeout: float | None,
     wait_for_server: float,
     server_away: float,
@@ -246,6 +253,7 @@ def governor(
         environment_limit=None
         if environment_limit is None
         else size("--environment-limit", environment_limit),
+        conda=conda,
         config=config,
         spill_to=spill_to,
         work_folder=workdir,

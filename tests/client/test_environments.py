@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,34 @@ def test_wheels_go_with_the_packages_that_come_from_them(folder: Path) -> None:
     assert Env(vars={"A": "a"}).over(parent).environment.wheels == parent.environment.wheels
 
 
+def test_conda_takes_the_place_of_packages_and_they_take_its_place(folder: Path) -> None:
+    packages, conda = Env(pip=["six"], wheels=folder), Env(conda="bio", vars={"A": "a"})
+    joined = conda.over(packages).environment
+    assert (joined.packages, joined.wheels, joined.conda_name) == ((), "", "bio")
+    assert packages.over(conda).environment.conda_name == ""
+    assert Env(vars={"B": "b"}).over(conda).environment.conda_name == "bio"
+
+
+def test_conda_is_a_file_or_what_it_says_or_a_name(tmp_path: Path) -> None:
+    path = tmp_path / "environment.yml"
+    path.write_text("dependencies:\n  - samtools\n")
+    for given in (path, str(path)):
+        assert Env(conda=given).environment.conda == "dependencies:\n  - samtools\n"
+    table = {"dependencies": ["samtools", {"pip": ["six"]}]}
+    assert json.loads(Env(conda=table).environment.conda) == table
+    for named in ("bio", "/opt/envs/bio", Path("/opt/envs/bio")):
+        assert Env(conda=named).environment.conda_name == str(named)
+
+
+def test_no_more_text_is_taken_than_a_process_can_be_given() -> None:
+    half = "x" * (60 << 10)
+    Env(vars={"A": half})
+    with pytest.raises(RainException, match=r"have 120.* of text, and 100KiB are"):
+        Env(vars={"A": half, "B": half})
+    with pytest.raises(RainException, match=r"have 120"):
+        Env(vars={"A": half}).over(Env(vars={"B": half}))
+
+
 def test_equal_folders_are_one_environment_and_a_change_makes_another(folder: Path) -> None:
     first = Env(files=folder)
     (folder / "__pycache__" / "module.pyc").write_bytes(b"compiled")
@@ -61,6 +90,12 @@ def test_a_requirements_file_names_packages(tmp_path: Path) -> None:
         ({"vars": {"RAIN_ORIGIN": ""}}, "RAIN_ORIGIN belongs to Rain"),
         ({"files": "missing"}, "there is no folder missing"),
         ({"wheels": "."}, "name them in pip="),
+        ({"conda": "missing.yml"}, "missing.yml cannot be read: No such file"),
+        ({"conda": {"channels": ["conda-forge"]}}, "is described by .*dependencies"),
+        ({"conda": {"dependencies": [Path]}}, "cannot be written"),
+        ({"conda": ""}, "conda is ''; it is a path that ends in .yml"),
+        ({"conda": "envs/bio"}, "the path of an environment is absolute"),
+        ({"conda": "bio", "pip": ["six"]}, "either pip= or conda="),
         ({"timeout": -1}, "timeout is a number of seconds above 0"),
     ],
 )
