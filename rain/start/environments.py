@@ -87,7 +87,7 @@ def differences(here: Installed, there: Installed, only: Iterable[str] = ()) -> 
         if ours != theirs:
             found.append(Difference(name, ours, theirs))
     for name, said in here.programs.items():
-        if said != there.programs[name]:
+        if said != there.programs[name] or not said:  # who asks for it wants to have it
             found.append(Difference(name, said, there.programs[name]))
     return found
 

@@ -82,6 +82,7 @@ def test_programs_are_compared_by_what_they_say_of_their_versions(
         Difference("new", "new 2.0", ""),
         Difference("missing", "", "missing 1.0"),
     ]
+    assert differences(here, here) == [Difference("missing", "", "")]
 
 
 def test_environments_that_nobody_uses_are_listed_and_removed(
