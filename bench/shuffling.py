@@ -50,7 +50,7 @@ def cluster(cpus: int) -> Generator[tuple[Client, Daemon, Daemon]]:
                 yield client, server, governor
 
 
-def costs(sizes: Iterable[int], cpus: int) -> None:
+def costs(calls: int, sizes: Iterable[int], cpus: int) -> None:
     """Seconds of CPU for shuffles of n inputs into n parts, and for as many calls that sleep.
 
     The server hears of each slow task by itself, and of many short ones at once. So shuffles are
@@ -67,7 +67,7 @@ def costs(sizes: Iterable[int], cpus: int) -> None:
             click.echo(f"{name:>24} {one:8.2f} {two:9.2f} {wall:7.2f}")
             return wall
 
-        line("10,000 short calls", lambda: client.gather(client.map(same, range(10_000))))
+        line(f"{calls:,} short calls", lambda: client.gather(client.map(same, range(calls))))
         for size in sizes:
             wall = line(f"{size:,} x {size:,}", partial(_shuffled, client, size))
             sleeps = [wall * cpus / (2 * size)] * (2 * size)
@@ -142,11 +142,12 @@ def _largest(rows: Any) -> int:
 
 
 @click.command(name="shuffle")
+@click.option("--calls", default=10_000, show_default=True, help="Short calls, to compare with.")
 @click.option("--sizes", default="100,300,1000", show_default=True, help="Inputs and parts.")
 @click.option("--rows", default=4_000_000, show_default=True, type=click.IntRange(min=1000))
 @click.option("--partitions", default=32, show_default=True, type=click.IntRange(min=2))
 @click.option("--cpus", default=2, show_default=True, type=click.IntRange(min=1))
-def command(sizes: str, rows: int, partitions: int, cpus: int) -> None:
+def command(calls: int, sizes: str, rows: int, partitions: int, cpus: int) -> None:
     """Measure shuffles: the server's CPU, and data frames beside Dask's own ways."""
-    costs([int(size) for size in sizes.split(",") if size], cpus)
+    costs(calls, [int(size) for size in sizes.split(",") if size], cpus)
     frames(rows, partitions, cpus)

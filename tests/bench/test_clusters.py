@@ -128,7 +128,7 @@ def test_a_work_on_more_data_than_memory_comes_to_its_end(tmp_path: Path) -> Non
 
 
 def test_shuffles_come_to_their_end() -> None:
-    small = ["--sizes", "3", "--rows", "1000", "--partitions", "2", "--cpus", "1"]
+    small = ["--calls", "100", "--sizes", "3", "--rows", "1000", "--partitions", "2", "--cpus", "1"]
     # In a process of its own, since Dask leaves threads behind.
     command = [sys.executable, "-m", "bench", "shuffle", *small]
     ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=100)
