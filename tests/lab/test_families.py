@@ -57,6 +57,9 @@ def test_what_a_graph_reads_is_what_its_name_says() -> None:
     assert [len(found) for found in readers(make("fork1", 1))] == [2] * 100
     assert [len(found) for found in readers(make("fork2", 1))] == [1] * 200
     assert [len(task.inputs) for task in make("bigmerge", 1).tasks[-2:]] == [0, 320]
+    sums = make("transposed", 1).tasks[64:]
+    assert [len(task.inputs) for task in sums].count(1) == 8  # those of the diagonal
+    assert [len(found) for found in readers(make("svd", 1))[:100]] == [2] * 100
     ring = make("merge_neighbours", 1)
     assert all(len(found) == 2 for found in readers(ring))
     sizes = [made.size for made in make("size_stairs", 1).objects]

@@ -243,3 +243,34 @@ def test_nothing_is_brought_to_where_an_exchange_will_run() -> None:
         # then
         assert [governor.fetching() for governor in s.governors] == [[], []]
     assert s.world.task(exchange).assigned is not None
+
+
+def test_what_reads_a_mean_of_many_takes_no_cpus_from_those_that_the_mean_waits_for() -> None:
+    # given: each part is read by the mean of all, and then together with the mean
+    s = scene_with(HorizonScheduler(), 1)
+    made = [timed(s.draft, 1.0)[1] for _ in range(100)]
+    _, mean = timed(s.draft, 0.1, *made)
+    for part in made:
+        timed(s.draft, 10.0, part, mean)
+    s.submit()
+    # then
+    (governor,) = s.governors
+    for _ in range(len(made)):
+        assert governor.runnable()
+        step(s)
+
+
+def test_a_lost_input_is_made_again_where_what_waits_for_it_has_the_only_cpu() -> None:
+    # given: a long task that will read what each of two governors makes, and one of them leaves
+    s = scene_with(HorizonScheduler(), 1, 1)
+    parts = [timed(s.draft, 0.9) for _ in range(2)]
+    reader, _ = timed(s.draft, 20.0, *[output for _, output in parts])
+    s.submit()
+    there = s.world.task(reader).scheduled
+    left, stays = sorted(s.governors, key=lambda governor: governor.node is there)
+    (lost,) = left.runnable()
+    left.leave()
+    # when: the other has nothing to run but that
+    stays.finish(stays.runnable()[0])
+    # then
+    assert stays.runnable() == [lost]

@@ -131,6 +131,40 @@ def join(seed: int, left: int = 16, right: int = 8, groups: int = 12) -> Workloa
     return making.workload
 
 
+def transposed(seed: int, width: int = 8) -> Workload:
+    """A matrix in chunks and its transpose are added: each sum reads two chunks far apart."""
+    making = Making("transposed", seed)
+    chunks = [
+        [making.output(making.task("load", SECONDS, SPREAD), SIZE) for _ in range(width)]
+        for _ in range(width)
+    ]
+    for row in range(width):
+        for column in range(width):
+            read = sorted({chunks[row][column], chunks[column][row]})
+            making.output(making.task("add", SECONDS, SPREAD, *read), SIZE)
+    return making.workload
+
+
+def svd(seed: int, count: int = 100) -> Workload:
+    """The singular values and vectors of a tall matrix in chunks of rows, whose mean is removed."""
+    making = Making("svd", seed)
+    chunks = [making.output(making.task("load", SECONDS, SPREAD), 40) for _ in range(count)]
+    sums = [making.output(making.task("sum", 0.2, 0.02, chunk), 0.01) for chunk in chunks]
+    mean = making.output(making.task("mean", 0.2, 0.02, *sums), 0.01)
+    parts: list[int] = []
+    triangles: list[int] = []
+    for chunk in chunks:
+        centred = making.output(making.task("centre", 0.2, 0.02, chunk, mean), 40)
+        factors = making.task("qr", 2 * SECONDS, 2 * SPREAD, centred)
+        parts.append(making.output(factors, 40))
+        triangles.append(making.output(factors, 0.5))
+    core = making.task("svd", SECONDS, SPREAD, *triangles)
+    for part in parts:
+        turned = making.output(core, 0.5)
+        making.output(making.task("turn", SECONDS, SPREAD, part, turned), 40)
+    return making.workload
+
+
 SHAPES: dict[str, Callable[..., Workload]] = {
     make.__name__: make
     for make in (
@@ -145,5 +179,7 @@ SHAPES: dict[str, Callable[..., Workload]] = {
         fft,
         groupby,
         join,
+        transposed,
+        svd,
     )
 }
