@@ -53,7 +53,7 @@ class Round:
             time.sleep(GLANCE_SECONDS)
         self.client.arguments = [
             *("-m", "bench.soak.beside.at_work", self.system.name, self.system.address),
-            *(str(self.random.randrange(10**9)), str(self.folder)),
+            *(f"{self.random.randrange(10**6)}{{number}}", str(self.folder)),
         ]
 
     def heal(self, now: float) -> None:
