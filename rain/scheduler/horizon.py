@@ -30,6 +30,7 @@ from rain.scheduler.toolbox.express import TINY, Express, Sights, look_at
 from rain.scheduler.toolbox.levels import enter_levels
 from rain.scheduler.toolbox.loads import done_in_no_time
 from rain.scheduler.toolbox.paces import Paces
+from rain.scheduler.toolbox.places import LOOKED_AT
 from rain.scheduler.toolbox.precedence import overtakes
 from rain.scheduler.toolbox.shares import Shares
 from rain.scheduler.toolbox.sites import Site, Sites
@@ -295,8 +296,8 @@ class HorizonScheduler:
         elif (
             place.start - place.moving <= soon
             or self._shares.passes(task.session)
-            or not (task.missing or place.site.governor.active_cpus)  # what waits may need it
             or overtakes(task, place.site.governor)
+            or self._is_stuck(task, place.site, now)
         ):
             self._assign(task, note, place, plan)
         elif ready - place.moving > soon:
@@ -308,6 +309,12 @@ class HorizonScheduler:
             off.held.append(task)
             place.site.book(min(task.cpus, place.site.cpus), place.start, note.seconds)
             off.tried[place.site] = None
+
+    def _is_stuck(self, task: Task, site: Site, now: float) -> bool:
+        """Whether only tasks that wait for others have its cpus, perhaps for what it makes."""
+        if task.missing or site.start(min(task.cpus, site.cpus), now) <= now + self._horizon:
+            return False
+        return not any(one.governor.active_cpus for one in self._sites)
 
     def _assign(self, task: Task, note: Note, place: PossiblePlace, plan: Plan) -> None:
         site, governor = place.site, place.site.governor
@@ -368,27 +375,19 @@ def _is_tiny(task: Task, note: Note, plan: Plan) -> bool:
 def _ready_at(task: Task, now: float) -> float | None:
     """When all inputs will be made; None while any of them has no plan.
 
-    All inputs count, however many there are. A task that waits for one without a plan, and those
-    that follow it, would be given cpus which that one needs.
+    It is not known of what a task with very many inputs makes: some of them may have no plan, and
+    would need the cpus that those had which wait for it.
     """
-    if not task.missing:
-        return now
-    if not _is_planned(task.inputs[-1]):  # mostly true until the last of thousands is planned
-        return None
     ready = now
-    for data_object in task.inputs:
+    for data_object in task.inputs[:LOOKED_AT]:
         if not data_object.is_finished:
             producer = data_object.producer
             if producer is None or producer.scheduled is None:
                 return None
+            if producer.missing and len(producer.inputs) > LOOKED_AT:
+                return None
             ready = max(ready, note_of(producer).end)
     return ready
-
-
-def _is_planned(data_object: DataObject) -> bool:
-    """Whether it is finished, or will be without another plan."""
-    producer = data_object.producer
-    return data_object.is_finished or (producer is not None and producer.scheduled is not None)
 
 
 def _bring_to_followers(output: DataObject, plan: Plan) -> None:

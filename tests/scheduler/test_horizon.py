@@ -245,11 +245,14 @@ def test_nothing_is_brought_to_where_an_exchange_will_run() -> None:
     assert s.world.task(exchange).assigned is not None
 
 
-def test_what_reads_a_mean_of_many_takes_no_cpus_from_those_that_the_mean_waits_for() -> None:
+@pytest.mark.parametrize("seconds", [0.1, 10.0])
+def test_what_reads_a_mean_of_many_takes_no_cpus_from_those_that_the_mean_waits_for(
+    seconds: float,
+) -> None:
     # given: each part is read by the mean of all, and then together with the mean
     s = scene_with(HorizonScheduler(), 1)
     made = [timed(s.draft, 1.0)[1] for _ in range(100)]
-    _, mean = timed(s.draft, 0.1, *made)
+    _, mean = timed(s.draft, seconds, *made)
     for part in made:
         timed(s.draft, 10.0, part, mean)
     s.submit()
