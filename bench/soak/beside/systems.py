@@ -108,7 +108,8 @@ class Dask(System):
     """A scheduler, and workers with their nannies."""
 
     def is_worker(self, pid: int) -> bool:
-        return "spawn_main" in words(pid)
+        """A process that has registered: one that starts for seconds has nothing to lose yet."""
+        return "spawn_main" in words(pid) and is_connected(pid, self.address)
 
     def is_ready(self, member: Member) -> bool:
         if member is self.members[0]:
@@ -150,3 +151,17 @@ def listens(address: str) -> bool:
     with socket.socket() as tried:
         tried.settimeout(1.0)
         return not tried.connect_ex((host, int(port)))
+
+
+def is_connected(pid: int, address: str) -> bool:
+    """Whether a process has a connection to this address."""
+    port, established = int(address.rpartition(":")[2]), "01"
+    inodes: set[str] = set()
+    for line in Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]:
+        fields = line.split()
+        if fields[3] == established and int(fields[2].rpartition(":")[2], 16) == port:
+            inodes.add(f"socket:[{fields[9]}]")
+    try:
+        return any(str(one.readlink()) in inodes for one in Path(f"/proc/{pid}/fd").iterdir())
+    except (FileNotFoundError, ProcessLookupError):
+        return False  # it has ended meanwhile
