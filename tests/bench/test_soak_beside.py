@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from collections.abc import Callable
 from random import Random
 from typing import Any
@@ -10,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from bench.soak.beside.plan import ROUNDS, Fault, plan
+from bench.soak.beside.systems import is_connected
 from bench.soak.beside.table import Outcome, details, table
 from bench.soak.beside.works import WORKS
 from bench.soak.command import command
@@ -94,3 +97,12 @@ def test_an_unknown_peer_is_refused_by_name() -> None:
     result = CliRunner().invoke(command, ["--peers", "dask,spark"])
     assert result.exit_code == 2
     assert "'spark' is no peer of the soak; there are dask and ray" in result.output
+
+
+def test_a_process_is_connected_to_an_address_while_it_has_a_connection() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        assert not is_connected(os.getpid(), address)
+        with socket.create_connection(server.getsockname()):
+            assert is_connected(os.getpid(), address)
+        assert not is_connected(os.getpid(), address)
