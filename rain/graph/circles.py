@@ -78,7 +78,7 @@ def _inner_claims(
 ) -> tuple[dict[DataObject, None], int]:
     """The objects that it is claimed for in sessions that were left, and how many claims these are.
 
-    A task that has not finished will run, whoever wants that, so that its claims count as others.
+    A task that has not finished will run in any case, so its claims count as others.
     """
     found: dict[DataObject, None] = {}
     count = 0

@@ -142,7 +142,7 @@ class Downloads:
         def read_one(one: Fetched, note: Note | None) -> Fetched:
             return self._receive(one, None, ask_again, note)
 
-        with ExitStack() as watching:  # from now on, so that whoever looks knows the sum
+        with ExitStack() as watching:  # from now on, so that watchers know the sum
             notes = [watching.enter_context(self._watching(one)) for one in large]
             pool = ThreadPoolExecutor(min(len(large), AT_ONCE), "rain-fetch")
             try:

@@ -71,7 +71,7 @@ class Sending:
 
         It then refuses the last part of the submission, too, with the reason.
         """
-        with ExitStack() as watching:  # all from now on, so that whoever looks knows the sum
+        with ExitStack() as watching:  # all from now on, so that watchers know the sum
             notes = [
                 watching.enter_context(watched(self._watch, Direction.SENDING, len(data)))
                 for _, data in uploads

@@ -21,7 +21,7 @@ class TransferWatch(Protocol):
     """Is told of transfers by the threads that make them."""
 
     def watching(self, direction: Direction, length: int) -> AbstractContextManager[Note | None]:
-        """Around a transfer of so many bytes: what is to be told of them, if anybody looks.
+        """Around a transfer of this size: what is to be told of them, if anybody looks.
 
         An object that is made again and sent from its beginning has moved fewer bytes than before.
         """

@@ -73,7 +73,7 @@ class Case:
 
     @property
     def moved(self) -> list[int]:
-        """What whoever looks was told of the bytes."""
+        """What watchers were told of the bytes."""
         (told,) = self.watch.transfers
         assert (told.length, told.is_over) == (SIZE, True)
         return told.moved

@@ -1,4 +1,4 @@
-"""Who looks at a transfer is told of its bytes while they move, plain and encrypted."""
+"""Watchers of a transfer are told of its bytes while they move, plain and encrypted."""
 
 from __future__ import annotations
 
