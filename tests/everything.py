@@ -28,7 +28,17 @@ HERE = Path(__file__).parent
 
 AT_ONCE = 2
 
-LONGEST = ("whole", "server", "governor", "scheduler", "client", "start", "compat", "bench")
+LONGEST = (
+    "whole",
+    "server",
+    "simulation",
+    "adapters",
+    "launchers",
+    "start",
+    "governor",
+    "scheduler",
+    "bench",
+)
 """These start first, so that nobody waits for one of them alone at the end."""
 
 CODE = ("rain", "client", "governor", "tests", "bench")
