@@ -36,10 +36,13 @@ T = TypeVar("T")
 
 @pytest.fixture(autouse=True)
 def without_collector() -> Generator[None, None, None]:
+    """The collector does not run, and does not know what tests before this one have left."""
     gc.collect()
+    gc.freeze()
     gc.disable()
     yield
     gc.enable()
+    gc.unfreeze()
 
 
 def nodes() -> Counter[str]:
