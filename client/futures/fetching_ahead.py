@@ -84,7 +84,7 @@ class FetchingAhead:
     def all_have_ended(self) -> None:
         """They are loaded now in the order of their places, and the rest is fetched in it, too.
 
-        Who waits may know of the last one before it is heard here.
+        A thread that waits may know of the last one before it is heard here.
         """
         with self._lock:
             self._wanted = set()

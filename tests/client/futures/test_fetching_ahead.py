@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import Future as Pending
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -26,6 +25,7 @@ from rain.common.content_type import encode_value
 from rain.common.errors import RainException
 from tests.client.fake import FakeConnection
 from tests.client.futures_server import Server, add, server
+from tests.support.waiting import until_now
 
 __all__ = ["server"]
 
@@ -56,7 +56,7 @@ def holder(server: Server, monkeypatch: pytest.MonkeyPatch) -> Generator[Holder]
     monkeypatch.setattr(server.connection, "ask_all", made.ask_all)
     yield made
     made.may_answer.set()
-    until(lambda: not any(one.name.startswith("rain-fetch") for one in threading.enumerate()))
+    until_now(lambda: not any(one.name.startswith("rain-fetch") for one in threading.enumerate()))
 
 
 def started(server: Server, count: int) -> list[Future[int]]:
@@ -83,16 +83,9 @@ def gathering(
     home = server.client.open_futures()
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(gather, futures, errors=errors)
-        until(lambda: bool(home.ended) or waiting.done())
+        until_now(lambda: bool(home.ended) or waiting.done())
         yield waiting
     assert home.ended == []
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    due = time.monotonic() + 60
-    while not is_so():
-        assert time.monotonic() < due
-        time.sleep(0.001)
 
 
 def test_only_so_many_are_on_their_way_and_so_many_bytes_are_held() -> None:
@@ -109,7 +102,7 @@ def test_results_are_fetched_while_other_calls_run(server: Server, holder: Holde
     finish(server, futures[2])  # before anybody waits
     with gathering(server, futures) as waiting:
         finish(server, futures[0], futures[3])
-        until(lambda: len(holder.asked) == 3)
+        until_now(lambda: len(holder.asked) == 3)
         assert not waiting.done()
         finish(server, futures[1])
         assert waiting.result(60) == [0, 1, 2, 3]
@@ -124,7 +117,7 @@ def test_several_are_on_their_way_at_once_and_no_more_than_that(
     holder.may_answer.clear()
     finish(server, *futures)
     with gathering(server, futures) as waiting:
-        until(lambda: len(holder.asked) == AT_ONCE)
+        until_now(lambda: len(holder.asked) == AT_ONCE)
         assert len(holder.asked) == AT_ONCE  # the next begins when one of these has come
         holder.may_answer.set()
         assert waiting.result(60) == list(range(2 * AT_ONCE))
@@ -161,7 +154,7 @@ def test_when_much_is_held_the_rest_comes_when_it_is_needed_and_each_comes_once(
     futures = started(server, 9)
     with gathering(server, [*futures, futures[0]]) as waiting:
         finish(server, *reversed(futures[1:]))
-        until(lambda: len(holder.asked) == 1)
+        until_now(lambda: len(holder.asked) == 1)
         finish(server, futures[0])
         assert waiting.result(60) == [*range(9), 0]
 
@@ -187,7 +180,7 @@ def test_a_failure_does_not_wait_for_results_that_are_on_their_way(
     holder.may_answer.clear()
     with gathering(server, futures) as waiting:
         finish(server, futures[0])
-        until(lambda: len(holder.asked) == 1)
+        until_now(lambda: len(holder.asked) == 1)
         futures[1].note_failed(ValueError("no"))
         with pytest.raises(ValueError, match="no"):
             waiting.result(60)
@@ -228,7 +221,7 @@ def test_a_loop_fetches_results_while_other_calls_run(
     async def program() -> list[int]:
         gathering = asyncio.ensure_future(client.gather(futures))
         finish(server, futures[2])
-        await asyncio.to_thread(until, lambda: len(holder.asked) == 1)
+        await asyncio.to_thread(until_now, lambda: len(holder.asked) == 1)
         assert not gathering.done()
         finish(server, futures[0], futures[1])
         gathered: list[int] = await gathering
