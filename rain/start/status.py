@@ -270,8 +270,7 @@ def _server_info(
     connection = ClientConnection(host, port, keys=keys)
     try:
         governors, named = connection.ask(ServerInfo()), connection.ask(DurableSessions())
-        is_user = keys.secret is not None and bool(keys.secret.user)
-        return governors, named.reports, connection.ask(UsageOf()) if is_user else None
+        return governors, named.reports, connection.ask(UsageOf()) if keys.user else None
     except (ConnectionLostError, RefusedError) as error:
         raise StartError(f"the server at {address} does not answer: {error}") from error
     finally:

@@ -19,5 +19,12 @@ class Keys:
     secret: Secret | None = None  # None: the other side must not need one
     identity: Identity | None = None  # None: nothing is encrypted
 
+    @property
+    def user(self) -> str:
+        """The user of the cluster for whom these are; "" is the owner."""
+        if self.secret is not None and self.secret.user:
+            return self.secret.user
+        return "" if self.identity is None else self.identity.who.user
+
 
 NO_KEYS = Keys()
