@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rain.stream.sockets import Connected, receive_file
+from rain.stream.sockets import Incoming, receive_file
 from rain.stream.stamps import Stamp
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Arriving:
     def descriptor(self) -> int:
         return self._file.fileno()
 
-    def take_rest(self, connected: Connected) -> None:
+    def take_rest(self, connected: Incoming) -> None:
         """Receives what is still missing. If it fails, the number of received bytes is known."""
         receive_file(connected, self.descriptor, self.length, self.received, self._note)
 

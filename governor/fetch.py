@@ -29,7 +29,7 @@ from rain.stream.errors import NotHereError, StoppedError, UnreachableError
 from rain.stream.memory import receive_bytes
 from rain.stream.protocol import SharedPlace
 from rain.stream.reading import StreamReader
-from rain.stream.sockets import STALL_LIMIT, Connected
+from rain.stream.sockets import STALL_LIMIT, Incoming
 from rain.stream.stamps import Stamp
 from rain.stream.ways import PATIENCE, with_relay
 
@@ -71,7 +71,7 @@ class _Incoming:
             self.content = shared
         return shared is not None
 
-    def take(self, connected: Connected, length: int) -> None:
+    def take(self, connected: Incoming, length: int) -> None:
         if length < MEMORY_LIMIT:
             self.content = receive_bytes(connected, length)
         elif self._is_folder:
@@ -81,7 +81,7 @@ class _Incoming:
                 self._arriving = Arriving(self._store, length, self._stamp)
             self.take_rest(connected)
 
-    def take_rest(self, connected: Connected) -> None:
+    def take_rest(self, connected: Incoming) -> None:
         assert self._arriving is not None
         with writing_into(self._store):
             self._arriving.take_rest(connected)

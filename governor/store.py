@@ -28,7 +28,7 @@ from rain.stream.copying import copy_bytes
 from rain.stream.protocol import SharedPlace
 from rain.stream.removing import make_folders_writable, remove
 from rain.stream.shared_memory import BOARD, Board, Placing
-from rain.stream.sockets import Connected
+from rain.stream.sockets import Incoming
 from rain.stream.stamps import Stamp
 from rain.stream.unpacking import extract
 
@@ -196,7 +196,7 @@ class Store:
             raise
         return number, file
 
-    def receive_folder(self, connected: Connected, length: int) -> Stored:
+    def receive_folder(self, connected: Incoming, length: int) -> Stored:
         """Receives an archive from a socket and unpacks it into a new folder."""
         number = self.new_number()
         try:

@@ -16,7 +16,7 @@ from rain.stream.mapping import map_descriptor, open_same
 from rain.stream.memory import blank_bytes, fill
 from rain.stream.protocol import SharedPlace
 from rain.stream.room import memory_left
-from rain.stream.sockets import Connected, Note, receive_file
+from rain.stream.sockets import Incoming, Note, receive_file
 from rain.stream.stamps import Stamp
 
 FILE_FROM = 64 * 1024 * 1024
@@ -87,7 +87,7 @@ class IntoMemory:
             os.close(descriptor)
         return True
 
-    def take(self, connected: Connected, length: int) -> None:
+    def take(self, connected: Incoming, length: int) -> None:
         self.close()
         if length < FILE_FROM or length <= memory_left() // MEMORY_SHARE:
             self._blank = blank_bytes(length)
@@ -96,7 +96,7 @@ class IntoMemory:
             os.posix_fallocate(self._file.fileno(), 0, length)
         self.take_rest(connected)
 
-    def take_rest(self, connected: Connected) -> None:
+    def take_rest(self, connected: Incoming) -> None:
         received = self._received
         if self._file is None:
             fill(connected, self._blank, received.bytes, received.note)
@@ -142,13 +142,13 @@ class IntoFile:
             os.close(descriptor)
         return True
 
-    def take(self, connected: Connected, length: int) -> None:
+    def take(self, connected: Incoming, length: int) -> None:
         with self._path.open("wb") as file:
             if length:
                 os.posix_fallocate(file.fileno(), 0, length)
         self.take_rest(connected)
 
-    def take_rest(self, connected: Connected) -> None:
+    def take_rest(self, connected: Incoming) -> None:
         received = self._received
         with self._path.open("r+b") as file:
             length = os.fstat(file.fileno()).st_size

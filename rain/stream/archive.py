@@ -17,7 +17,15 @@ from typing import Any, Protocol
 from attrs import define, frozen
 
 from rain.base.errors import RainError
-from rain.stream.sockets import BUFFER, BrokenError, Connected, receive_into, send, send_file
+from rain.stream.sockets import (
+    BUFFER,
+    BrokenError,
+    Connected,
+    Incoming,
+    receive_into,
+    send,
+    send_file,
+)
 from rain.stream.unpacking import extract
 
 _FOLDER_MODE = 0o755
@@ -175,7 +183,7 @@ def _write_part(file: Writable, path: Path, size: int) -> None:
 class _Arriving(io.RawIOBase):
     """The next `length` bytes of a socket as a file that can be read once."""
 
-    def __init__(self, connected: Connected, length: int) -> None:
+    def __init__(self, connected: Incoming, length: int) -> None:
         super().__init__()
         self._socket = connected
         self.left = length
@@ -193,7 +201,7 @@ class _Arriving(io.RawIOBase):
         return count
 
 
-def receive_folder(connected: Connected, target: Path, length: int) -> None:
+def receive_folder(connected: Incoming, target: Path, length: int) -> None:
     """Unpacks an archive of this length while it arrives; tarfile.TarError if it is not valid."""
     arriving = _Arriving(connected, length)
     with io.BufferedReader(arriving, BUFFER) as buffered:

@@ -14,7 +14,7 @@ import mmap
 import threading
 from typing import Final, Self
 
-from rain.stream.sockets import BrokenError, Connected, Note, receive_into
+from rain.stream.sockets import BrokenError, Incoming, Note, receive_into
 
 AHEAD_FROM = 32 * 1024 * 1024
 """From this length on, bytes are a separate mapping and worth a second thread."""
@@ -40,7 +40,7 @@ _madvise = ctypes.CDLL(None).madvise
 _madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
 
-def receive_bytes(connected: Connected, length: int) -> bytes:
+def receive_bytes(connected: Incoming, length: int) -> bytes:
     """Receives `length` bytes; raises `BrokenError` if the stream ends before."""
     data = blank_bytes(length)
     fill(connected, data)
@@ -53,7 +53,7 @@ def blank_bytes(length: int) -> bytes:
     return blank
 
 
-def fill(connected: Connected, data: bytes, start: int = 0, note: Note | None = None) -> None:
+def fill(connected: Incoming, data: bytes, start: int = 0, note: Note | None = None) -> None:
     """Receives these blank bytes, or the rest from `start` on.
 
     Raises `BrokenError` if the stream ends before.

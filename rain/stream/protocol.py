@@ -27,13 +27,13 @@ NOBODY = bytes(16)
 PART_ASKED_AT_ONCE = 1024
 """Objects of which a reader may ask for a part in one request."""
 
-_REQUEST = Struct("!B7xqqQ16s")
+_REQUEST = Struct("!BB6xqqQ16s")
 _ID = Struct("!q")
 _LENGTH = Struct("!Q")
 
 IN_FILE = 1 << 63
 """In a table of lengths: the piece is not sent, and the place of its file follows behind them."""
-_ANSWER = Struct("!B3xIQ")
+_ANSWER = Struct("!BB2xIQ")
 
 REQUEST_SIZE = _REQUEST.size
 ANSWER_SIZE = _ANSWER.size
@@ -75,18 +75,19 @@ class StreamRequest:
     holder: int = 0  # the incarnation that must answer; 0 for any
     length: int = 0  # of an upload, or of what a reader has; for parts: of how many objects
     key: bytes = NOBODY
+    blocks: bool = False  # whether the body may come in blocks (packing.py)
 
     def encode(self) -> bytes:
-        return _REQUEST.pack(self.ask, self.object, self.holder, self.length, self.key)
+        return _REQUEST.pack(self.ask, self.blocks, self.object, self.holder, self.length, self.key)
 
     @staticmethod
     def decode(data: bytes) -> StreamRequest:
-        number, object_id, holder, length, key = _REQUEST.unpack(data)
+        number, blocks, object_id, holder, length, key = _REQUEST.unpack(data)
         try:
             ask = Ask(number)
         except ValueError:
             raise ProtocolError(f"a stream has the unknown request {number}") from None
-        return StreamRequest(ask, ObjectId(object_id), holder, length, key)
+        return StreamRequest(ask, ObjectId(object_id), holder, length, key, blocks == 1)
 
 
 def encode_ids(ids: Sequence[ObjectId]) -> bytes:
@@ -128,22 +129,23 @@ class StreamAnswer:
     say: Say
     length: int = 0
     text: str = ""
+    blocks: bool = False  # whether the body comes in blocks
 
     def encode(self) -> bytes:
         text = self.text.encode(errors="surrogateescape")[:TEXT_LIMIT]
-        return _ANSWER.pack(self.say, len(text), self.length) + text
+        return _ANSWER.pack(self.say, self.blocks, len(text), self.length) + text
 
     @staticmethod
     def decode(head: bytes) -> tuple[StreamAnswer, int]:
         """Decodes the answer without its text; also returns the length of the text."""
-        number, text_length, length = _ANSWER.unpack(head)
+        number, blocks, text_length, length = _ANSWER.unpack(head)
         try:
             say = Say(number)
         except ValueError:
             raise ProtocolError(f"a stream has the unknown answer {number}") from None
         if text_length > TEXT_LIMIT:
             raise ProtocolError(f"a stream answers with a text of {text_length} bytes")
-        return StreamAnswer(say, length), text_length
+        return StreamAnswer(say, length, blocks=blocks == 1), text_length
 
 
 @frozen

@@ -17,6 +17,7 @@ from rain.base.ids import ObjectId, spell
 from rain.base.leading import Servers
 from rain.base.wire.orders import SERVER
 from rain.stream import sockets
+from rain.stream.blocks import Unpacking
 from rain.stream.connections import CONNECT_TIMEOUT, HolderConnections, Transfer
 from rain.stream.errors import NotHereError, StoppedError, UnreachableError
 from rain.stream.protocol import (
@@ -29,7 +30,7 @@ from rain.stream.protocol import (
     StreamRequest,
 )
 from rain.stream.ranges import Piece, Range, receive_piece
-from rain.stream.sockets import BrokenError, Connected, Note
+from rain.stream.sockets import BrokenError, Connected, Incoming, Note
 from rain.stream.staged import Staged
 from rain.stream.stamps import Stamp
 from rain.tls.keys import NO_KEYS, Keys
@@ -45,7 +46,7 @@ class Taker(Protocol):
         """Takes the object from a place on this machine; False if that does not work."""
         ...
 
-    def take(self, connected: Connected, length: int) -> None:
+    def take(self, connected: Incoming, length: int) -> None:
         """Takes exactly `length` bytes from the socket."""
         ...
 
@@ -62,7 +63,7 @@ class ResumingTaker(Taker, Protocol):
         """What comes next is from the beginning of this."""
         ...
 
-    def take_rest(self, connected: Connected) -> None:
+    def take_rest(self, connected: Incoming) -> None:
         """Takes what was missing from the socket."""
         ...
 
@@ -85,7 +86,7 @@ class StreamReader:
         )
         self._machine = machine  # a holder on the same machine may answer with a path
         self._counting = threading.Lock()
-        self.received = 0  # bytes received through sockets
+        self.received = 0  # bytes of objects received through sockets
 
     def read(
         self, source: str, object_id: ObjectId, taker: Taker, transfer: Transfer | None = None
@@ -158,14 +159,16 @@ class StreamReader:
         if taker.has is None:
             return False
         received, stamp = taker.has
-        request = StreamRequest(Ask.READ_ON, object_id, holder, received, stamp.encode())
+        request = StreamRequest(
+            Ask.READ_ON, object_id, holder, received, stamp.encode(), blocks=True
+        )
         answer = self._ask(connected, request)
         if answer.say is Say.CHANGED:
             return False
         _expect(answer, Say.BYTES)
         if received + answer.length != stamp.length:
             raise ProtocolError("a stream sends another number of bytes than are missing")
-        taker.take_rest(connected)
+        taker.take_rest(_body(connected, answer))
         with self._counting:
             self.received += answer.length
         return True
@@ -241,15 +244,16 @@ class StreamReader:
         taker: Taker,
         begin: Callable[[Stamp | None], object] | None = None,
     ) -> None:
-        answer = self._ask(connected, StreamRequest(Ask.READ, object_id, holder, key=self._machine))
+        request = StreamRequest(Ask.READ, object_id, holder, key=self._machine, blocks=True)
+        answer = self._ask(connected, request)
         if answer.say is Say.SHARED:
             if taker.take_shared(SharedPlace.read(answer.text), answer.length):
                 return
-            answer = self._ask(connected, StreamRequest(Ask.READ, object_id, holder))
+            answer = self._ask(connected, evolve(request, key=NOBODY))
         _expect(answer, Say.BYTES)
         if begin is not None:
             begin(Stamp.read(answer.text))
-        taker.take(connected, answer.length)
+        taker.take(_body(connected, answer), answer.length)
         with self._counting:
             self.received += answer.length
 
@@ -282,7 +286,12 @@ def receive_answer(connected: Connected) -> StreamAnswer:
     if not text_length:
         return answer
     text = sockets.receive(connected, text_length)
-    return StreamAnswer(answer.say, answer.length, text.decode(errors="surrogateescape"))
+    return evolve(answer, text=text.decode(errors="surrogateescape"))
+
+
+def _body(connected: Connected, answer: StreamAnswer) -> Incoming:
+    """From where the bytes of the answer come."""
+    return Unpacking(connected, answer.length) if answer.blocks else connected
 
 
 def _expect(answer: StreamAnswer, say: Say) -> None:

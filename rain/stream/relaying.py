@@ -17,6 +17,7 @@ from rain.base.address import Source
 from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import spell
 from rain.stream import sockets
+from rain.stream.blocks import pass_on_blocks
 from rain.stream.errors import NotHereError, UnreachableError
 from rain.stream.protocol import (
     IN_FILE,
@@ -93,7 +94,8 @@ class _Passing:
         except RefusedError as error:
             answer = StreamAnswer(Say.REFUSED, text=str(error))
         self._tell(answer)
-        sockets.pass_on(connected, self._target, answer.length)
+        pass_on = pass_on_blocks if answer.blocks else sockets.pass_on
+        pass_on(connected, self._target, answer.length)
 
     def _parts(self, connected: Connected, request: StreamRequest) -> None:
         """Some pieces at a time, as the holder gives them."""

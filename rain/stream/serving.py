@@ -16,12 +16,15 @@ from attrs import frozen
 
 from rain.base.admission import NotAdmittedError
 from rain.base.errors import ProtocolError, RefusedError
-from rain.base.ids import GovernorId, ObjectId
+from rain.base.ids import GovernorId, ObjectId, spell
 from rain.stream import sockets
 from rain.stream.admission import accept_tls, admit
 from rain.stream.archive import Archive, ChangedError
+from rain.stream.blocks import SendingBlocks
 from rain.stream.errors import UnreachableError
 from rain.stream.holder import Elsewhere, Held, Holder, InFar, InFile, InFolder, InMemory
+from rain.stream.links import Links
+from rain.stream.packing import IN_BLOCKS_FROM
 from rain.stream.part_serving import give_parts
 from rain.stream.protocol import HELLO, NOBODY, REQUEST_SIZE, Ask, Say, StreamAnswer, StreamRequest
 from rain.stream.ranges import Range, give_far_range, give_range
@@ -67,6 +70,7 @@ class StreamServer:
         self._machine = machine  # readers on this machine may get paths
         self._limits = limits
         self._keys = keys  # for peers that were not admitted before
+        self._links = Links()
         self._lock = threading.Lock()
         self._open: dict[Connected, threading.Thread] = {}
         self._calling: set[threading.Thread] = set()  # have no connection yet
@@ -269,8 +273,18 @@ class StreamServer:
         if start > length or (start and Stamp.decode(request.key) != stamp):
             sockets.send(connected, StreamAnswer(Say.CHANGED).encode())
             return
-        sockets.send(connected, StreamAnswer(Say.BYTES, length - start, stamp.spell()).encode())
-        sockets.send_file(connected, held.descriptor, start, length - start)
+        length -= start
+        link = self._links.of(connected) if request.blocks and length >= IN_BLOCKS_FROM else None
+        answer = StreamAnswer(Say.BYTES, length, stamp.spell(), blocks=link is not None)
+        sockets.send(connected, answer.encode())
+        if link is None:
+            sockets.send_file(connected, held.descriptor, start, length)
+            return
+        sending = SendingBlocks(connected, link)
+        sending.send_file(held.descriptor, start, length)
+        if sending.packed:
+            what = "%s was sent compressed: %d bytes as %d, over a link of %d bytes/s"
+            log.info(what, spell(request.object), length, sending.sent, link.rate or 0)
 
     def _give_folder(self, connected: Connected, request: StreamRequest, held: InFolder) -> None:
         try:

@@ -12,6 +12,7 @@ import fcntl
 import os
 import socket
 import struct
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Final, Self, TypeAlias
 
@@ -23,6 +24,22 @@ Connected: TypeAlias = "socket.socket | Encrypted"
 
 Note: TypeAlias = Callable[[int], object]
 """Is told how many bytes of an object have moved by now, again and again while they move."""
+
+
+class InBlocks(ABC):
+    """A body that comes in blocks (`blocks`): what takes it sees the bytes of the object."""
+
+    @abstractmethod
+    def recv_into(self, target: memoryview, /) -> int:
+        """Some of the next bytes; how many, and 0 at the end. As of a socket."""
+
+    @abstractmethod
+    def into_file(self, target: int, length: int, start: int, note: Note | None) -> None:
+        """As `receive_file`."""
+
+
+Incoming: TypeAlias = "socket.socket | Encrypted | InBlocks"
+"""From where the bytes of an object come."""
 
 STALL_LIMIT = 30.0
 """Seconds without a single byte after which a transfer is given up."""
@@ -93,7 +110,7 @@ def is_idle(connected: Connected) -> bool:
 
 
 def receive_into(
-    connected: Connected, target: memoryview, start: int = 0, note: Note | None = None
+    connected: Incoming, target: memoryview, start: int = 0, note: Note | None = None
 ) -> int:
     """Fills the memory, but for its beginning; gives fewer than all only if the stream ends before.
 
@@ -114,7 +131,7 @@ def receive_into(
 
 
 def receive_file(
-    connected: Connected,
+    connected: Incoming,
     target: int,
     length: int,
     start: int = 0,
@@ -124,6 +141,9 @@ def receive_file(
 
     The bytes before `start` are there already.
     """
+    if isinstance(connected, InBlocks):
+        connected.into_file(target, length, start, note)
+        return
     if isinstance(connected, Encrypted):
         _receive_file_encrypted(connected, target, length, start, note)
         return

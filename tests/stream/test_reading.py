@@ -19,7 +19,7 @@ from rain.stream.connections import Transfer
 from rain.stream.errors import NotHereError, StoppedError, UnreachableError
 from rain.stream.protocol import HELLO, Ask, Say, SharedPlace, StreamAnswer, StreamRequest
 from rain.stream.reading import StreamReader
-from rain.stream.sockets import Connected, receive, receive_file
+from rain.stream.sockets import Connected, Incoming, receive, receive_file
 from rain.tls.keys import Keys
 from tests.stream.serving import MACHINE, ME, A, B, Having, certificate, listening, reading, way
 from tests.support.streams import Collected
@@ -37,7 +37,7 @@ class IntoFile:
     def take_shared(self, place: SharedPlace, length: int) -> bool:
         return False
 
-    def take(self, connected: Connected, length: int) -> None:
+    def take(self, connected: Incoming, length: int) -> None:
         with self.path.open("wb") as file:
             receive_file(connected, file.fileno(), length)
 
@@ -45,7 +45,7 @@ class IntoFile:
 class IntoFolder(IntoFile):
     """Unpacks a directory while it arrives."""
 
-    def take(self, connected: Connected, length: int) -> None:
+    def take(self, connected: Incoming, length: int) -> None:
         receive_folder(connected, self.path, length)
 
 
@@ -126,7 +126,7 @@ def test_a_file_that_is_removed_while_it_is_sent_arrives_all_the_same(tmp_path: 
     data = file.read_bytes()
 
     class Removing(Collected):
-        def take(self, connected: Connected, length: int) -> None:
+        def take(self, connected: Incoming, length: int) -> None:
             file.unlink()
             super().take(connected, length)
 
@@ -142,7 +142,7 @@ def test_a_source_that_ends_in_the_middle_breaks_the_transfer_by_name(tmp_path: 
     with listening(Having({A: file})) as there, reading() as reader:
 
         class Ending(Collected):
-            def take(self, connected: Connected, length: int) -> None:
+            def take(self, connected: Incoming, length: int) -> None:
                 there.server.close()
                 super().take(connected, length)
 
@@ -165,7 +165,7 @@ def test_a_transfer_that_is_stopped_ends_at_once_and_the_next_one_is_in_order(
     transfer = Transfer()
 
     class Stopping(Collected):
-        def take(self, connected: Connected, length: int) -> None:
+        def take(self, connected: Incoming, length: int) -> None:
             transfer.stop()
             super().take(connected, length)
 
@@ -349,7 +349,7 @@ def test_a_source_that_stalls_is_given_up() -> None:
 
 def test_what_a_taker_raises_reaches_the_reader_and_only_that_connection_is_lost() -> None:
     class Full(Collected):
-        def take(self, connected: Connected, length: int) -> None:
+        def take(self, connected: Incoming, length: int) -> None:
             raise OSError("no space left")
 
     with listening(Having({A: b"x" * 100})) as there, reading() as reader:

@@ -26,7 +26,7 @@ from rain.stream.protocol import (
     StreamAnswer,
     StreamRequest,
 )
-from rain.stream.sockets import BrokenError, Connected, hang_up, receive_into
+from rain.stream.sockets import BrokenError, Incoming, hang_up, receive_into
 from rain.stream.stamps import Stamp
 
 MADE_AT = 1_700_000_000_123_456_789
@@ -163,7 +163,7 @@ class Collected:
         self.places.append(place)
         return self.shares
 
-    def take(self, connected: Connected, length: int) -> None:
+    def take(self, connected: Incoming, length: int) -> None:
         data = bytearray(length)
         if receive_into(connected, memoryview(data)) < length:
             raise BrokenError("the stream was cut off")

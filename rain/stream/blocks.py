@@ -1,0 +1,196 @@
+"""Sends, receives and passes on bodies in blocks, which are compressed where that pays.
+
+Who takes a body sees its bytes, however they came: places, lengths and progress are those of the
+object. A block is compressed and checked whole, so no byte of a damaged one is handed on.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import struct
+import termios
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from rain.base.errors import ProtocolError
+from rain.stream import sockets
+from rain.stream.links import Link
+from rain.stream.packing import BLOCK, HEADER_SIZE, Packing, Run
+from rain.stream.sockets import BrokenError, Connected, InBlocks, Note
+from rain.tls.encrypted import Encrypted
+
+if TYPE_CHECKING:
+    from zstandard import ZstdCompressor, ZstdDecompressor
+
+LEVEL = 1
+"""Of zstd: the next ones need twice the time for a few percent."""
+
+
+def _compressor() -> ZstdCompressor:
+    import zstandard  # noqa: PLC0415 # most programs never compress anything
+
+    return zstandard.ZstdCompressor(LEVEL, write_checksum=True)
+
+
+def _decompressor() -> ZstdDecompressor:
+    import zstandard  # noqa: PLC0415 # the same
+
+    return zstandard.ZstdDecompressor()
+
+
+def unpacked(data: bytes, length: int, decompressor: ZstdDecompressor) -> bytes:
+    """The bytes of a block; ProtocolError if they are not `length` unharmed bytes."""
+    import zstandard  # noqa: PLC0415 # the same
+
+    try:
+        said = zstandard.get_frame_parameters(data).content_size
+        if said != length:  # it is as much memory as the library would take
+            raise ProtocolError(f"a stream sends a block of {said} bytes as one of {length}")
+        plain = decompressor.decompress(data, allow_extra_data=False)
+    except zstandard.ZstdError as error:
+        raise ProtocolError(f"a stream sends a damaged block: {error}") from None
+    if len(plain) != length:
+        raise ProtocolError(f"a stream sends a block of {len(plain)} bytes as one of {length}")
+    return plain
+
+
+class SendingBlocks:
+    """Sends one body."""
+
+    def __init__(
+        self, connected: Connected, link: Link, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._connected = connected
+        self._link = link
+        self._gauge = link.gauge()
+        self._packing = Packing(self._gauge)
+        self._clock = clock
+        self._compressor: ZstdCompressor | None = None
+        self._buffer = memoryview(b"")
+        self.sent = 0  # bytes on the link
+        self.packed = 0  # bytes of the object that were compressed
+
+    def send_file(self, source: int, start: int, length: int) -> None:
+        """Sends a part of a file; the part must exist."""
+        self._gauge.begin(self._clock())
+        done = 0
+        try:
+            while done < length:
+                left = length - done
+                plain = min(left, self._packing.plain())
+                if plain:
+                    self._plain(source, start + done, plain)
+                    done += plain
+                else:
+                    done += self._block(source, start + done, min(left, BLOCK))
+                waiting = _waiting(self._connected)
+                self._gauge.look(self._clock(), self.sent, waiting)
+        finally:
+            self._link.add(self._gauge.rate, done, self.sent, self.packed)
+
+    def _plain(self, source: int, start: int, length: int) -> None:
+        sockets.send(self._connected, Run(length).encode())
+        sockets.send_file(self._connected, source, start, length)
+        self.sent += HEADER_SIZE + length
+
+    def _block(self, source: int, start: int, length: int) -> int:
+        """Sends a block compressed; how many bytes: none if that is not worth it."""
+        if self._compressor is None:
+            self._compressor = _compressor()
+            self._buffer = memoryview(bytearray(BLOCK))
+        block = self._buffer[:length]
+        if os.preadv(source, [block], start) < length:
+            raise BrokenError("a file became shorter while it was sent")
+        began = self._clock()
+        data = self._compressor.compress(block)
+        run = Run(length, len(data) if len(data) < length else 0)
+        if not self._packing.takes(run, self._clock() - began):
+            return 0
+        sockets.send(self._connected, run.encode() + data)
+        self.sent += HEADER_SIZE + len(data)
+        self.packed += length
+        return length
+
+
+def _waiting(connected: Connected) -> int:
+    """Bytes that the kernel has, and that the other side has not acknowledged."""
+    bare = connected.socket if isinstance(connected, Encrypted) else connected
+    (count,) = struct.unpack("i", fcntl.ioctl(bare, termios.TIOCOUTQ, bytes(4)))
+    return int(count)
+
+
+class Unpacking(InBlocks):
+    """The bytes of a body that comes in blocks."""
+
+    def __init__(self, connected: Connected, length: int) -> None:
+        self._connected = connected
+        self._left = length  # behind the run that is being received
+        self._run = 0  # bytes of that which come as they are
+        self._block = memoryview(b"")  # unpacked, and not handed on
+        self._decompressor: ZstdDecompressor | None = None
+
+    def recv_into(self, target: memoryview, /) -> int:
+        self._next()
+        if self._block:
+            count = min(len(self._block), len(target))
+            target[:count] = self._block[:count]
+            self._block = self._block[count:]
+            return count
+        if not self._run:
+            return 0
+        count = self._connected.recv_into(target[: self._run])
+        self._run -= count
+        return count
+
+    def into_file(self, target: int, length: int, start: int, note: Note | None) -> None:
+        done = start
+        while done < length:
+            self._next()
+            if self._run:
+                end = min(length, done + self._run)
+                sockets.receive_file(self._connected, target, end, done, note)
+                self._run -= end - done
+                done = end
+                continue
+            if not self._block:
+                raise BrokenError("the stream was cut off")
+            while self._block and done < length:
+                count = os.pwrite(target, self._block[: length - done], done)
+                self._block = self._block[count:]
+                done += count
+            if note is not None:
+                note(done)
+
+    def _next(self) -> None:
+        """Begins the next run if nothing is left of this one."""
+        if self._run or self._block or not self._left:
+            return
+        run = _receive_run(self._connected, self._left)
+        self._left -= run.length
+        if not run.packed:
+            self._run = run.length
+            return
+        data = bytearray(run.packed)
+        if sockets.receive_into(self._connected, memoryview(data)) < run.packed:
+            raise BrokenError("the stream was cut off")
+        if self._decompressor is None:
+            self._decompressor = _decompressor()
+        self._block = memoryview(unpacked(bytes(data), run.length, self._decompressor))
+
+
+def pass_on_blocks(source: Connected, target: Connected, length: int) -> None:
+    """Passes a body on as it comes: a relay compresses nothing, and unpacks nothing."""
+    while length:
+        run = _receive_run(source, length)
+        sockets.send(target, run.encode())
+        sockets.pass_on(source, target, run.follows)
+        length -= run.length
+
+
+def _receive_run(connected: Connected, left: int) -> Run:
+    header = sockets.receive(connected, HEADER_SIZE)
+    if not header:
+        raise BrokenError("the stream was cut off")
+    return Run.decode(header, left)

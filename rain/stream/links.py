@@ -1,0 +1,55 @@
+"""What a sender knows of its link to each host: how fast it is, and what went over it."""
+
+from __future__ import annotations
+
+import threading
+
+from rain.stream.packing import Gauge
+from rain.stream.sockets import Connected
+
+MOST = 4096
+"""Hosts that are remembered at most; the one that was found first is forgotten first."""
+
+
+class Link:
+    """The link to one host, which several transfers use at a time. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.rate: float | None = None  # bytes per second of one transfer; None if not known
+        self.bytes = 0  # of objects
+        self.sent = 0  # on the link
+        self.packed = 0  # of objects, which were compressed
+
+    def gauge(self) -> Gauge:
+        """For one more transfer, which begins with what is known."""
+        return Gauge(self.rate)
+
+    def add(self, rate: float | None, length: int, sent: int, packed: int) -> None:
+        """A transfer has ended, or was cut off."""
+        with self._lock:
+            self.rate = rate
+            self.bytes += length
+            self.sent += sent
+            self.packed += packed
+
+
+class Links:
+    """All links of one server of streams. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._links: dict[str, Link] = {}
+
+    def of(self, connected: Connected) -> Link | None:
+        """The link of a connection; None if both of its ends are on this machine."""
+        host = connected.getpeername()[0]
+        if host == connected.getsockname()[0]:
+            return None
+        with self._lock:
+            link = self._links.get(host)
+            if link is None:
+                if len(self._links) >= MOST:
+                    del self._links[next(iter(self._links))]
+                link = self._links[host] = Link()
+            return link

@@ -1,0 +1,142 @@
+"""When a body is compressed, and what its blocks look like. No I/O: time is an argument.
+
+A body in blocks is a row of runs. A run has its bytes as they are, of any number, or is one block
+that is compressed. So a sender may decide anew for every block, and what is not compressed still
+goes from the file to the socket inside the kernel.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from attrs import define, frozen
+
+from rain.base.errors import ProtocolError
+
+BLOCK = 256 * 1024
+"""Bytes that are compressed at once: they stay in the caches of a processor."""
+
+LARGEST_BLOCK = 1024 * 1024
+"""The largest compressed block that a reader takes. No other memory is needed for it."""
+
+IN_BLOCKS_FROM = 256 * 1024
+"""A smaller body is always sent as it is."""
+
+PROBE = 1024 * 1024
+"""Bytes that are sent as they are, to see how fast a link is of which nothing is known."""
+
+STRETCH = 16 * 1024 * 1024
+"""Bytes that are sent as they are, after a block that was not worth it, until the next look."""
+
+SPAN, ENOUGH = 0.02, 256 * 1024
+"""Seconds, and bytes, after which it can be told how fast a link is."""
+
+WORTH = 1.25
+"""How many times as fast a body has to be if it is compressed: less is not worth the processor."""
+
+TOO_FAST = 400e6
+"""Bytes per second of a link for which no block is tried: no processor keeps up with it."""
+
+_HEADER = Struct("!QI")
+HEADER_SIZE = _HEADER.size
+
+
+@frozen
+class Run:
+    """The header of a run."""
+
+    length: int  # of the object's bytes
+    packed: int = 0  # bytes that follow if they are compressed; 0 if they are as they were
+
+    @property
+    def follows(self) -> int:
+        """How many bytes follow."""
+        return self.packed or self.length
+
+    def encode(self) -> bytes:
+        return _HEADER.pack(self.length, self.packed)
+
+    @staticmethod
+    def decode(data: bytes, left: int) -> Run:
+        """One of a body of which so many bytes are left; ProtocolError if it cannot be one."""
+        run = Run(*_HEADER.unpack(data))
+        if not 0 < run.length <= left:
+            raise ProtocolError(f"a stream sends a run of {run.length} bytes where {left} are left")
+        if run.packed and not run.packed < run.length <= LARGEST_BLOCK:
+            raise ProtocolError(
+                f"a stream sends {run.length} bytes compressed into {run.packed}, and a block may "
+                f"have {LARGEST_BLOCK} and must become smaller"
+            )
+        return run
+
+
+def pays(link: float, codec: float, share: float) -> bool:
+    """Whether the bytes arrive sooner if they are compressed.
+
+    `link` and `codec` are bytes per second; `share` is what compressing leaves of each byte.
+    """
+    return share > 0 and min(codec, link / share) >= WORTH * link
+
+
+@define
+class Gauge:
+    """How fast a link is, seen by its sender.
+
+    The socket takes bytes ahead of the link. So what counts is what the other side has
+    acknowledged, and only while something waited all the time: a link that had nothing to do may
+    be faster than it was seen to be.
+    """
+
+    rate: float | None = None  # bytes per second
+    idles: bool = False  # whether nothing waited when it was looked at last
+    _since: float = 0.0
+    _arrived: int = 0
+
+    def begin(self, now: float) -> None:
+        """Another transfer begins."""
+        self.idles = False
+        self._since, self._arrived = now, 0
+
+    def look(self, now: float, sent: int, waiting: int) -> None:
+        """Of the bytes that this transfer has sent, so many are not acknowledged."""
+        arrived = sent - waiting
+        moved, seconds = arrived - self._arrived, now - self._since
+        self.idles = waiting <= 0
+        if moved < ENOUGH or seconds <= 0 or (seconds < SPAN and not self.idles):
+            return
+        seen = moved / seconds
+        if not self.idles or self.rate is None or seen > self.rate:
+            self.rate = seen
+        self._since, self._arrived = now, arrived
+
+
+class Packing:
+    """Decides the runs of one body."""
+
+    def __init__(self, gauge: Gauge) -> None:
+        self._gauge = gauge
+        self._plain = 0  # bytes that go as they are before the next look
+        self._packed = 0  # compressed since the link was tried last
+
+    def plain(self) -> int:
+        """How many bytes go as they are now; 0 if the next block is to be tried."""
+        rate = self._gauge.rate
+        if rate is None:
+            return PROBE
+        if rate >= TOO_FAST:
+            return STRETCH
+        if self._packed >= STRETCH and self._gauge.idles:  # is it faster than we compress?
+            self._packed = 0
+            return PROBE
+        plain, self._plain = self._plain, 0
+        return plain
+
+    def takes(self, run: Run, seconds: float) -> bool:
+        """Whether a block that was tried is sent compressed."""
+        rate = self._gauge.rate
+        codec = run.length / max(seconds, 1e-9)
+        if rate is None or not run.packed or not pays(rate, codec, run.packed / run.length):
+            self._plain = STRETCH
+            return False
+        self._packed += run.length
+        return True
