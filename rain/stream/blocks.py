@@ -127,7 +127,7 @@ class Unpacking(InBlocks):
     def __init__(self, connected: Connected, length: int) -> None:
         self._connected = connected
         self._left = length  # behind the run that is being received
-        self._run = 0  # bytes of that which come as they are
+        self._run: int = 0  # bytes of that which come as they are
         self._block = memoryview(b"")  # unpacked, and not handed on
         self._decompressor: ZstdDecompressor | None = None
 
@@ -140,9 +140,9 @@ class Unpacking(InBlocks):
             return count
         if not self._run:
             return 0
-        count = self._connected.recv_into(target[: self._run])
-        self._run -= count
-        return count
+        received: int = self._connected.recv_into(target[: self._run])
+        self._run -= received
+        return received
 
     def into_file(self, target: int, length: int, start: int, note: Note | None) -> None:
         done = start
