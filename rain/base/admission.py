@@ -26,11 +26,12 @@ import hashlib
 import hmac
 from collections.abc import Generator
 from typing import TypeAlias
+from urllib.parse import quote
 
 from attrs import field, frozen
 
 from rain.base.errors import ProtocolError, RainError
-from rain.base.users import check_user
+from rain.base.users import OWNER, check_user
 
 MAGIC = b"rain/1\r\n"
 TLS = b"\x16\x03"
@@ -164,10 +165,12 @@ class Secret:
     def http_token(self, port: int = 0) -> str:
         """The token that is sent over HTTP instead of the secret, which cannot be derived from it.
 
-        A token of the key of a user is valid for one port only.
+        A token of the key of a user is valid for one port only. That of a user of a cluster has
+        the name in it: `ada.6d65...`.
         """
         parts = (str(port).encode(),) if self.of_user else ()
-        return self.sign(b"http", *parts).hex()
+        token = self.sign(b"http", *parts).hex()
+        return f"{self.user}.{token}" if self.user else token
 
 
 Step: TypeAlias = bytes | int
@@ -297,23 +300,30 @@ def http_url(secret: Secret | None, address: str, scheme: str = "http") -> str:
     if secret is None:
         return f"{scheme}://{address}/"
     token = secret.http_token(int(address.rpartition(":")[2]))
-    return f"{scheme}://{HTTP_USER}:{token}@{address}/"
+    return f"{scheme}://{HTTP_USER}:{quote(token, safe='')}@{address}/"
 
 
-def may_read_http(secret: Secret | None, authorization: str, port: int = 0) -> bool:
-    """Whether a request with this `Authorization` header may be answered.
+def who_reads_http(secret: Secret | None, authorization: str, port: int = 0) -> str | None:
+    """The user who sent a request with this `Authorization` header; None if it is not answered.
 
     The token may be the password of any user name (as browsers send it), or a bearer token.
     """
     if secret is None:
-        return True
+        return OWNER
     scheme, _, rest = authorization.strip().partition(" ")
     given = rest.strip()
     if scheme.lower() == "basic":
         try:
             given = base64.b64decode(given, validate=True).decode("utf-8").partition(":")[2]
         except ValueError:
-            return False
+            return None
     elif scheme.lower() != "bearer":
-        return False
-    return hmac.compare_digest(given.encode(), secret.http_token(port).encode())
+        return None
+    user = given.rpartition(".")[0]
+    if user:
+        try:
+            secret = secret.for_user(user)
+        except ValueError:
+            return None
+    is_right = hmac.compare_digest(given.encode(), secret.http_token(port).encode())
+    return user if is_right else None

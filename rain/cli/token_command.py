@@ -15,13 +15,15 @@ from rain.cli import options
 @options.secret_file("The secret of the cluster.")
 @options.tls("The certificate of the server, or the folder of 'rain keys'.")
 @click.option("--url", is_flag=True, help="Print a URL for a browser.")
-def token(which: str, secret_file: Path | None, tls: Path | None, url: bool) -> int:
+@click.option("--user", metavar="NAME", default="", help="The password of this user.")
+def token(which: str, secret_file: Path | None, tls: Path | None, url: bool, user: str) -> int:
     """Print the password of a server's HTTP side.
 
     Use it with any user name, or as 'Authorization: Bearer TOKEN'. It is derived from the secret,
     which cannot be computed from it, and opens nothing else. ADDRESS is where the server serves
     HTTP, LOGDIR the log folder of a cluster. Without an argument, the cluster that 'rain start' has
-    started here is meant, or the usual port.
+    started here is meant, or the usual port. The password of a user shows what that user may see;
+    it is made of the key of the user, or by the owner with --user.
     """
     from rain.base.address import spell_address
     from rain.base.admission import MemberKind, http_url
@@ -56,6 +58,13 @@ def token(which: str, secret_file: Path | None, tls: Path | None, url: bool) -> 
                 "which secret? give its file with --secret-file or RAIN_SECRET_FILE, or the"
                 " certificate of the server with --tls or RAIN_TLS"
             )
+    if user and secret is not None and user != secret.user:
+        if secret.user:
+            raise StartError(f"the secret is that of {secret.user}: {user} has another password")
+        try:
+            secret = secret.for_user(user)
+        except ValueError as error:
+            raise StartError(f"--user: {error}") from None
     if url:
         scheme = "https" if is_encrypted else "http"
         click.echo(http_url(secret, spell_address(host, port), scheme))

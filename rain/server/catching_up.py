@@ -65,7 +65,14 @@ def note_all(
     for session in graph.sessions.values():
         known = logged.get(session.id, NOTHING)
         if session.id not in logged:
-            opened = SessionNew(now, session.id, session.client.id, session.name, session.user)
+            opened = SessionNew(
+                now,
+                session.id,
+                session.client.id,
+                session.name,
+                session.user,
+                session.belongs_to,
+            )
             happenings.add(opened, len(session.name) + len(session.user))
         if session.tasks:
             submission = _submission(session, known, now)

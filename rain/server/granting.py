@@ -147,7 +147,8 @@ def _open(state: State, client_id: ClientId, asked: OpenSession) -> Session:
         nesting.note(state, session, task)
     if asked.durable:
         by_name.open_by_name(state, session)
-    new = happenings.SessionNew(state.now, session.id, client_id, name, asked.user)
+    whose = session.belongs_to
+    new = happenings.SessionNew(state.now, session.id, client_id, name, asked.user, whose)
     state.note(new, len(name) + len(asked.user))
     return session
 

@@ -89,13 +89,14 @@ class ClientRemoved:
 
 @frozen
 class SessionNew:
-    """A client has opened a session; `user` is JSON."""
+    """A client has opened a session; `user` is JSON, and not the user whose session it is."""
 
     time: float
     session: SessionId
     client: ClientId
     name: str
     user: str
+    belongs_to: str = ""  # the user of the cluster; "" is its owner
 
 
 @frozen

@@ -68,7 +68,11 @@ def check_admin(state: State, client: ClientId, what: str) -> None:
 
 def sees(state: State, client: ClientId, session: Session) -> bool:
     """Whether a client may take part in a session, and see what is in it."""
-    user = user_of(state, client)
+    return user_sees(state, user_of(state, client), session)
+
+
+def user_sees(state: State, user: str, session: Session) -> bool:
+    """Whether the clients of a user may take part in a session, and see what is in it."""
     if user in (OWNER, session.belongs_to) or is_admin(state, user):
         return True
     opening = state.openings.get(session)

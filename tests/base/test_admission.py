@@ -19,7 +19,8 @@ from rain.base.admission import (
     Step,
     accept,
     dial,
-    may_read_http,
+    http_url,
+    who_reads_http,
 )
 from rain.base.errors import ProtocolError
 
@@ -222,9 +223,9 @@ def test_a_secret_is_what_stands_in_its_file_without_the_end_of_the_line() -> No
 def test_http_asks_for_a_token_and_not_for_the_secret() -> None:
     token = SECRET.http_token()
     basic = base64.b64encode(f"anybody:{token}".encode()).decode()
-    assert may_read_http(None, "")
-    assert may_read_http(SECRET, f"Bearer {token}")
-    assert may_read_http(SECRET, f"basic {basic}")
+    assert who_reads_http(None, "") == ""
+    assert who_reads_http(SECRET, f"Bearer {token}") == ""
+    assert who_reads_http(SECRET, f"basic {basic}") == ""
     for wrong in (
         "",
         "Bearer",
@@ -235,4 +236,13 @@ def test_http_asks_for_a_token_and_not_for_the_secret() -> None:
         "Basic " + base64.b64encode(token.encode()).decode(),
         "Bearer \u00e9",
     ):
-        assert not may_read_http(SECRET, wrong)
+        assert who_reads_http(SECRET, wrong) is None
+
+
+def test_the_token_of_a_user_says_who_it_is_and_is_of_no_use_for_another() -> None:
+    token = SECRET.for_user("a.b@c").http_token()
+    assert who_reads_http(SECRET, f"Bearer {token}") == "a.b@c"
+    assert http_url(SECRET.for_user("a@b"), "host:1").startswith("http://rain:a%40b.")
+    end = token.rpartition(".")[2]
+    for wrong in (end, f"eve.{end}", f".{end}", f"a b.{end}", f"eve.{SECRET.http_token()}"):
+        assert who_reads_http(SECRET, f"Bearer {wrong}") is None

@@ -30,6 +30,10 @@ ELSE json_array(
 # Reasons for a normal end, as the server writes them.
 _IN_ORDER = """VALUES ('GovernorRemoved', 'it has stopped'), ('GovernorRemoved', 'it has drained'),
     ('ClientRemoved', ''), ('ClientRemoved', 'the other side closed the connection')"""
+_OF_USER = """+session IN (
+    SELECT session FROM events
+    WHERE event_type = 'SessionNew' AND json_extract(event, '$.belongs_to') = :user
+)"""
 _NEWEST = """
 SELECT id, timestamp, event_type, session, {about},
     (coalesce(json_extract(event, '$.info.error'), json_extract(event, '$.error_msg')) IS NOT NULL
@@ -40,14 +44,19 @@ WHERE {where} ORDER BY id DESC LIMIT {most}
 """
 
 
-def newest(path: Path, query: Query) -> list[dict[str, Any]]:
-    """The newest events that match a query, newest first."""
+def newest(path: Path, query: Query, user: str | None = None) -> list[dict[str, Any]]:
+    """The newest events that match a query, newest first.
+
+    With a user only those of the sessions of this user.
+    """
     chosen = selection(query)
+    where = chosen.where if user is None else f"{chosen.where} AND {_OF_USER}"
+    parameters = chosen.parameters if user is None else chosen.parameters | {"user": user}
     statement = _NEWEST.format(
-        about=_ABOUT, where=chosen.where, text=_TEXT, most=MOST_EVENTS, in_order=_IN_ORDER
+        about=_ABOUT, where=where, text=_TEXT, most=MOST_EVENTS, in_order=_IN_ORDER
     )
     with opened(path) as database:
-        found = database.execute(statement, chosen.parameters).fetchall()
+        found = database.execute(statement, parameters).fetchall()
     return [
         {
             "id": event_id,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -61,8 +61,16 @@ SELECT group_concat(json_array(
 FROM events, json_each(event, '$.tasks') AS task WHERE events.id = ? GROUP BY task.key / ?
 """
 _NEW_SESSIONS = f"""
-SELECT session, {_TIME}, json_extract(event, '$.spec.name'), json_extract(event, '$.client')
-FROM events WHERE event_type = 'SessionNew' ORDER BY id DESC LIMIT ?
+SELECT session, {_TIME}, json_extract(event, '$.spec.name'), json_extract(event, '$.client'),
+    coalesce(json_extract(event, '$.belongs_to'), '')
+FROM events WHERE event_type = 'SessionNew' AND (
+    :user IS NULL OR json_extract(event, '$.belongs_to') = :user
+    OR session IN (SELECT value FROM json_each(:shown))
+) ORDER BY id DESC LIMIT :most
+"""
+_USER = """
+SELECT json_extract(event, '$.belongs_to') FROM events
+WHERE session = ? AND +event_type = 'SessionNew' LIMIT 1
 """
 _CLOSED_SESSIONS = f"""
 SELECT session, {_TIME}, json_extract(event, '$.reason'),
@@ -144,20 +152,34 @@ def _submission(database: sqlite3.Connection, digest: Digest, event_id: int) -> 
         digest.learn(json.loads(f"[{chunk}]"))
 
 
-def sessions(path: Path) -> list[dict[str, Any]]:
-    """The newest sessions, open and closed, newest first."""
+def user_of(path: Path, session: int) -> str:
+    """The user whose session it is or was; "" for the owner, and for an unknown session."""
     with opened(path) as database:
-        new = database.execute(_NEW_SESSIONS, (MOST_SESSIONS,)).fetchall()
+        found = database.execute(_USER, (session,)).fetchone()
+    return (found[0] or "") if found else ""
+
+
+def sessions(
+    path: Path, user: str | None = None, shown: Iterable[int] = ()
+) -> list[dict[str, Any]]:
+    """The newest sessions, open and closed, newest first.
+
+    With a user only those of this user, and the others that are shown.
+    """
+    asked = {"user": user, "shown": json.dumps(sorted(shown)), "most": MOST_SESSIONS}
+    with opened(path) as database:
+        new = database.execute(_NEW_SESSIONS, asked).fetchall()
         oldest = min((row[0] for row in new), default=0)
         closed = {row[0]: row[1:] for row in database.execute(_CLOSED_SESSIONS, (oldest,))}
     made: list[dict[str, Any]] = []
-    for session, created, name, client in new:
+    for session, created, name, client, whose in new:
         ended, reason, message = closed.get(session, (None, "", ""))
         made.append(
             {
                 "session": session,
                 "name": name or "",
                 "client": client,
+                "user": whose,
                 "created": created,
                 "closed": ended,
                 "status": progress.status(reason),

@@ -103,9 +103,11 @@ def events_lost(time: float, count: int) -> Rows:
 def _session(happening: SessionNew | SessionClosed, time: str) -> Rows:
     if isinstance(happening, SessionClosed):
         return Rows(time, "SessionClosed", happening.session, [session_closed(happening)])
+    whose = happening.belongs_to
+    of_user = f',"belongs_to":{forms.quoted(whose)}' if whose else ""
     event = (
         f'{{"type":"SessionNew","session":{happening.session},"client":"{happening.client}"'
-        f',"spec":{forms.session_spec(happening.name, happening.user)}}}'
+        f'{of_user},"spec":{forms.session_spec(happening.name, happening.user)}}}'
     )
     return Rows(time, "SessionNew", happening.session, [event])
 

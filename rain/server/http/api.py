@@ -27,6 +27,7 @@ from rain.server.history.reader import EventReader
 from rain.server.http import messages
 from rain.server.http.messages import HttpRequest, Response
 from rain.server.http.status import gather_status
+from rain.server.http.viewing import Viewer
 from rain.server.live_logs import LiveLogs
 from rain.server.state import State
 
@@ -47,15 +48,16 @@ class QueryString:
     """The query string of a request; each part may be given once."""
 
     parts: dict[str, str]
+    viewer: Viewer
 
     @staticmethod
-    def of(query: str, known: tuple[str, ...]) -> QueryString:
+    def of(query: str, known: tuple[str, ...], viewer: Viewer) -> QueryString:
         """Parses a query string; raises RefusedError for an unknown part."""
         parts = dict(parse_qsl(query, keep_blank_values=True))
         for name in parts:
             if name not in known:
                 raise RefusedError(f"unknown part {name!r}; known: {', '.join(known)}")
-        return QueryString(parts)
+        return QueryString(parts, viewer)
 
     def number(self, name: str, default: int | None = None, largest: int = _LARGEST) -> int:
         """A whole number; it is required if there is no default."""
@@ -135,9 +137,13 @@ class Api:
             line = "this server keeps no event log: see --event-log"
             return messages.text(HTTPStatus.NOT_FOUND, line)
         try:
-            return messages.json_value(
-                await serve(self.library, QueryString.of(request.query, known))
-            )
+            viewer = Viewer(self.state, request.user)
+            asked = QueryString.of(request.query, known, viewer)
+            if asked.parts.get("session"):
+                refusal = await viewer.why_not(self.library, asked.number("session"))
+                if refusal:
+                    return messages.text(HTTPStatus.FORBIDDEN, refusal)
+            return messages.json_value(await serve(self.library, asked))
         except _UnknownError as error:
             return messages.text(HTTPStatus.NOT_FOUND, str(error))
         except RefusedError as error:
@@ -161,10 +167,13 @@ class Api:
             types[:_MOST_TYPES],
             Condition(asked.number("session"), "=") if asked.parts.get("session") else None,
         )
-        return {"events": await library.read(partial(newest, library.path, query))}
+        only = asked.viewer.only if query.session is None else None
+        return {"events": await library.read(partial(newest, library.path, query, only))}
 
-    async def _sessions(self, library: Library, _: QueryString) -> Json:
-        found = await library.read(partial(reading.sessions, library.path))
+    async def _sessions(self, library: Library, asked: QueryString) -> Json:
+        only = asked.viewer.only
+        shown = () if only is None else asked.viewer.open_sessions()
+        found = await library.read(partial(reading.sessions, library.path, only, shown))
         living = {
             each["session"]: each for each in gather_status(self.state, self.now())["sessions"]
         }

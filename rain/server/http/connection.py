@@ -15,7 +15,6 @@ import trio
 from attrs import define, field
 
 from rain.base.admission import MemberKind
-from rain.base.users import OWNER
 from rain.server.http.messages import Headers, HttpRequest, Response, text
 from rain.tls.errors import TlsError
 from rain.tls.identity import Identity
@@ -60,7 +59,7 @@ async def serve_connection(
     try:
         if identity is not None:
             connection.stream = await _encrypted(stream, identity)
-            connection.certified = _is_certified(connection.stream)
+            connection.certified = _certified_user(connection.stream)
         while await connection.serve_one(answer):
             pass
         await connection.close()
@@ -85,19 +84,16 @@ async def _encrypted(
     return encrypted
 
 
-def _is_certified(stream: trio.SSLStream[trio.SocketStream]) -> bool:
-    """Whether the other side is a member of the cluster; browsers have no certificate.
-
-    HTTP shows the work of all users, so the certificate of one of them is none for this.
-    """
+def _certified_user(stream: trio.SSLStream[trio.SocketStream]) -> str | None:
+    """The user whose certificate the other side has; None without one, as most browsers are."""
     found: Mapping[str, object] | None = stream.getpeercert()
     if not found:
-        return False
+        return None
     try:
         who = read_who(found)
     except TlsError:
-        return False
-    return who.member in _READERS and who.user == OWNER
+        return None
+    return who.user if who.member in _READERS else None
 
 
 @define(eq=False)
@@ -105,7 +101,7 @@ class _Connection:
     stream: trio.SocketStream | trio.SSLStream[trio.SocketStream]
     port: int
     waits: Callable[[bool], object]
-    certified: bool = False
+    certified: str | None = None
     http: h11.Connection = field(
         init=False,
         factory=lambda: h11.Connection(h11.SERVER, max_incomplete_event_size=LARGEST_HEAD),

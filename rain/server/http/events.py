@@ -11,10 +11,13 @@ from attrs import Factory, define
 from structlog.typing import FilteringBoundLogger
 
 from rain.base.errors import RefusedError
+from rain.server.dashboard.library import Library
 from rain.server.history import query
 from rain.server.history.reader import EventReader, Pages
 from rain.server.http import messages
 from rain.server.http.messages import HttpRequest, Response
+from rain.server.http.viewing import Viewer
+from rain.server.state import State
 
 READERS = 4
 """Threads that read the event log at a time."""
@@ -26,6 +29,8 @@ class EventsPage:
 
     reader: EventReader | None
     log: FilteringBoundLogger
+    state: State
+    library: Library | None  # which knows whose sessions were that have ended
     threads: trio.CapacityLimiter = Factory(lambda: trio.CapacityLimiter(READERS))
 
     async def serve(self, request: HttpRequest) -> Response:
@@ -38,6 +43,15 @@ class EventsPage:
             asked = query.parse(request.body)
         except RefusedError as error:
             return messages.text(HTTPStatus.BAD_REQUEST, str(error))
+        viewer = Viewer(self.state, request.user)
+        if not viewer.sees_all:
+            session = asked.session
+            if session is None or session.mode != "=" or not isinstance(session.value, int):
+                line = f"{request.user} sees events of single sessions: name one with mode ="
+                return messages.text(HTTPStatus.FORBIDDEN, line)
+            refusal = await viewer.why_not(self.library, session.value)
+            if refusal:
+                return messages.text(HTTPStatus.FORBIDDEN, refusal)
         answer = _Answer(self.reader.pages(asked), self.threads, self.log)
         with ExitStack() as opened:
             opened.callback(answer.close)

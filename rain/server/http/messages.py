@@ -8,6 +8,8 @@ from typing import Protocol
 
 from attrs import frozen
 
+from rain.base.users import OWNER
+
 Headers = tuple[tuple[str, str], ...]
 
 
@@ -23,7 +25,8 @@ class HttpRequest:
     port: int = 0  # where it arrived
     host: str = ""  # the header of this name
     origin: str = ""  # the header of this name, which browsers send
-    certified: bool = False  # it came from a member of the cluster, as its certificate says
+    certified: str | None = None  # the user who has sent it, if its certificate says so
+    user: str = OWNER  # as whom it is answered
 
 
 class PiecedBody(Protocol):

@@ -52,15 +52,15 @@ class Metric:
             yield f"{self.name}{label} {number!r}"
 
 
-def metrics(state: State, now: float) -> Response:
-    """The numbers between two turns."""
-    lines = (line for metric in gather(state, now) for line in metric.lines())
+def metrics(state: State, now: float, only: str | None = None) -> Response:
+    """The numbers between two turns; of one user only, or of all."""
+    lines = (line for metric in gather(state, now, only) for line in metric.lines())
     return Response(HTTPStatus.OK, CONTENT_TYPE, "".join(f"{line}\n" for line in lines).encode())
 
 
-def gather(state: State, now: float) -> list[Metric]:
+def gather(state: State, now: float, only: str | None = None) -> list[Metric]:
     """All metrics; only what governors were told to run is walked over, and no other task."""
-    return [*_of_cluster(state), *_of_governors(state), *_of_users(state, now)]
+    return [*_of_cluster(state), *_of_governors(state), *_of_users(state, now, only)]
 
 
 def _of_cluster(state: State) -> list[Metric]:
@@ -118,7 +118,7 @@ def _of_governors(state: State) -> list[Metric]:
     ]
 
 
-def _of_users(state: State, now: float) -> list[Metric]:
+def _of_users(state: State, now: float, only: str | None) -> list[Metric]:
     graph = state.graph
     totals: dict[str, Used] = {}
     for (user, _), used in usage.by_day(state, now).items():
@@ -145,6 +145,8 @@ def _of_users(state: State, now: float) -> list[Metric]:
             if task.row is TaskRow.RUNNING:
                 cpus[task.session.belongs_to] += task.cpus
     limited = {user: sum(map(len, quota.waiting.values())) for user, quota in state.quotas.items()}
+    if only is not None:
+        totals = {only: totals.get(only, Used())}
     names = _names(totals)
 
     def of(kind: str, name: str, said: str, numbers: Mapping[str, float]) -> Metric:

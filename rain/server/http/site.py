@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from http import HTTPStatus
 
 import trio
-from attrs import define, frozen
+from attrs import define, evolve, frozen
 from structlog.typing import FilteringBoundLogger
 
-from rain.base.admission import Secret, may_read_http
+from rain.base.admission import Secret, who_reads_http
+from rain.server import rights
 from rain.server.history.reader import EventReader
 from rain.server.http import messages
 from rain.server.http.api import Api
@@ -20,6 +22,7 @@ from rain.server.http.metrics import metrics
 from rain.server.http.origin import objection
 from rain.server.http.pages import dashboard_files
 from rain.server.http.status import gather_status
+from rain.server.http.viewing import Viewer
 from rain.server.live_logs import LiveLogs
 from rain.server.state import State
 
@@ -41,6 +44,7 @@ class HttpSite:
     places: dict[str, _Path]
     secret: Secret | None = None
     names: frozenset[str] = frozenset()  # of this machine, in lower case
+    refuses: Callable[[str], str] | None = None  # why a user is not answered; "" if so
 
     @staticmethod
     def of(
@@ -53,21 +57,24 @@ class HttpSite:
     ) -> HttpSite:
         """Makes the site of one server; without an event log, /events says that there is none."""
 
-        async def status(_: HttpRequest) -> Response:
+        async def status(request: HttpRequest) -> Response:
             await trio.lowlevel.checkpoint()
-            return messages.json_value(gather_status(state, now()))
+            return messages.json_value(
+                Viewer(state, request.user).shown(gather_status(state, now()))
+            )
 
-        async def lite(_: HttpRequest) -> Response:
+        async def lite(request: HttpRequest) -> Response:
             await trio.lowlevel.checkpoint()
-            return messages.page(lite_page(gather_status(state, now())))
+            shown = Viewer(state, request.user).shown(gather_status(state, now()))
+            return messages.page(lite_page(shown))
 
-        async def numbers(_: HttpRequest) -> Response:
+        async def numbers(request: HttpRequest) -> Response:
             await trio.lowlevel.checkpoint()
-            return metrics(state, now())
+            return metrics(state, now(), Viewer(state, request.user).only)
 
-        asked = _Path(("POST",), EventsPage(events, log).serve)
+        api = Api.of(state, events, now, live)
+        asked = _Path(("POST",), EventsPage(events, log, state, api.library).serve)
         look = _Path(_LOOK, lite)
-        api = Api.of(state, events, now, live).places()
         return HttpSite(
             {
                 "/": _Path(_LOOK, _to_the_dashboard),
@@ -78,9 +85,10 @@ class HttpSite:
                 "/status": _Path(_LOOK, status),
                 "/metrics": _Path(_LOOK, numbers),
                 "/events": asked,
-                **{path: _Path(_LOOK, serve) for path, serve in api.items()},
+                **{path: _Path(_LOOK, serve) for path, serve in api.places().items()},
             },
             secret,
+            refuses=partial(rights.why_not, state),
         )
 
     async def answer(self, request: HttpRequest) -> Response:
@@ -94,22 +102,26 @@ class HttpSite:
                 HTTPStatus.NOT_FOUND,
                 f"there is nothing at this path; there are {self._known_paths()}",
             )
-        if not request.certified and not may_read_http(
-            self.secret, request.authorization, request.port
-        ):
+        user = request.certified
+        if user is None:
+            user = who_reads_http(self.secret, request.authorization, request.port)
+        if user is None:
             return messages.text(
                 HTTPStatus.UNAUTHORIZED,
                 "a password is needed here: 'rain token' prints it, and 'rain token --url' what to"
                 " open in a browser; any user name will do",
                 (("www-authenticate", 'Basic realm="Rain", charset="UTF-8"'),),
             )
+        refusal = self.refuses(user) if self.refuses is not None else ""
+        if refusal:
+            return messages.text(HTTPStatus.FORBIDDEN, refusal)
         if request.method not in place.methods:
             return messages.text(
                 HTTPStatus.METHOD_NOT_ALLOWED,
                 f"{request.path} takes {' or '.join(place.methods)}, not {request.method}",
                 (("allow", ", ".join(place.methods)),),
             )
-        return await place.serve(request)
+        return await place.serve(evolve(request, user=user))
 
     def _known_paths(self) -> str:
         data = ", ".join(sorted(path for path in self.places if path.startswith("/api/")))

@@ -10,8 +10,11 @@ export function sessions(root) {
   root.append(h("h1", {}, "Sessions"), list);
   async function refresh() {
     const found = (await api("sessions")).sessions;
-    show(list, table("Sessions", ["Session", "Name", "Status", "Client", "Opened", "Duration", "Done", ""], found.map((session) => [
+    const users = found.some((session) => session.user);
+    const whose = users ? ["User"] : [];
+    show(list, table("Sessions", ["Session", ...whose, "Name", "Status", "Client", "Opened", "Duration", "Done", ""], found.map((session) => [
       h("a", { href: link(session.session) }, session.session),
+      ...(users ? [session.user || "(owner)"] : []),
       h("a", { href: link(session.session) }, session.name || "(no name)"),
       badge(session.status), session.client, clock(session.created),
       duration((session.closed ?? Date.now() / 1000) - session.created),
