@@ -72,7 +72,7 @@ class SendingBlocks:
         self.sent = 0  # bytes on the link
         self.packed = 0  # bytes of the object that were compressed
 
-    def send_file(self, source: int, start: int, length: int) -> None:
+    def send_file(self, source: int, start: int, length: int, note: Note | None = None) -> None:
         """Sends a part of a file; the part must exist."""
         self._gauge.begin(self._clock())
         done = 0
@@ -81,18 +81,20 @@ class SendingBlocks:
                 left = length - done
                 plain = min(left, self._packing.plain())
                 if plain:
-                    self._plain(source, start + done, plain)
+                    self._plain(source, start + done, plain, _from(done, note))
                     done += plain
                 else:
                     done += self._block(source, start + done, min(left, BLOCK))
+                if note is not None:
+                    note(done)
                 waiting = _waiting(self._connected)
                 self._gauge.look(self._clock(), self.sent, waiting)
         finally:
             self._link.add(self._gauge.rate, done, self.sent, self.packed)
 
-    def _plain(self, source: int, start: int, length: int) -> None:
+    def _plain(self, source: int, start: int, length: int, note: Note | None) -> None:
         sockets.send(self._connected, Run(length).encode())
-        sockets.send_file(self._connected, source, start, length)
+        sockets.send_file(self._connected, source, start, length, note)
         self.sent += HEADER_SIZE + length
 
     def _block(self, source: int, start: int, length: int) -> int:
@@ -112,6 +114,17 @@ class SendingBlocks:
         self.sent += HEADER_SIZE + len(data)
         self.packed += length
         return length
+
+
+def _from(start: int, note: Note | None) -> Note | None:
+    """Tells of bytes behind a place."""
+    if note is None:
+        return None
+
+    def tell(moved: int) -> None:
+        note(start + moved)
+
+    return tell
 
 
 def _waiting(connected: Connected) -> int:

@@ -129,7 +129,7 @@ class StreamAnswer:
     say: Say
     length: int = 0
     text: str = ""
-    blocks: bool = False  # whether the body comes in blocks
+    blocks: bool = False  # whether the body comes in blocks; of READY, whether it has to
 
     def encode(self) -> bytes:
         text = self.text.encode(errors="surrogateescape")[:TEXT_LIMIT]

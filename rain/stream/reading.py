@@ -17,9 +17,10 @@ from rain.base.ids import ObjectId, spell
 from rain.base.leading import Servers
 from rain.base.wire.orders import SERVER
 from rain.stream import sockets
-from rain.stream.blocks import Unpacking
+from rain.stream.blocks import SendingBlocks, Unpacking
 from rain.stream.connections import CONNECT_TIMEOUT, HolderConnections, Transfer
 from rain.stream.errors import NotHereError, StoppedError, UnreachableError
+from rain.stream.links import Links
 from rain.stream.protocol import (
     ANSWER_SIZE,
     NOBODY,
@@ -85,6 +86,7 @@ class StreamReader:
             servers, connect_timeout, stall_limit, keys, calls_back
         )
         self._machine = machine  # a holder on the same machine may answer with a path
+        self._links = Links()  # over which this program uploads
         self._counting = threading.Lock()
         self.received = 0  # bytes of objects received through sockets
 
@@ -193,8 +195,12 @@ class StreamReader:
             request = StreamRequest(Ask.WRITE, object_id, holder, len(data), key)
             if self._give(connected, request, data):
                 return
-            _expect(self._ask(connected, request), Say.READY)
-            if isinstance(data, Staged):
+            link = self._links.of(connected) if isinstance(data, Staged) else None
+            answer = self._ask(connected, evolve(request, blocks=link is not None))
+            _expect(answer, Say.READY)
+            if isinstance(data, Staged) and link is not None and answer.blocks:
+                SendingBlocks(connected, link).send_file(data.descriptor, 0, len(data), note)
+            elif isinstance(data, Staged):
                 sockets.send_file(connected, data.descriptor, 0, len(data), note)
             elif note is not None:
                 sockets.send_noting(connected, data, note)

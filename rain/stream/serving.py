@@ -20,7 +20,7 @@ from rain.base.ids import GovernorId, ObjectId, spell
 from rain.stream import sockets
 from rain.stream.admission import accept_tls, admit
 from rain.stream.archive import Archive, ChangedError
-from rain.stream.blocks import SendingBlocks
+from rain.stream.blocks import SendingBlocks, Unpacking
 from rain.stream.errors import UnreachableError
 from rain.stream.holder import Elsewhere, Held, Holder, InFar, InFile, InFolder, InMemory
 from rain.stream.links import Links
@@ -321,8 +321,9 @@ class StreamServer:
             sockets.send(connected, StreamAnswer(Say.REFUSED, text=str(error)).encode())
             return
         try:
-            sockets.send(connected, StreamAnswer(Say.READY).encode())
-            sockets.receive_file(connected, draft.descriptor, request.length)
+            sockets.send(connected, StreamAnswer(Say.READY, blocks=request.blocks).encode())
+            body = Unpacking(connected, request.length) if request.blocks else connected
+            sockets.receive_file(body, draft.descriptor, request.length)
         except BaseException:
             draft.abandon()
             raise

@@ -116,6 +116,7 @@ def listening(
     threads_at_once: int = 16,
     secret: Secret | None = None,
     calls_back: CallsBack | None = None,
+    host: str = "127.0.0.1",
 ) -> Generator[Listening]:
     """A stream server; at the end all of its threads have ended."""
     server = StreamServer(
@@ -128,7 +129,7 @@ def listening(
         keys=Keys(secret, certificate(MemberKind.GOVERNOR)),
         calls_back=calls_back,
     )
-    port = Listening(server, socket.create_server(("127.0.0.1", 0)))
+    port = Listening(server, socket.create_server((host, 0)))
     thread = threading.Thread(target=port.accept)
     thread.start()
     try:

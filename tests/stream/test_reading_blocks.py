@@ -5,23 +5,27 @@ from __future__ import annotations
 import os
 import socket
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 import zstandard
+from attrs import define
 
 from rain.base.admission import MemberKind
+from rain.base.ids import ObjectId
 from rain.rpc.client_incoming import IntoMemory
 from rain.stream.admission import accept_tls, admit, dial_tls, introduce
 from rain.stream.blocks import Unpacking
 from rain.stream.connections import Transfer
 from rain.stream.errors import UnreachableError
+from rain.stream.holder import UnfinishedUpload
 from rain.stream.packing import IN_BLOCKS_FROM, Run
 from rain.stream.protocol import HELLO, REQUEST_SIZE, Ask, Say, StreamAnswer, StreamRequest
 from rain.stream.reading import ask
 from rain.stream.sockets import Connected, receive, receive_into, send
+from rain.stream.staged import stage
 from rain.stream.stamps import Stamp
 from tests.stream.serving import A, Having, Listening, certificate, listening, reading
 
@@ -61,6 +65,53 @@ def test_a_small_object_and_one_of_the_same_machine_come_as_they_are(tmp_path: P
         (tmp_path / "file").write_bytes(bytes(IN_BLOCKS_FROM - 1))
         with closing(from_another_machine(there)) as connected:
             assert not ask(connected, StreamRequest(Ask.READ, A, blocks=True)).blocks
+
+
+@define(eq=False)
+class Taking(Having):
+    """One that takes an upload into a file."""
+
+    path: Path = Path()
+    descriptor: int = -1
+    is_complete: bool = False
+
+    def begin_upload(self, key: bytes, object_id: ObjectId, length: int) -> UnfinishedUpload:
+        self.descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT)
+        return self
+
+    def complete(self) -> None:
+        os.close(self.descriptor)
+        self.is_complete = True
+
+    def abandon(self) -> None:
+        os.close(self.descriptor)
+
+
+@pytest.mark.parametrize(("host", "blocks"), [("127.0.0.2", True), ("127.0.0.1", False)])
+def test_an_upload_to_another_machine_goes_in_blocks(
+    tmp_path: Path, host: str, blocks: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs: list[Run] = []
+    monkeypatch.setattr(Run, "encode", _noting(Run.encode, runs))
+    data = stage("", [b"a line\n" * 1_000_000])
+    assert data is not None
+    taking, notes = Taking(path=tmp_path / "file"), [0]
+    with listening(taking, host=host) as there, reading(there.address) as reader:
+        reader.upload(bytes(16), A, data, notes.append)
+        assert taking.is_complete
+        assert (tmp_path / "file").read_bytes() == bytes(data.view())
+    assert bool(runs) == blocks
+    assert sum(run.length for run in runs) == (len(data) if blocks else 0)
+    assert notes == sorted(notes)
+    assert notes[-1] == len(data)
+
+
+def _noting(encode: Callable[[Run], bytes], runs: list[Run]) -> Callable[[Run], bytes]:
+    def noting(run: Run) -> bytes:
+        runs.append(run)
+        return encode(run)
+
+    return noting
 
 
 @contextmanager
