@@ -271,11 +271,8 @@ class ConnectedClient:
                 reply.answer(usage.report(links.state, self.id, links.state.now))
             case TakePrinted(wait):
                 links.audience.ask(self.id, wait, reply)
-            case OpenDashboard() | Terminate() if not self._is_of_admin():
-                reply.refuse(
-                    "only the owner of the cluster and admins may open the dashboard and end the"
-                    " server"
-                )
+            case Terminate() if not self._is_of_admin():
+                reply.refuse("only the owner of the cluster and admins may end the server")
             case OpenDashboard():
                 self._open_dashboard(reply)
             case Terminate():

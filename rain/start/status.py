@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any, cast
 
 from attrs import Factory, asdict, evolve, frozen
@@ -26,6 +26,7 @@ from rain.tls.identity import Identity
 from rain.tls.keys import NO_KEYS, Keys
 
 _HTTP_SECONDS = 10.0
+_LONGEST_LINE = 300
 
 
 @frozen
@@ -277,6 +278,14 @@ def _server_info(
         connection.close()
 
 
+def _words(answer: HTTPResponse, body: bytes) -> str:
+    """What an answer says beside its status, if it is one of our lines of text."""
+    if not (answer.getheader("content-type") or "").startswith("text/plain"):
+        return ""
+    line = body.decode("utf-8", "replace").strip().partition("\n")[0]
+    return f": {line[:_LONGEST_LINE]}" if line else ""
+
+
 def ask_http(
     address: str,
     keys: Keys = NO_KEYS,
@@ -294,7 +303,7 @@ def ask_http(
         answer = connection.getresponse()
         body = answer.read()
         if answer.status != 200:
-            raise StartError(f"{url} answers {answer.status} {answer.reason}")
+            raise StartError(f"{url} answers {answer.status} {answer.reason}{_words(answer, body)}")
         content: object = json.loads(body)
     except OSError as error:
         raise StartError(f"{url} cannot be reached: {error.strerror or error}") from error

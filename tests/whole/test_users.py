@@ -13,14 +13,24 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from rain.base.admission import Secret
+from rain.base.errors import StartError
 from rain.client import Client
+from rain.common.errors import RainException
 from rain.daemon.user_key import user_key
+from rain.start.status import ask_http
+from rain.tls.keys import Keys
 from tests.whole.daemons import daemon, server
 
 _OTHER = """
 import os, sys
 import encodings.idna
+from rain.base.admission import Secret
+from rain.base.errors import StartError
 from rain.client import Client
+from rain.common.errors import RainException
+from rain.start.status import ask_http
+from rain.tls.keys import Keys
 from rain.client.connection import ConnectionException
 try:
     Client("localhost", 1)  # loads all that it needs, while the files of Rain can be read
@@ -82,6 +92,35 @@ def test_http_on_loopback_asks_for_what_its_owner_is_told(tmp_path: Path) -> Non
 
         # and the server has said the same
         assert url in serving.errors.read_text()
+
+
+def test_the_dashboard_of_a_user_is_found_by_its_client_and_shows_the_own_sessions(
+    tmp_path: Path,
+) -> None:
+    secret = Secret.of("0123456789abcdef")
+    files = {name: tmp_path / f"{name or 'owner'}.secret" for name in ("", "ada", "bob")}
+    for name, file in files.items():
+        file.touch(0o600)
+        file.write_bytes((secret.for_user(name) if name else secret).spell())
+    with server(tmp_path, "--secret-file", str(files[""])) as serving:
+        ada, bob = (
+            Client("127.0.0.1", serving.port, secret_file=files[name]) for name in ("ada", "bob")
+        )
+        with ada, bob, ada.session("work of ada"), bob.session("work of bob"):
+            url = ada.dashboard_url
+            token = url.partition("@")[0].rpartition(":")[2]
+            assert token == told("--user", "ada", "--secret-file", str(files[""]), serving.http)
+            asked = urllib.request.Request(
+                f"http://{serving.http}/api/sessions", headers={"authorization": f"Bearer {token}"}
+            )
+            with closing(urllib.request.urlopen(asked)) as answer:
+                shown = answer.read()
+            assert b"work of ada" in shown
+            assert b"work of bob" not in shown
+            with pytest.raises(StartError, match="403 Forbidden: bob may not see the session 1$"):
+                ask_http(serving.http, Keys(secret.for_user("bob")), "/api/session?session=1")
+            with pytest.raises(RainException, match="only the owner of the cluster and admins"):
+                ada.terminate_server()
 
 
 def told(*arguments: str) -> str:
