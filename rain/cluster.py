@@ -19,6 +19,7 @@ from rain.base.errors import StartError
 from rain.base.sizes import parse_size
 from rain.cli.cluster_file import read_cluster_file, read_order
 from rain.client import Client
+from rain.start.add import remove_kind
 from rain.start.asked import how_many
 from rain.start.choice import find_cluster
 from rain.start.clusters import ClusterDescription as Started
@@ -255,6 +256,8 @@ class Cluster:
     def add(self, launcher: str, **options: Any) -> None:
         """Adds governors: here, on other hosts, or as jobs, whatever the cluster has already.
 
+        With `max=` and the `kind=` of governors that are there, these become what is said now.
+
         >>> with Cluster.local([1], listen="0") as cluster:
         ...     cluster.add("local", governors=2, cpus=1)
 
@@ -268,6 +271,14 @@ class Cluster:
             order.add_to(self._now())
         except InterruptedStartError as interrupted:
             raise KeyboardInterrupt from interrupted
+
+    def remove(self, kind: str) -> None:
+        """Removes a kind of governors that scales: its governors drain, and no others are started.
+
+        Args:
+            kind: its name, as in `rain status`.
+        """
+        remove_kind(self._now(), kind)
 
     def jobs(self) -> list[JobLine]:
         """The governors that are jobs, and how far each of them is. Asks the batch system."""

@@ -23,6 +23,7 @@ from rain.cli.journal_command import journal
 from rain.cli.keys_command import keys
 from rain.cli.lab_command import lab
 from rain.cli.logs_command import logs
+from rain.cli.remove_command import remove
 from rain.cli.restart_command import restart
 from rain.cli.scaler_command import scaler
 from rain.cli.server_command import server
@@ -46,7 +47,7 @@ def cli() -> None:
 
 
 _DAEMONS = (server, governor)
-_CLUSTERS = (start, add, stop, restart, drain, status, queue, usage, sessions, token, logs)
+_CLUSTERS = (start, add, remove, stop, restart, drain, status, queue, usage, sessions, token, logs)
 for _command in (*_DAEMONS, *_CLUSTERS, template, scaler, lab, cache, env, journal, keys):
     cli.add_command(_command)
 

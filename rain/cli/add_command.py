@@ -51,6 +51,11 @@ def adding(command: click.Command) -> click.Command:
 
 
 def _tell(cluster: ClusterDescription, added: Added) -> None:
+    if added.changes:
+        click.echo(f"{added.kinds[0]} governors have changed: {'; '.join(added.changes)}.")
+        if added.replaced:
+            click.echo("Those that are there drain, and others come when tasks wait for them.")
+        return
     for kind in added.kinds:
         click.echo(f"{cluster.address} gets {kind} governors when tasks wait for them.")
     if not added.members and not added.jobs:
@@ -83,7 +88,8 @@ add = _Adding(
 
     What is said of them is that of 'rain start', after the name of a launcher: rain add slurm
     --governors 4 --cpus 16. They need not be of the same kind as those of the cluster, and may come
-    from a file: rain add cluster.toml. If this command ends with another status than 0, none of
-    them is left running.
+    from a file: rain add cluster.toml. A kind of governors that is there becomes what is said now
+    after --kind NAME; 'rain remove NAME' removes it. If this command ends with another
+    status than 0, none of them is left running.
     """,
 )

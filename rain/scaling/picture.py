@@ -80,6 +80,7 @@ class Hired:
     idle: float = 0.0  # seconds for which it has had no task; 0 while it has any
     left: float = inf  # seconds until the time of its job is over
     sole: bool = False  # it alone has data that somebody needs
+    outdated: bool = False  # its kind has changed since it was asked for, or was removed
 
 
 @frozen

@@ -72,6 +72,8 @@ def decide(
         started = [] if rests else one.to_start()
         found.start += [Start(kind.name, size) for size in started]
         one.give_back(memory.most_wanted, idle, _others_stay(picture, kind), found)
+        if not kind.most and not one.hired:
+            continue  # it was removed, and has gone
         says = one.why(len(started), memory, memory.pause - now)
         if kind.name in found.too_long:
             says += f"; {found.too_long[kind.name]}"
@@ -163,12 +165,16 @@ class _Kind:
         return self.work / sum(one.size for one in ready) <= self.start_seconds
 
     def give_back(self, kept: int, idle: float, others_stay: int, found: Decisions) -> None:
-        """Those that were not wanted for long: first the jobs that wait, the last one first."""
+        """Those that were not wanted for long: first the jobs that wait, the last one first.
+
+        Also those that may not stay: of a kind as it was before, or more than there may be.
+        """
+        ready = others_stay + sum(one.stage is Stage.READY for one in self.counted)
+        ready = self._dismiss(ready, found)
         count, sizes = len(self.counted), self.sizes
         queued = [one for one in reversed(self.counted) if one.stage is Stage.QUEUED]
         resting = [one for one in self.counted if one.stage is Stage.READY and one.idle >= idle]
         resting.sort(key=lambda one: (one.sole, -one.idle))
-        ready = others_stay + sum(one.stage is Stage.READY for one in self.counted)
         for one in (*queued, *resting):
             if count <= self.kind.least or sizes - one.size < kept:
                 continue
@@ -181,8 +187,32 @@ class _Kind:
                 ready -= 1
             count, sizes = count - 1, sizes - one.size
 
+    def _dismiss(self, ready: int, found: Decisions) -> int:
+        """Lets those go that may not stay, whatever waits; how many are ready after that.
+
+        The last one that has data which somebody needs stays until another one could take it, or
+        until its place is needed.
+        """
+        outdated = [one for one in self.hired if one.outdated and one.stage is not Stage.LEAVING]
+        order = {Stage.QUEUED: 0, Stage.STARTING: 1, Stage.READY: 2}
+        more = sorted(self.counted, key=lambda one: (order[one.stage], one.sole, -one.idle))
+        more = more[: max(0, len(more) - self.kind.most)]
+        in_the_way = self.waiting > 0 and len(self.hired) >= self.kind.most
+        for one in (*outdated, *more):
+            others = ready if one.outdated else ready - 1
+            if one.stage is not Stage.READY:
+                found.cancel.append(one.name)
+            elif not one.sole or others > 0 or in_the_way:
+                found.drain.append(one.name)
+                ready = others
+        gone = {one.name for one in more} & {*found.cancel, *found.drain}
+        self.counted = [one for one in self.counted if one.name not in gone]
+        return ready
+
     def why(self, started: int, memory: ScalingMemory, pause: float) -> str:
         """In words for people."""
+        if not self.kind.most:
+            return f"was removed; governors that have not left: {len(self.hired)}"
         said = f"wants {self.target} of {self.kind.most}"
         if self.target > self.kind.most:
             said = f"wants {self.target}, and may have {self.kind.most}"
@@ -208,7 +238,7 @@ def _counted(
     start_seconds: float,
 ) -> list[Hired]:
     """Those that do not leave before the next one can be there, or before all work is done."""
-    staying = [one for one in hired if one.stage is not Stage.LEAVING]
+    staying = [one for one in hired if one.stage is not Stage.LEAVING and not one.outdated]
     ready = sum(one.size for one in staying if one.stage is Stage.READY)
     ahead = min(rules.ahead + start_seconds, kind.seconds / 2)
     if ready:
@@ -248,4 +278,7 @@ def _slots(kind: GovernorKind, need: Need) -> float:
 
 def _others_stay(picture: Picture, kind: GovernorKind) -> int:
     """How many governors of other kinds could take data."""
-    return sum(one.kind != kind.name and one.stage is Stage.READY for one in picture.hired)
+    return sum(
+        one.kind != kind.name and one.stage is Stage.READY and not one.outdated
+        for one in picture.hired
+    )

@@ -1,8 +1,12 @@
-"""Adds governors to a cluster that runs: here, on other hosts, or as jobs. All or nothing."""
+"""Adds governors to a cluster that runs: here, on other hosts, or as jobs. All or nothing.
+
+Kinds of governors that the scaler starts are added, changed and removed here, too.
+"""
 
 from __future__ import annotations
 
 import re
+import shlex
 import socket
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,7 +14,10 @@ from pathlib import Path
 from attrs import evolve, frozen
 
 from rain.base.address import split_address
+from rain.base.durations import say_duration
 from rain.base.errors import StartError
+from rain.base.resources import GPUS, MEMORY
+from rain.base.sizes import spell_size
 from rain.common.secret_file import keep_secret, read_secret
 from rain.daemon.exposure import is_loopback
 from rain.daemon.folders import make_folder
@@ -23,15 +30,24 @@ from rain.start.launch import Launch
 from rain.start.plan import NONE, Settings, check_reach, seen_from_governors
 from rain.start.processes import is_running
 from rain.start.remote import RemoteAccess
-from rain.start.scaling_files import STATE_FILE, ScalerOrder, read_order, read_state, write_order
+from rain.start.scaling_files import (
+    STATE_FILE,
+    KindOrder,
+    ScalerOrder,
+    read_order,
+    read_state,
+    write_order,
+)
 from rain.start.scaling_plan import (
     HERE,
     LOCAL,
     again_scaler,
     check_kind_name,
+    kind_to_change,
     launcher_name,
     plan_kind,
     with_kind,
+    without_kind,
 )
 from rain.start.start import handing, launch_governors, member_of, order_template, own_address
 
@@ -45,6 +61,8 @@ class Added:
     members: tuple[StartedDaemon, ...] = ()
     jobs: tuple[JobEntry, ...] = ()
     kinds: tuple[str, ...] = ()  # of governors that are started when work waits for them
+    changes: tuple[str, ...] = ()  # what is another in a kind that was there, as "max 4, now 5"
+    replaced: bool = False  # its governors go, since the next ones get something else
 
 
 def add_governors(
@@ -90,7 +108,8 @@ def add_kind(
 ) -> Added:
     """Lets the scaler of a cluster start another kind of governors, too; it may be the first one.
 
-    `settings.scale` says how many there may be.
+    `settings.scale` says how many there may be. A kind that is there already and is named becomes
+    what is said now.
     """
     scale = settings.scale
     assert scale is not None
@@ -105,16 +124,19 @@ def add_kind(
         settings = _alike(cluster, settings)
         launcher = launcher_name(settings)
         name = scale.kind or launcher
-        check_kind_name(name)
-        settings = evolve(
-            settings,
-            prefix=name,
-            neighbours=settings.neighbours + _here(order),
-        )
+        known = kind_to_change(order, name, launcher, named=bool(scale.kind))
+        if known is None:
+            check_kind_name(name)
+            settings = evolve(settings, prefix=name)
+        else:  # its governors write and work where they did
+            access = evolve(access, folder=known.drafts[0].folder)
+            settings = evolve(settings, prefix=known.prefix, log_folder=known.log_folder)
+        settings = evolve(settings, neighbours=settings.neighbours + _here(order, name))
         kind = plan_kind(
             settings, scale, _address_for(cluster, settings), access, find_launcher(launcher)
         )
-        write_order(cluster.log_folder, with_kind(order, kind))
+        changed = with_kind(order, kind)
+        write_order(cluster.log_folder, changed)
         undone.callback(write_order, cluster.log_folder, order)
         if cluster.scaler is None:
             (cluster.log_folder / STATE_FILE).unlink(missing_ok=True)  # of an earlier cluster
@@ -124,7 +146,52 @@ def add_kind(
             write_cluster(evolve(cluster, scaler=member_of(child)))
         launch.settle()
         undone.pop_all()
-    return Added(kinds=(name,))
+    if known is None or known.removed:
+        return Added(kinds=(name,))
+    now = changed.kind(name)
+    return Added((), (), (name,), _changes(known, now), now.version != known.version)
+
+
+def remove_kind(wanted: ClusterDescription, name: str) -> int:
+    """Lets the scaler start no governors of a kind any more, and those that are there drain.
+
+    Returns how many are there, those that wait in a queue among them.
+    """
+    with changing(wanted.log_folder) as cluster:
+        order = without_kind(known_order(cluster), name)
+        if cluster.scaler is None or not is_running(cluster.scaler.mark):
+            raise StartError("the scaler has ended: 'rain restart' starts it again")
+        write_order(cluster.log_folder, order)
+        state = read_state(cluster.log_folder)
+    return 0 if state is None else sum(job.kind == name for job in state.jobs)
+
+
+def _changes(before: KindOrder, now: KindOrder) -> tuple[str, ...]:
+    """What has changed in a kind, in words for people."""
+    told = [_described(before), _described(now)]
+    names = dict.fromkeys([*told[0], *told[1]])
+    differ = [(name, *(one.get(name, "none") for one in told)) for name in names]
+    found = [f"{name} {old}, now {new}" for name, old, new in differ if old != new]
+    if not found and before.drafts[0] != now.drafts[0]:
+        found = ["options of its jobs"]
+    return tuple(found)
+
+
+def _described(one: KindOrder) -> dict[str, str]:
+    kind, job = one.kind, one.drafts[0]
+    idle = None if kind.idle is None else say_duration(kind.idle)
+    told = {"max": kind.most, "min": kind.least, "idle": idle, "largest": kind.largest}
+    asked = {
+        "cpus": job.cpus,
+        "memory": None if job.memory is None else spell_size(job.memory),
+        "gpus": job.gpus,
+        "time": None if job.seconds is None else say_duration(job.seconds),
+        "options": shlex.join(job.options),
+        "hosts": " ".join(one.places),
+    }
+    others = () if kind.resources is None else kind.resources.others
+    named = {name: amount for name, amount in others if name not in {MEMORY, GPUS}}
+    return {name: str(value) for name, value in {**told, **asked, **named}.items() if value}
 
 
 def known_order(cluster: ClusterDescription) -> ScalerOrder:
@@ -140,9 +207,10 @@ def has_jobs(cluster: ClusterDescription) -> bool:
     )
 
 
-def _here(order: ScalerOrder) -> int:
-    """How many governors of this machine there may be."""
-    return sum(one.kind.most for one in order.kinds if one.launcher == LOCAL)
+def _here(order: ScalerOrder, but: str) -> int:
+    """How many governors of this machine there may be of other kinds."""
+    kinds = [one.kind for one in order.kinds if one.launcher == LOCAL]
+    return sum(kind.most for kind in kinds if kind.name != but)
 
 
 def _address_for(cluster: ClusterDescription, settings: Settings) -> str:

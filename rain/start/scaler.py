@@ -64,7 +64,11 @@ class Scaler:
     _tried: dict[str, float] = Factory(dict)  # when a governor was last started on a host
 
     def take(self, order: ScalerOrder, launchers: Mapping[str, Launcher]) -> None:
-        """Goes on with an order to which a kind was added."""
+        """Goes on with an order in which kinds were added, changed or removed."""
+        for one in order.kinds:
+            known = next((old for old in self.order.kinds if old.kind.name == one.kind.name), one)
+            if known.version != one.version:
+                self._memories.pop(one.kind.name, None)  # its failures are those of other jobs
         self.order, self.launchers = order, launchers
 
     @property
@@ -80,7 +84,7 @@ class Scaler:
         loads = {load.governor: load for load in demand.loads}
         stages = self._stages(loads, now)
         picture = Picture(
-            [self._kind(one.kind) for one in self.order.kinds],
+            [self._kind(one) for one in self.order.kinds],
             demand.needs,
             [self._hired(job, *stages[job.name], now) for job in self.state.jobs],
         )
@@ -137,8 +141,9 @@ class Scaler:
         if not job.joined:
             job.joined = now
             self._memories[job.kind] = self._memory(job).started(now - job.asked)
-        if job.size == 1:
-            self.state.resources[job.kind] = load.resources.as_dict()
+        order = self.order.kind(job.kind)
+        if job.size == 1 and job.version == order.version:
+            self.state.resources[order.edition] = load.resources.as_dict()
         if load.tasks:
             self._idle.pop(job.name, None)
         else:
@@ -189,7 +194,7 @@ class Scaler:
             del self.state.ended[name]
 
     def _hired(self, job: ScaledJob, stage: Stage, load: Load | None, now: float) -> Hired:
-        kind = self.order.kind(job.kind).kind
+        order = self.order.kind(job.kind)
         idle = self._idle.get(job.name)
         return Hired(
             job.name,
@@ -197,14 +202,15 @@ class Scaler:
             stage,
             job.size,
             0.0 if idle is None or load is None else now - idle,
-            kind.seconds - (now - job.began) if job.began else inf,
+            order.kind.seconds - (now - job.began) if job.began else inf,
             load is not None and load.has_sole_copies,
+            is_outdated(job, order),
         )
 
-    def _kind(self, kind: GovernorKind) -> GovernorKind:
+    def _kind(self, order: KindOrder) -> GovernorKind:
         """With the resources that its governors were found to have."""
-        found = self.state.resources.get(kind.name)
-        return kind if found is None else evolve(kind, resources=Resources.of(found))
+        found = self.state.resources.get(order.edition)
+        return order.kind if found is None else evolve(order.kind, resources=Resources.of(found))
 
     def _memory(self, job: ScaledJob) -> ScalingMemory:
         return self._memories.get(job.kind, ScalingMemory())
@@ -251,7 +257,9 @@ class Scaler:
             self._memories[start.kind] = memory.failed(now, str(error))
             return
         self.state.jobs.append(
-            ScaledJob(name, said, start.kind, start.size, asked=now, place=place)
+            ScaledJob(
+                name, said, start.kind, start.size, asked=now, place=place, version=order.version
+            )
         )
 
     def _place(self, order: KindOrder, now: float) -> str:
@@ -279,7 +287,7 @@ class Scaler:
 
     def _make_promise(self, too_long: Collection[str]) -> None:
         """The governors that the server should count on, and a text for waiting clients."""
-        kinds = [self._kind(one.kind) for one in self.order.kinds]
+        kinds = [self._kind(one) for one in self.order.kinds if not one.removed]
         self.promise = Promise(
             tuple(map(_largest, kinds)), "; ".join([*self._how_far(), *too_long])
         )
@@ -290,10 +298,18 @@ class Scaler:
             for job in self.state.jobs
             if not job.joined and not job.leaving
         ]
+        if all(one.removed for one in self.order.kinds):
+            return said
         if len(said) > 2:
             said = [*said[:2], f"and {len(said) - 2} more"]
         pauses = [memory.why for memory in self._memories.values() if memory.failures]
         return said + pauses or ["none is asked for yet"]
+
+
+def is_outdated(job: ScaledJob, order: KindOrder) -> bool:
+    """Whether a job would not be started any more as it was."""
+    gone = bool(order.places) and job.place not in order.places
+    return order.removed or job.version != order.version or gone
 
 
 def _cancel(launcher: Launcher, numbers: list[str]) -> None:

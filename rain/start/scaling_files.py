@@ -1,7 +1,8 @@
 """The files of a cluster that scales, in its log folder beside cluster.json.
 
-`scaler.json` says what its scaler may start. The start of the cluster writes it, and `rain add`
-when it adds a kind of governors; the scaler reads it again then.
+`scaler.json` says what its scaler may start. The start of the cluster writes it, and so do `rain
+add` and `rain remove` when they add, change or remove a kind; the scaler reads it again then.
+A kind that was removed stays in it with a limit of 0: its governors may be there still.
 `scaling.json` says what the scaler has started, what it wants and why. Only the scaler writes it,
 so that the next one goes on from there, and other commands find the jobs.
 """
@@ -36,11 +37,22 @@ class KindOrder:
     drafts: tuple[Job, ...]
     prefix: str = "governor"  # what the names of its governors begin with
     places: tuple[str, ...] = ()  # the hosts on which they run, one on each, if it is not left open
+    version: int = 0  # of what its governors get, which may change
 
     @property
     def log_folder(self) -> Path:
         """Where the jobs of this kind write, and say that they are ready."""
         return self.drafts[0].output.parent
+
+    @property
+    def removed(self) -> bool:
+        """Whether no governors of it are started any more."""
+        return self.kind.most == 0
+
+    @property
+    def edition(self) -> str:
+        """A name for it and what its governors get."""
+        return f"{self.kind.name}@{self.version}"
 
     def name_of(self, number: int) -> str:
         """The name of the governor with this number."""
@@ -88,6 +100,7 @@ class ScaledJob:
     joined: float = 0.0  # when its governor was there; 0 before
     leaving: float = 0.0  # when it was asked to leave; 0 for never
     place: str = ""  # the host on which it runs, if that was chosen here
+    version: int = 0  # of its kind
 
 
 @define
@@ -98,7 +111,7 @@ class ScalingState:
     jobs: list[ScaledJob] = Factory(list)
     says: dict[str, str] = Factory(dict)  # what it wants and why, by kind
     ended: dict[str, str] = Factory(dict)  # the last jobs that have ended, and why
-    resources: dict[str, dict[str, int]] = Factory(dict)  # what governors of a kind have, if found
+    resources: dict[str, dict[str, int]] = Factory(dict)  # what was found of governors, by edition
 
 
 def write_order(log_folder: Path, order: ScalerOrder) -> None:
@@ -155,6 +168,7 @@ def _kind_order(told: dict[str, Any]) -> KindOrder:
         tuple(map(_job, drafts)),
         told["prefix"],
         tuple(told["places"]),
+        told.get("version", 0),
     )
 
 

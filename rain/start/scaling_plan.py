@@ -134,14 +134,63 @@ def check_kind_name(name: str) -> None:
         )
 
 
-def with_kind(order: ScalerOrder, one: KindOrder) -> ScalerOrder:
-    """The order with another kind; StartError if a kind has its name already."""
-    names = [other.kind.name for other in order.kinds]
-    if one.kind.name in names:
+def kind_to_change(
+    order: ScalerOrder, name: str, launcher: str, *, named: bool
+) -> KindOrder | None:
+    """The kind with this name, which is to become another one; None if there is none.
+
+    Args:
+        order: of the cluster.
+        name: of the kind.
+        launcher: that the kind is to have.
+        named: whether a user has named it, and does not want a further kind by the usual name.
+    """
+    known = next((one for one in order.kinds if one.kind.name == name), None)
+    if known is None:
+        return None
+    if known.launcher != launcher:
         raise StartError(
-            f"the cluster has a kind {one.kind.name!r} already: name the other one with --kind"
+            f"the kind {name!r} is started by {known.launcher}, and {launcher} cannot take over its"
+            " governors: 'rain remove' it and name the other one differently, with --kind"
         )
-    return ScalerOrder((*order.kinds, one))
+    if not named and not known.removed:
+        raise StartError(
+            f"the cluster has a kind {name!r} already: name the other one with --kind, or say"
+            f" --kind {name} to change it"
+        )
+    return known
+
+
+def with_kind(order: ScalerOrder, one: KindOrder) -> ScalerOrder:
+    """The order with a kind; one that is there already changes.
+
+    Its governors go on if they are what it would start now.
+    """
+    known = next((old for old in order.kinds if old.kind.name == one.kind.name), None)
+    if known is None:
+        return ScalerOrder((*order.kinds, one))
+    same = _gives(one) == _gives(known)
+    changed = evolve(one, version=known.version + (not same))
+    return ScalerOrder(tuple(changed if old is known else old for old in order.kinds))
+
+
+def _gives(one: KindOrder) -> tuple[object, ...]:
+    """What its governors get. Its limits and hosts may change under them."""
+    return one.kind.resources, one.kind.seconds, one.drafts[0]
+
+
+def without_kind(order: ScalerOrder, name: str) -> ScalerOrder:
+    """The order in which a kind starts nothing any more; StartError if there is none."""
+    there = [one for one in order.kinds if not one.removed]
+    if all(one.kind.name != name for one in there):
+        known = ", ".join(one.kind.name for one in there) or "none"
+        raise StartError(f"the cluster has no kind {name!r} of governors that scales: {known}")
+    return ScalerOrder(
+        tuple(
+            evolve(one, kind=evolve(one.kind, least=0, most=0)) if one.kind.name == name else one
+            for one in order.kinds
+        )
+    )
 
 
 def available_cpus() -> int:

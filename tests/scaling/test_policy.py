@@ -304,3 +304,54 @@ def test_work_that_only_gets_less_is_no_reason_to_ask_again_for_what_was_given_b
 
 def ceil_of(seconds: float) -> int:
     return int(seconds // 10) + 1
+
+
+def test_a_governor_of_a_kind_as_it_was_drains_and_the_work_gets_the_new_ones() -> None:
+    before = evolve(ready("g0"), outdated=True)
+    found = at_once([Need(waiting=1, seconds=9.0)], [before])
+    assert found.drain == ["g0"]
+    assert found.start == [Start("cpu")]
+
+
+def test_a_governor_of_a_kind_as_it_was_counts_for_the_limit_until_it_has_left() -> None:
+    before = evolve(ready("g0"), outdated=True)
+    alone = [evolve(CPU, most=1)]
+    assert at_once([Need(waiting=1, seconds=9.0)], [before], alone).start == []
+    leaving = evolve(before, stage=Stage.LEAVING)
+    assert at_once([Need(waiting=1, seconds=9.0)], [leaving], alone).start == []
+
+
+def test_jobs_of_a_kind_as_it_was_that_wait_or_start_are_cancelled() -> None:
+    hired = [Hired(stage, "cpu", stage, outdated=True) for stage in (Stage.QUEUED, Stage.STARTING)]
+    found = at_once([], hired)
+    assert (found.cancel, found.drain) == (["queued", "starting"], [])
+
+
+def test_the_only_data_of_a_kind_as_it_was_waits_for_a_governor_that_takes_it() -> None:
+    before = evolve(ready("g0", sole=True), outdated=True)
+    assert at_once([], [before]).drain == []
+    assert at_once([], [before, ready("g1")]).drain == ["g0"]
+    assert at_once([], [before, evolve(ready("g1"), outdated=True)]).drain == ["g1"]
+
+
+def test_the_only_data_of_a_kind_as_it_was_goes_where_its_place_is_needed() -> None:
+    before = evolve(ready("g0", sole=True), outdated=True)
+    found = at_once([Need(waiting=1, seconds=9.0)], [before], [evolve(CPU, most=1)])
+    assert found.drain == ["g0"]
+
+
+def test_more_governors_than_a_lower_limit_allows_go_the_idle_ones_first() -> None:
+    hired = [ready("busy"), ready("idle", idle=3.0), Hired("waits", "cpu", Stage.QUEUED)]
+    work = [Need(waiting=400, seconds=4000.0)]
+    found = at_once(work, hired, [evolve(CPU, most=1)])
+    assert (found.cancel, found.drain, found.start) == (["waits"], ["idle"], [])
+
+
+def test_a_kind_that_was_removed_gets_no_work_and_is_named_until_it_has_gone() -> None:
+    gone = evolve(GPU, most=0)
+    need = Need(Resources.of({"cpus": 1, "gpus": 1}), waiting=3, seconds=30.0)
+    before = evolve(ready("g0", kind="gpu"), outdated=True)
+    found = at_once([need], [before], [CPU, gone])
+    assert (found.start, found.drain) == ([], ["g0"])
+    assert found.why["gpu"] == "was removed; governors that have not left: 1"
+    assert "gpu" not in at_once([need], [], [CPU, gone]).why

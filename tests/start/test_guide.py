@@ -29,7 +29,7 @@ PYTHONPATH={shlex.quote(str(ROOT))} exec {shlex.quote(sys.executable)} -P -m rai
 
 @pytest.mark.whole
 @pytest.mark.parametrize(
-    ("page", "count", "starts"), [("clusters", 7, 7), ("autoscale", 2, 2), ("users", 2, 1)]
+    ("page", "count", "starts"), [("clusters", 7, 7), ("autoscale", 3, 3), ("users", 2, 1)]
 )
 def test_the_examples_of_a_page_run(tmp_path: Path, page: str, count: int, starts: int) -> None:
     programs = tmp_path / "bin"

@@ -28,6 +28,7 @@ from rain.start.scaling_files import (
     write_order,
     write_state,
 )
+from rain.start.scaling_plan import with_kind, without_kind
 
 WORK = (Need(waiting=8, seconds=8000.0),)
 RUNS = Standing(JobState.RUNNING)
@@ -308,3 +309,76 @@ def test_what_a_governor_was_found_to_have_is_what_the_next_ones_promise(stage: 
 
     assert stage.scaler.promise.governors == (Resources(4, (("gpus", 1),)),)
     assert len(stage.names) == 3
+
+
+def changed(stage: Stage, cpus: int) -> ScalerOrder:
+    """The order with other cpus for the governors of its kind."""
+    (one,) = stage.scaler.order.kinds
+    (draft,) = one.drafts
+    kind = evolve(one.kind, resources=Resources(cpus))
+    return with_kind(stage.scaler.order, evolve(one, kind=kind, drafts=(evolve(draft, cpus=cpus),)))
+
+
+def test_a_kind_that_changes_lets_its_governors_drain_and_starts_others(stage: Stage) -> None:
+    stage.look(WORK)
+    stage.join("governor-0")
+    stage.look(WORK)
+    stage.scaler.take(changed(stage, 8), {"batch": stage.batch})
+    stage.look(WORK)
+    assert (stage.batch.drained, stage.batch.cancelled) == (["101"], ["102"])
+    assert [job.cpus for job in stage.batch.jobs] == [4, 4, 8]
+    assert stage.scaler.promise.governors == (Resources(8),)  # not what the old one had
+
+
+def test_another_scaler_knows_which_jobs_are_of_the_kind_as_it_was(stage: Stage) -> None:
+    stage.look(WORK)
+    stage.join("governor-0")
+    stage.look(WORK)
+    write_order(stage.folder, changed(stage, 8))
+    write_state(stage.folder, stage.scaler.state)
+    state = read_state(stage.folder)
+    assert state is not None
+    stage.scaler = Scaler(read_order(stage.folder), stage.folder, state, {"batch": stage.batch})
+    stage.look(WORK)
+    assert stage.batch.drained == ["101"]
+
+
+def test_limits_change_under_the_governors_that_are_there(stage: Stage) -> None:
+    stage.look(WORK)
+    stage.join("governor-0")
+    (one,) = stage.scaler.order.kinds
+    order = with_kind(stage.scaler.order, evolve(one, kind=evolve(one.kind, most=1, idle=5.0)))
+    stage.scaler.take(order, {"batch": stage.batch})
+    stage.look(WORK)
+    assert (stage.batch.drained, stage.batch.cancelled) == ([], ["102"])  # one is allowed
+
+
+def test_a_governor_on_a_host_that_is_not_in_the_list_any_more_drains(stage: Stage) -> None:
+    (one,) = stage.scaler.order.kinds
+    hosts = ScalerOrder((evolve(one, places=("a", "b"), kind=evolve(one.kind, most=1)),))
+    stage.scaler.take(hosts, {"batch": stage.batch})
+    stage.look(WORK)
+    stage.join("governor-0")
+    stage.look(WORK)
+    assert [job.place for job in stage.scaler.state.jobs] == ["a"]
+    fewer = with_kind(hosts, evolve(hosts.kinds[0], places=("b",)))
+    stage.scaler.take(fewer, {"batch": stage.batch})
+    stage.look(WORK)
+    assert stage.batch.drained == ["101"]
+
+
+def test_a_kind_that_was_removed_is_promised_no_more_and_comes_again(stage: Stage) -> None:
+    stage.look(WORK)
+    stage.join("governor-0")
+    stage.look(WORK)
+    before = stage.scaler.order
+    stage.scaler.take(without_kind(before, "batch"), {"batch": stage.batch})
+    stage.look(WORK)
+    assert (stage.batch.drained, stage.batch.cancelled) == (["101"], ["102"])
+    assert stage.scaler.promise.governors == ()
+    assert stage.why == "was removed; governors that have not left: 2"
+    with pytest.raises(StartError, match="no kind 'batch' of governors that scales: none"):
+        without_kind(stage.scaler.order, "batch")
+    stage.scaler.take(with_kind(stage.scaler.order, before.kinds[0]), {"batch": stage.batch})
+    stage.look(WORK)
+    assert stage.names == ["governor-0", "governor-1", "governor-2", "governor-3"]

@@ -112,8 +112,10 @@ def test_a_kind_is_started_for_the_work_that_needs_what_it_has() -> None:
     ):
         own = {"resource": {"licence": 1}, "env": {"KIND": "lab"}}
         cluster.add("local", max=1, cpus=1, idle="1s", kind="lab", **own)
-        with pytest.raises(StartError, match="has a kind 'lab' already"):
-            cluster.add("local", max=1, kind="lab")
+        with pytest.raises(StartError, match="has a kind 'local' already"):
+            cluster.add("local", max=2)
+        with pytest.raises(StartError, match="the kind 'lab' is started by local, and ssh cannot"):
+            cluster.add("ssh", hosts=["localhost"], max=1, kind="lab", ssh="false")
         assert client.submit(abs, -1).result() == 1
         assert [job.name for job in cluster.jobs()] == ["governor-0"]
         licensed = client.options(resources={"licence": 1})
@@ -124,6 +126,32 @@ def test_a_kind_is_started_for_the_work_that_needs_what_it_has() -> None:
 
     assert "Scaling local: wants 0 of 1: nothing waits." in status
     assert "Scaling lab: wants 0 of 1: nothing waits." in status
+
+
+def test_a_kind_that_changes_or_is_removed_lets_its_governors_go() -> None:
+    with (
+        Cluster.local(1, listen="0", http_listen="0") as cluster,
+        cluster.client() as client,
+    ):
+        words = ["add", "local", "--to", str(cluster.log_folder), "--max", "1", "--kind", "lab"]
+        run_rain(*words, "--cpus", "1", "--resource", "licence=1")
+        one, two = (client.options(resources={"licence": count}) for count in (1, 2))
+        assert one.submit(abs, -1).result() == 1
+        said = run_rain(*words, "--cpus", "2", "--resource", "licence=2", "--idle", "5m")
+        assert said == (
+            "lab governors have changed: idle 60 s, now 5 min; cpus 1, now 2; licence 1, now 2.\n"
+            "Those that are there drain, and others come when tasks wait for them.\n"
+        )
+        assert two.submit(abs, -2).result() == 2  # not on the one that was there
+        assert [job.name for job in cluster.jobs()] == ["lab-1"]
+        assert "starts no lab governors any more; 1 of them leaves." in run_rain(
+            "remove", "lab", cluster.address
+        )
+        until_now(partial(has_none, cluster))
+        until_now(lambda: "Scaling lab" not in run_rain("status", cluster.address))
+        with pytest.raises(StartError, match="no kind 'lab' of governors that scales: none"):
+            cluster.remove("lab")
+        assert client.submit(abs, -3).result() == 3
 
 
 def test_a_cluster_with_a_fixed_number_of_governors_gets_others_with_the_work() -> None:
