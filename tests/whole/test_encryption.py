@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import ssl
+import subprocess
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPSConnection
@@ -13,10 +16,13 @@ from pathlib import Path
 import pytest
 
 from rain.base.admission import MemberKind
+from rain.base.errors import StartError
 from rain.client import Client, RainException, get_client
 from rain.common.errors import ConnectionException
+from rain.start.status import ask_http
 from rain.tls import folder
 from rain.tls.identity import Identity
+from rain.tls.keys import Keys
 from tests.support.tls import HOSTS, keep, keys_of
 from tests.whole.daemons import Daemon, governor, server
 
@@ -164,6 +170,23 @@ def test_http_is_encrypted_and_takes_certificates_or_the_password(tmp_path: Path
             silent.settimeout(30)
             assert silent.recv(1) == b""
         assert token not in serving.errors.read_text()
+
+
+def test_the_certificate_of_a_user_opens_http_and_shows_the_own_sessions(tmp_path: Path) -> None:
+    papers = tmp_path / "keys"
+    shutil.copytree(keys_of(), papers)
+    subprocess.run(
+        [sys.executable, "-m", "rain", "keys", "user", "ada", "--folder", str(papers)], check=True
+    )
+    ada = Keys(None, Identity.read(papers / "user-ada.pem", MemberKind.CLIENT))
+    with (
+        server(tmp_path, "--tls", str(papers)) as serving,
+        Client("127.0.0.1", serving.port, tls=papers) as owner,
+        owner.session("work of the owner"),
+    ):
+        assert ask_http(serving.http, ada)["sessions"] == []
+        with pytest.raises(StartError, match="403 Forbidden: ada may not see the session 1"):
+            ask_http(serving.http, ada, "/api/session?session=1")
 
 
 def test_a_program_whose_environment_names_certificates_may_start_a_cluster_of_its_own(
