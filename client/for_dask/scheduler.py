@@ -6,13 +6,14 @@ the nodes that need them have run; only the values of the wanted keys come to th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from attrs import evolve
 
 from rain.client.data import DataObject
 from rain.client.for_dask.callbacks import NodeCallbacks, is_watched, watched
+from rain.client.for_dask.disk_shuffles import replace_disk_shuffles
 from rain.client.for_dask.graphs import (
     Chain,
     Key,
@@ -71,15 +72,16 @@ class DaskScheduler:
         """
         options = Options.of(resources=resources, tries=1 + retries)
         wanted = list(flat(keys))
-        rechunks = Rechunks(needed_nodes(dsk, wanted))
+        needed, splits = replace_disk_shuffles(needed_nodes(dsk, wanted), wanted)
+        rechunks = Rechunks(needed)
         shuffles = Shuffles()
         if is_watched(callbacks):  # they hear of each node, so that none may be left out
             nodes = ordered(rechunks.nodes)
         else:
-            rechunks = find_rechunks(rechunks.nodes, grids_of(dsk), wanted)
+            rechunks = find_rechunks(needed, grids_of(dsk), wanted)
             nodes = ordered(rechunks.nodes)
             shuffles = find_shuffles(nodes, wanted)
-        graph = _Graph(self._opened(), options, shuffles, rechunks)
+        graph = _Graph(self._opened(), options, shuffles, rechunks.cuts | splits)
         linked = chains(shuffles.others(nodes), wanted)
         for key, chain in linked.items():
             graph.add(key, chain)
@@ -116,12 +118,12 @@ class _Graph:
     """One graph as calls."""
 
     def __init__(
-        self, futures: Futures, options: Options, shuffles: Shuffles, rechunks: Rechunks
+        self, futures: Futures, options: Options, shuffles: Shuffles, cuts: Collection[Key]
     ) -> None:
         self._futures = futures
         self._options = options
         self._shuffles = shuffles
-        self._rechunks = rechunks
+        self._cuts = cuts  # the nodes that make pieces themselves
         self._exchanges: dict[tuple[Key, ...], Task] = {}
         self._by_kind: dict[str, Options] = {}
         self._places: dict[Key, _Place] = {}
@@ -164,7 +166,7 @@ class _Graph:
         parts = self._shuffles.parts.get(chain[-1][0])
         if parts is not None:
             options = evolve(options, surrounding=TakingApart(parts))
-        elif chain[-1][0] in self._rechunks.cuts:
+        elif chain[-1][0] in self._cuts:
             options = evolve(options, surrounding=CUTTING)
         if read is None:
             return self._futures.step(call_chain, (data, *inputs), options)

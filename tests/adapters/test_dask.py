@@ -148,13 +148,14 @@ def test_chunks_that_are_not_as_long_as_their_array_says_are_refused() -> None:
         rows.rechunk((40, 4)).compute()
 
 
-def test_data_frames_are_shuffled_as_one(counts: list[int]) -> None:
+@pytest.mark.parametrize("method", ["tasks", "disk"])
+def test_data_frames_are_shuffled_as_one(counts: list[int], method: str) -> None:
     frames: Any = import_module("dask.dataframe")
     pandas: Any = import_module("pandas")
     rows = pandas.DataFrame({"k": [n * 7 % 30 for n in range(600)], "v": range(600)})
     names = pandas.DataFrame({"k": range(30), "name": [f"n{n % 4}" for n in range(30)]})
     table, other = frames.from_pandas(rows, npartitions=5), frames.from_pandas(names, npartitions=3)
-    with dask.config.set({"dataframe.shuffle.method": "tasks"}):
+    with dask.config.set({"dataframe.shuffle.method": method}):
         shuffled = table.shuffle("k", npartitions=5).compute()
         joined = table.merge(other, on="k").compute()
         first = table.groupby("k").apply(first_of, meta=("v", "int64")).compute()
