@@ -150,6 +150,16 @@ struct GovernorReport {
   memory @5 :List(Resource);        # bytes by what they are for: "limit", "tasks", "stored", ...
   running @6 :List(Resource);       # bytes that running tasks have, by their names
   outOfReach @7 :List(ClosedWay);   # governors whose data comes through the server
+  links @8 :List(DataLink);         # to other machines, over which it has sent large files
+}
+
+# What a governor has sent to one host in files that may be compressed on their way.
+struct DataLink {
+  host @0 :Text;
+  bytes @1 :Int64;          # of the files
+  compressed @2 :Int64;     # of these: sent compressed
+  sent @3 :Int64;           # bytes on the link
+  rate @4 :Int64;           # bytes per second that the link was found to take; 0 if not known
 }
 
 # A governor that another one cannot connect to.

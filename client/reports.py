@@ -99,4 +99,13 @@ def governor_info(report: GovernorReport) -> dict[str, Any]:
         "resources": dict(report.resources),
         "memory": {**dict(report.memory), "running": dict(report.running)},
         "out_of_reach": dict(report.out_of_reach),
+        "links": {
+            link.host: {
+                "bytes": link.bytes,
+                "compressed": link.compressed,
+                "sent": link.sent,
+                "rate": link.rate,
+            }
+            for link in report.links
+        },
     }

@@ -332,6 +332,8 @@ async def _registered(
         servers,
     )
     service.calls_back = streams.call_back
+    if isinstance(service, Service):
+        service.links = streams.links
 
     async def connect(resumes: Resumes | None) -> Upstream:
         if resumes is not None:

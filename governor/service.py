@@ -6,7 +6,7 @@ All events that arrive before a turn form one batch (`rain.daemon.turns`).
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Protocol
 
@@ -16,7 +16,7 @@ from structlog.typing import FilteringBoundLogger
 
 from rain.base.errors import InvariantError, ProtocolError
 from rain.base.ids import ObjectId, TaskId
-from rain.base.wire.answers import GovernorReport
+from rain.base.wire.answers import DataLink, GovernorReport
 from rain.base.wire.orders import Orders
 from rain.base.wire.printed import PrintedLines, Watch
 from rain.base.wire.update import Update
@@ -97,6 +97,7 @@ class Service(Parting):
         self._reactor = reactor
         self._store = store
         self._deleter = Deleter(store, background)
+        self.links: Callable[[], tuple[DataLink, ...]] | None = None  # over which data was sent
         self.far_store: FarStore | None = None  # set at the start if data may be spilled
         self._mover: Mover | None = None  # until something leaves shared memory
         self._look_at_memory = 0.0
@@ -170,7 +171,8 @@ class Service(Parting):
         report = self._reactor.report("" if self._upstream is None else self._upstream.address)
         if self._carriers is None:
             return report
-        return evolve(report, out_of_reach=self._carriers[2].out_of_reach())
+        links = () if self.links is None else self.links()
+        return evolve(report, out_of_reach=self._carriers[2].out_of_reach(), links=links)
 
     def printed(self, task: TaskId) -> str:
         running = self._reactor.running(task)

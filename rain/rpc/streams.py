@@ -9,6 +9,7 @@ import trio
 from rain.base.errors import RefusedError
 from rain.base.ids import GovernorId, ObjectId
 from rain.base.leading import Servers
+from rain.base.wire.answers import DataLink
 from rain.rpc.background import Background
 from rain.rpc.handlers import ServerHandler, StreamSource
 from rain.rpc.port import Port
@@ -103,6 +104,10 @@ class GovernorStreams:
         self._streams.call_back(
             self._caller.connections.connect_to_server, self._incarnation, ticket
         )
+
+    def links(self) -> tuple[DataLink, ...]:
+        """What was sent over links to other machines."""
+        return self._streams.links.report()
 
     async def close(self) -> None:
         """Ends the port and all of its streams."""

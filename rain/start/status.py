@@ -13,7 +13,7 @@ from rain.base.address import split_address
 from rain.base.admission import http_url
 from rain.base.errors import ConnectionLostError, RefusedError, StartError
 from rain.base.resources import CPUS
-from rain.base.wire.answers import DurableReport, GovernorReport
+from rain.base.wire.answers import DataLink, DurableReport, GovernorReport
 from rain.base.wire.requests import DurableSessions, ServerInfo, UsageOf
 from rain.base.wire.usage import UsageReport
 from rain.rpc.client_endpoint import ClientConnection
@@ -48,6 +48,7 @@ class GovernorLine:
     running: dict[str, int] = Factory(dict)  # bytes that running tasks have, by their names
     time_left: float | None = None  # seconds until it must be gone, if it must
     out_of_reach: dict[str, str] = Factory(dict)  # governors it cannot connect to, and why
+    links: tuple[DataLink, ...] = ()  # over which it has sent large files to other machines
 
 
 @frozen
@@ -148,6 +149,7 @@ def _governor_line(report: GovernorReport) -> GovernorLine:
         memory=dict(report.memory),
         running=dict(report.running),
         out_of_reach=dict(report.out_of_reach),
+        links=report.links,
     )
 
 

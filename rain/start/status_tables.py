@@ -57,6 +57,16 @@ def _print_troubles(line: GovernorLine, console: Console) -> None:
             ),
             soft_wrap=True,
         )
+    for link in line.links:
+        if link.compressed:
+            console.print(
+                Text(
+                    f"{line.address} has sent {spell_size(link.bytes)} to {link.host} as"
+                    f" {spell_size(link.sent)}, compressed for a link of"
+                    f" {spell_size(link.rate)} per second"
+                ),
+                soft_wrap=True,
+            )
     if line.state == "drains":
         console.print(
             Text(f"{line.address} drains: it gets no tasks, and leaves when it can"),

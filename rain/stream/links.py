@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import threading
 
+from rain.base.wire.answers import DataLink
 from rain.stream.packing import Gauge
 from rain.stream.sockets import Connected
 
 MOST = 4096
 """Hosts that are remembered at most; the one that was found first is forgotten first."""
+
+REPORTED = 16
+"""Links of which others are told."""
 
 
 class Link:
@@ -53,3 +57,17 @@ class Links:
                     del self._links[next(iter(self._links))]
                 link = self._links[host] = Link()
             return link
+
+    def report(self) -> tuple[DataLink, ...]:
+        """Those over which most was sent."""
+        with self._lock:
+            known = sorted(self._links.items(), key=_sent, reverse=True)[:REPORTED]
+        return tuple(
+            DataLink(host, link.bytes, link.packed, link.sent, int(link.rate or 0))
+            for host, link in known
+            if link.sent
+        )
+
+
+def _sent(item: tuple[str, Link]) -> int:
+    return item[1].sent

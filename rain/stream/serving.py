@@ -70,7 +70,7 @@ class StreamServer:
         self._machine = machine  # readers on this machine may get paths
         self._limits = limits
         self._keys = keys  # for peers that were not admitted before
-        self._links = Links()
+        self.links = Links()
         self._lock = threading.Lock()
         self._open: dict[Connected, threading.Thread] = {}
         self._calling: set[threading.Thread] = set()  # have no connection yet
@@ -274,7 +274,7 @@ class StreamServer:
             sockets.send(connected, StreamAnswer(Say.CHANGED).encode())
             return
         length -= start
-        link = self._links.of(connected) if request.blocks and length >= IN_BLOCKS_FROM else None
+        link = self.links.of(connected) if request.blocks and length >= IN_BLOCKS_FROM else None
         answer = StreamAnswer(Say.BYTES, length, stamp.spell(), blocks=link is not None)
         sockets.send(connected, answer.encode())
         if link is None:

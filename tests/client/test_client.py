@@ -122,6 +122,7 @@ def test_the_server_s_info_speaks_in_ids(here: World) -> None:
                 "resources": {"cpus": 4},
                 "memory": {"running": {}},
                 "out_of_reach": {},
+                "links": {},
             }
         ]
     }

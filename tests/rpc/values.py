@@ -11,6 +11,7 @@ from rain.base.resources import Resources
 from rain.base.runs import TOLD_BY_GOVERNORS, RunCause, RunReport, RunState
 from rain.base.states import ObjectState, TaskState
 from rain.base.wire.answers import (
+    DataLink,
     Delivery,
     Fetched,
     GovernorReport,
@@ -331,6 +332,7 @@ governor_reports = st.builds(
     st.lists(st.tuples(texts, sizes), max_size=3).map(tuple),
     st.lists(st.tuples(texts, sizes), max_size=3).map(tuple),
     st.lists(st.tuples(texts, texts), max_size=3).map(tuple),
+    st.lists(st.builds(DataLink, texts, sizes, sizes, sizes, sizes), max_size=3).map(tuple),
 )
 every_value = st.one_of(
     submissions,

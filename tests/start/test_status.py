@@ -13,7 +13,7 @@ from rich.console import Console
 
 from rain.base.errors import StartError
 from rain.base.ids import ObjectId, TaskId
-from rain.base.wire.answers import DurableReport, GovernorReport
+from rain.base.wire.answers import DataLink, DurableReport, GovernorReport
 from rain.base.wire.usage import SessionUsage, UsageReport
 from rain.start.choice import server_of
 from rain.start.status import (
@@ -260,6 +260,17 @@ def test_ways_that_are_closed_are_told() -> None:
     assert any(f"a:1 cannot connect to b:1: {why}" in line for line in lines)
 
 
+def test_links_for_which_data_was_compressed_are_told() -> None:
+    slow = DataLink("b", 200 << 20, 199 << 20, 54 << 20, 11 << 20)
+    fast = DataLink("c", 200 << 20, 0, 201 << 20, 900 << 20)
+    line = GovernorLine("a:1", 8, {}, 0, 0, links=(slow, fast))
+
+    lines = shown(ClusterStatus("a:7210", (line,), ()))
+
+    told = [line for line in lines if "has sent" in line]
+    assert told == ["a:1 has sent 200MiB to b as 54MiB, compressed for a link of 11MiB per second"]
+
+
 def test_the_answer_as_json_holds_everything() -> None:
     status = ClusterStatus(
         "a:7210", (GovernorLine("a:1", 8, {"gpus": 2}, 0, 0),), (SessionLine(3, "x", 1, 0, 2, ""),)
@@ -284,6 +295,7 @@ def test_the_answer_as_json_holds_everything() -> None:
                 "running": {},
                 "time_left": None,
                 "out_of_reach": {},
+                "links": [],
             }
         ],
         "sessions": [

@@ -14,6 +14,7 @@ from attrs import define
 from rain.client import Client
 from rain.common.secret_file import make_secret_file
 from tests.support.machines import Machine, machines
+from tests.support.waiting import until_now
 from tests.whole.daemons import daemon, governor
 
 pytestmark = pytest.mark.whole
@@ -52,6 +53,13 @@ class Pair:
         assert read == digest(what(size))
         return after - before
 
+    def link_of_a(self) -> dict[str, int]:
+        """What the governor of `a` tells of its link to that machine."""
+        links = [one["links"] for one in self.client.get_server_info()["governors"]]
+        assert links.count({}) == 1
+        found: dict[str, int] = next(one for one in links if one)[self.reader.address]
+        return found
+
 
 @contextmanager
 def pair(folder: Path, *, reach: bool = True) -> Generator[Pair]:
@@ -77,6 +85,10 @@ def test_text_takes_few_bytes_of_a_slow_link_and_noise_no_more_than_it_has(tmp_p
     with pair(tmp_path) as here:
         assert here.moved(lines, SIZE) < SIZE // 2
         assert SIZE < here.moved(noise, SIZE) < SIZE * 1.1
+        # and what was done is told
+        until_now(lambda: here.link_of_a()["bytes"] >= len(lines(SIZE)) + SIZE)
+        assert here.link_of_a()["compressed"] > SIZE // 2
+        assert here.link_of_a()["sent"] < SIZE * 3 // 2
 
 
 def test_text_stays_compressed_on_its_way_through_the_server(tmp_path: Path) -> None:

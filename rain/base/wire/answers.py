@@ -170,6 +170,17 @@ class Fetched:
 
 
 @frozen
+class DataLink:
+    """What a governor has sent to one host in files that may be compressed on their way."""
+
+    host: str
+    bytes: int  # of the files
+    compressed: int  # of these: sent compressed
+    sent: int  # on the link
+    rate: int  # bytes per second that the link was found to take; 0 if not known
+
+
+@frozen
 class GovernorReport:
     """One governor, as `get_server_info` shows it."""
 
@@ -181,3 +192,4 @@ class GovernorReport:
     memory: tuple[tuple[str, int], ...] = ()  # bytes by what they are for (rain.governor.account)
     running: tuple[tuple[str, int], ...] = ()  # bytes that running tasks have, by their names
     out_of_reach: tuple[tuple[str, str], ...] = ()  # governors that it cannot connect to, and why
+    links: tuple[DataLink, ...] = ()  # those over which it has sent most

@@ -5,7 +5,14 @@ from collections.abc import Iterable, Sequence
 from rain.base.failures import SessionFailure
 from rain.base.ids import FIRST_SHARED, LAST_SHARED, ObjectId, TaskId
 from rain.base.states import ObjectState, TaskState
-from rain.base.wire.answers import Fetched, GovernorReport, JoinedSession, ObjectReport, TaskReport
+from rain.base.wire.answers import (
+    DataLink,
+    Fetched,
+    GovernorReport,
+    JoinedSession,
+    ObjectReport,
+    TaskReport,
+)
 from rain.rpc.codec.amounts import read_amounts, write_amounts
 from rain.rpc.codec.border import LOGS_LIMIT, Fields, clean, shown
 from rain.rpc.codec.failures import (
@@ -204,6 +211,16 @@ def write_governor_report(report: GovernorReport) -> Fields:
         "outOfReach": [
             {"address": clean(address), "why": clean(why)} for address, why in report.out_of_reach
         ],
+        "links": [
+            {
+                "host": link.host,
+                "bytes": link.bytes,
+                "compressed": link.compressed,
+                "sent": link.sent,
+                "rate": link.rate,
+            }
+            for link in report.links
+        ],
     }
 
 
@@ -217,6 +234,10 @@ def read_governor_report(fields: Fields) -> GovernorReport:
         memory=read_amounts(fields["memory"]),
         running=read_amounts(fields["running"]),
         out_of_reach=tuple((way["address"], way["why"]) for way in fields["outOfReach"]),
+        links=tuple(
+            DataLink(row["host"], row["bytes"], row["compressed"], row["sent"], row["rate"])
+            for row in fields["links"]
+        ),
     )
 
 
