@@ -54,7 +54,11 @@ def http_password(address: str) -> dict[str, str]:
 
 @contextmanager
 def daemon(
-    folder: Path, name: str, *arguments: str, on: Sequence[str] = ()
+    folder: Path,
+    name: str,
+    *arguments: str,
+    on: Sequence[str] = (),
+    python: str = sys.executable,
 ) -> Generator[Daemon, None, None]:
     """Starts `python -m rain ARGUMENTS`, with the consistency checker on.
 
@@ -65,7 +69,7 @@ def daemon(
     with errors.open("w", encoding="utf-8") as output:
         process = subprocess.Popen(
             [
-                *(*on, sys.executable, "-m", "rain", *arguments),
+                *(*on, python, "-m", "rain", *arguments),
                 *("--logdir", str(folder / f"{name}-logs"), "--ready-fd", str(ready_write)),
             ],
             stdin=subprocess.DEVNULL,
@@ -104,11 +108,12 @@ def governor(
     cpus: int = 1,
     *arguments: str,
     on: Sequence[str] = (),
+    python: str = sys.executable,
 ) -> Generator[Daemon, None, None]:
     """A governor of a server."""
     work = str(folder / f"{name}-work")
     own = ("governor", address, "--cpus", str(cpus), "--workdir", work)
-    with daemon(folder, name, *own, *arguments, on=on) as started:
+    with daemon(folder, name, *own, *arguments, on=on, python=python) as started:
         yield started
 
 
