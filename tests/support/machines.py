@@ -45,6 +45,13 @@ class Machine:
         """The same ends."""
         self._firewall("-D", "INPUT", "-s", address, "-j", "DROP")
 
+    def lost_of(self, address: str) -> int:
+        """How many packets of this address were lost here since that began."""
+        words = (*self.command, "iptables", "-w", "-nvxL", "INPUT")
+        told = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+        lines = [line.split() for line in told.splitlines() if " DROP " in line]
+        return sum(int(line[0]) for line in lines if address in line)
+
     def sends_slowly(self, rate: str) -> None:
         """From now on it sends no more than this, as 100mbit."""
         words = f"qdisc add dev eth0 root tbf rate {rate} burst 64kb latency 50ms"

@@ -22,6 +22,10 @@ from tests.whole.daemons import Daemon, daemon, governor
 pytestmark = pytest.mark.whole
 
 MANY = 40
+LOST = 5
+"""Packets that a cut has cost: a heartbeat is lost, and each time that it is sent again."""
+
+CUTS = ("both ways", "to the server", "to the governor")
 SIZE = 40_000_000
 
 
@@ -36,14 +40,23 @@ class Site:
     governors: dict[str, Daemon]
     client: Client
 
-    def cut(self, name: str) -> None:
-        """The server and a governor hear nothing of each other, and nobody is told."""
-        self.head.loses_what_comes_from(self.machines[name].address)
-        self.machines[name].loses_what_comes_from(self.head.address)
+    def cut(self, name: str, way: str = CUTS[0]) -> None:
+        """Packets between the server and a governor are lost, and nobody is told."""
+        for one, other in self._deaf(name, way):
+            one.loses_what_comes_from(other.address)
 
-    def heal(self, name: str) -> None:
-        self.head.hears(self.machines[name].address)
-        self.machines[name].hears(self.head.address)
+    def heal(self, name: str, way: str = CUTS[0]) -> None:
+        for one, other in self._deaf(name, way):
+            one.hears(other.address)
+
+    def has_cost_packets(self, name: str, way: str) -> bool:
+        """Whether the cut has been felt at each end that it makes deaf."""
+        return all(one.lost_of(other.address) >= LOST for one, other in self._deaf(name, way))
+
+    def _deaf(self, name: str, way: str) -> list[tuple[Machine, Machine]]:
+        """Which machine does not hear which one."""
+        ends = [(self.head, self.machines[name]), (self.machines[name], self.head)]
+        return {CUTS[0]: ends, CUTS[1]: ends[:1], CUTS[2]: ends[1:]}[way]
 
     def known(self) -> set[str]:
         """The addresses of the governors that the server has."""
@@ -78,6 +91,8 @@ def site(folder: Path, *, silence: str) -> Generator[Site]:
                 "--listen",
                 f"{machine.address}:0",
                 "--no-share-store",
+                "--server-timeout",
+                silence,
                 "--resource",
                 f"{name}=1",
             )
@@ -89,32 +104,38 @@ def site(folder: Path, *, silence: str) -> Generator[Site]:
         yield Site(folder, head, {"a": a, "b": b}, server, governors, client)
 
 
-def test_a_cut_that_heals_within_the_limit_of_silence_is_only_a_pause(tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", CUTS)
+def test_a_cut_that_heals_within_the_limit_of_silence_is_only_a_pause(
+    tmp_path: Path, way: str
+) -> None:
     with site(tmp_path, silence="60") as here:
         known = here.known()
         log = str(tmp_path / "begun")
         futures = [here.client.submit(work, n, 0.1, log) for n in range(MANY)]
         here.client.wait(futures, num_returns=2)
-        here.cut("a")
-        time.sleep(3.0)  # for as long as the cut lasts
-        here.heal("a")
+        here.cut("a", way)
+        until_now(lambda: here.has_cost_packets("a", way))
+        here.heal("a", way)
         assert here.client.gather(futures) == list(range(MANY))
         assert here.begun() == Counter(range(MANY))
         assert here.known() == known
 
 
-def test_a_cut_beyond_the_limit_costs_only_what_was_not_handed_over(tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", CUTS)
+def test_a_cut_beyond_the_limit_costs_only_what_was_not_handed_over(
+    tmp_path: Path, way: str
+) -> None:
     with site(tmp_path, silence="5") as here:
         log = str(tmp_path / "begun")
         done = [here.client.submit(work, n, 0.05, log) for n in range(MANY)]
         assert here.client.gather(done) == list(range(MANY))
         futures = [here.client.submit(work, n, 0.2, log) for n in range(MANY, 2 * MANY)]
         here.client.wait(futures, num_returns=2)
-        here.cut("a")
-        # The other one does all of it. Of what the lost one has done it knows nothing.
+        here.cut("a", way)
+        # The other one does what the lost one has not handed over.
         assert here.client.gather(futures) == list(range(MANY, 2 * MANY))
         until_now(lambda: len(here.known()) == 1)
-        here.heal("a")
+        here.heal("a", way)
         until_now(lambda: len(here.known()) == 2)  # as another one, which has nothing
         begun = here.begun()
         assert all(begun[number] == 1 for number in range(MANY))
