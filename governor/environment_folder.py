@@ -30,6 +30,9 @@ from rain.stream.removing import remove
 LIMIT: Final = 10 << 30
 """Bytes of all environments of a user on a machine; what nobody uses goes, the oldest first."""
 
+FAILURES_KEPT: Final = 20
+"""Logs of environments that could not be made, the last ones of a user on a machine."""
+
 MARK: Final = "made.json"
 
 _PACKAGES = str(Path(rain.__file__).resolve().parent.parent)
@@ -123,6 +126,9 @@ class EnvironmentFolder:
     def open(self) -> None:
         """Opens its lock; until `give_up`."""
         self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._open_lock()
+
+    def _open_lock(self) -> None:
         self._lock = os.open(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def is_there(self) -> bool | None:
@@ -133,12 +139,16 @@ class EnvironmentFolder:
         """
         try:
             fcntl.flock(self._lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            if self._is_whole():
+            if self._is_current() and self._is_whole():
                 os.utime(self.path / MARK)
                 return True
             # A lock is not upgraded in one step: somebody else may make it in between.
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            return None
+        if not self._is_current():
+            os.close(self._lock)
+            self._open_lock()
             return None
         if self._is_whole():
             return None  # to be held together with others, after all
@@ -147,6 +157,8 @@ class EnvironmentFolder:
 
     def begin(self, files: Folder | None, wheels: Folder | None) -> None:
         """Makes the folder with what has come along."""
+        self.log.unlink(missing_ok=True)  # of the last try
+        clear_remains(self._root)
         self.path.mkdir(mode=0o700)
         for source, name in ((files, "files"), (wheels, "wheels")):
             if isinstance(source, bytes):
@@ -207,6 +219,10 @@ class EnvironmentFolder:
         finally:
             os.close(lock)
 
+    def _is_current(self) -> bool:
+        """Whether the lock is the one that others open now; one without use is removed."""
+        return _is_file(self._lock, self._lock_path)
+
     def _is_whole(self) -> bool:
         return (self.path / MARK).exists()
 
@@ -253,6 +269,51 @@ def shrink(root: Path, limit: int) -> list[str]:
             removed.append(one.name)
             total -= one.size
     return removed
+
+
+def clear_remains(root: Path) -> None:
+    """Removes what is left of environments that are not there: logs of older failures, and locks.
+
+    The logs of the last failures stay for users to read.
+    """
+    logs = sorted(root.glob("*.log"), key=_time_of, reverse=True)
+    kept = {log.stem for log in logs[:FAILURES_KEPT]}
+    for lock in root.glob("*.lock"):
+        if lock.stem not in kept and not (root / lock.stem / MARK).exists():
+            _forget(root, lock)
+
+
+def _forget(root: Path, path: Path) -> None:
+    """Removes the last of an environment with its lock, unless somebody makes it."""
+    try:
+        lock = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return  # another governor was faster
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if _is_file(lock, path) and not (root / path.stem / MARK).exists():
+            remove(root / path.stem)
+            path.with_suffix(".log").unlink(missing_ok=True)
+            path.unlink()  # last: who has opened it already sees that it is gone
+    except BlockingIOError:
+        pass
+    finally:
+        os.close(lock)
+
+
+def _is_file(descriptor: int, path: Path) -> bool:
+    """Whether this is what the path leads to now."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _time_of(file: Path) -> float:
+    try:
+        return file.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
 def _removed(root: Path, name: str) -> bool:

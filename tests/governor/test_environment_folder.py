@@ -12,10 +12,12 @@ import pytest
 from rain.base.environment import FILES, VARIABLE, Environment
 from rain.common.fs import pack_tree
 from rain.governor.environment_folder import (
+    FAILURES_KEPT,
     LIMIT,
     MARK,
     EnvironmentFolder,
     MadeEnvironment,
+    clear_remains,
     kept_environments,
     shrink,
 )
@@ -139,3 +141,56 @@ def test_packages_are_installed_from_the_wheels_and_nothing_else_is_asked(tmp_pa
 @pytest.mark.parametrize("environment", [ENVIRONMENT, Environment((), (("A", "1"),))])
 def test_without_packages_nothing_is_installed(tmp_path: Path, environment: Environment) -> None:
     assert EnvironmentFolder(tmp_path, environment).steps() == []
+
+
+def failed(root: Path, digest: str, at: int) -> None:
+    """An environment that could not be made, and what pip has said."""
+    folder = opened(root, Environment((), (), digest))
+    assert folder.is_there() is False
+    folder.begin(CONTENT, None)
+    folder.log.write_text(f"no {digest}\n")
+    os.utime(folder.log, (at, at))
+    folder.give_up()
+
+
+def test_of_environments_that_could_not_be_made_the_last_logs_stay(tmp_path: Path) -> None:
+    kept = made(tmp_path)
+    for number in range(FAILURES_KEPT + 5):
+        failed(tmp_path, f"failed{number}", at=number)
+    last = made(tmp_path, "last")
+    logs = {file.read_text() for file in tmp_path.glob("*.log")}
+    assert logs == {f"no failed{number}\n" for number in range(5, FAILURES_KEPT + 5)}
+    assert len([*tmp_path.glob("*.lock")]) == FAILURES_KEPT + 2
+    assert names(tmp_path) == [kept.path.name, last.path.name]
+    for folder in (kept, last):
+        folder.give_up()
+
+
+def test_the_log_of_another_try_is_not_behind_that_of_the_first_one(tmp_path: Path) -> None:
+    failed(tmp_path, "a", at=1)
+    failed(tmp_path, "a", at=2)
+    assert [file.read_text() for file in tmp_path.glob("*.log")] == ["no a\n"]
+
+
+def test_a_lock_that_was_removed_while_somebody_waited_for_it_holds_nothing(
+    tmp_path: Path,
+) -> None:
+    waits = opened(tmp_path)
+    clear_remains(tmp_path)  # nobody makes it
+    first = opened(tmp_path)
+    assert first.is_there() is False  # by another lock
+    assert waits.is_there() is None
+    assert waits.is_there() is None  # by the same one
+    first.give_up()
+    assert waits.is_there() is False
+    waits.give_up()
+
+
+def test_what_is_being_made_is_not_cleared(tmp_path: Path) -> None:
+    folder = opened(tmp_path)
+    assert folder.is_there() is False
+    folder.begin(CONTENT, None)
+    clear_remains(tmp_path)
+    folder.finish(LIMIT)
+    assert names(tmp_path) == [folder.path.name]
+    folder.give_up()
