@@ -172,7 +172,7 @@ def _changes(before: KindOrder, now: KindOrder) -> tuple[str, ...]:
     names = dict.fromkeys([*told[0], *told[1]])
     differ = [(name, *(one.get(name, "none") for one in told)) for name in names]
     found = [f"{name} {old}, now {new}" for name, old, new in differ if old != new]
-    if not found and before.drafts[0] != now.drafts[0]:
+    if not found and before.version != now.version:
         found = ["options of its jobs"]
     return tuple(found)
 

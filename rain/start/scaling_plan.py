@@ -176,7 +176,9 @@ def with_kind(order: ScalerOrder, one: KindOrder) -> ScalerOrder:
 
 def _gives(one: KindOrder) -> tuple[object, ...]:
     """What its governors get. Its limits and hosts may change under them."""
-    return one.kind.resources, one.kind.seconds, one.drafts[0]
+    job = one.drafts[0]
+    asked = (job.cpus, job.memory, job.gpus, job.seconds, job.options, tuple(job.governor))
+    return one.kind.resources, job.script, *asked
 
 
 def without_kind(order: ScalerOrder, name: str) -> ScalerOrder:

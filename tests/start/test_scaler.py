@@ -330,6 +330,16 @@ def test_a_kind_that_changes_lets_its_governors_drain_and_starts_others(stage: S
     assert stage.scaler.promise.governors == (Resources(8),)  # not what the old one had
 
 
+def test_a_kind_that_is_what_it_was_keeps_its_governors(tmp_path: Path) -> None:
+    draft = Job("gpu", "exec rain", tmp_path, tmp_path / "gpu.out", 4, governor=("--cpus", "4"))
+    one = KindOrder(GovernorKind("gpu", Resources(4), most=5), "batch", (draft,))
+    write_order(tmp_path, ScalerOrder((one,)))
+    before = read_order(tmp_path)
+    assert with_kind(before, evolve(one, kind=evolve(one.kind, most=3))).kind("gpu").version == 0
+    other = evolve(one, drafts=(evolve(draft, options=("--partition=long",)),))
+    assert with_kind(before, other).kind("gpu").version == 1
+
+
 def test_another_scaler_knows_which_jobs_are_of_the_kind_as_it_was(stage: Stage) -> None:
     stage.look(WORK)
     stage.join("governor-0")

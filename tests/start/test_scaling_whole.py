@@ -134,7 +134,9 @@ def test_a_kind_that_changes_or_is_removed_lets_its_governors_go() -> None:
         cluster.client() as client,
     ):
         words = ["add", "local", "--to", str(cluster.log_folder), "--max", "1", "--kind", "lab"]
-        run_rain(*words, "--cpus", "1", "--resource", "licence=1")
+        for _ in range(2):  # to say it again changes nothing
+            said = run_rain(*words, "--cpus", "1", "--resource", "licence=1")
+            assert said == f"{cluster.address} gets lab governors when tasks wait for them.\n"
         one, two = (client.options(resources={"licence": count}) for count in (1, 2))
         assert one.submit(abs, -1).result() == 1
         said = run_rain(*words, "--cpus", "2", "--resource", "licence=2", "--idle", "5m")
