@@ -15,11 +15,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from attrs import Factory, asdict, define, frozen
+from attrs import Factory, asdict, define, evolve, frozen
 
 from rain.base.errors import StartError
 from rain.base.resources import Resources
 from rain.launchers.interface import Job
+from rain.launchers.surroundings import Surroundings
 from rain.scaling.picture import GovernorKind
 from rain.start.clusters import JobEntry
 
@@ -63,16 +64,12 @@ class KindOrder:
         draft = self.drafts[size - 1]
         before, after = f"-{ANY_NUMBER}", f"-{number}"
         script = draft.script.replace(before, after).replace(ANY_PLACE, shlex.quote(place))
-        return Job(
-            draft.name.replace(before, after),
-            script,
-            draft.folder,
-            Path(str(draft.output).replace(before, after)),
-            draft.cpus,
-            draft.memory,
-            draft.gpus,
-            draft.seconds,
-            draft.options,
+        return evolve(
+            draft,
+            name=draft.name.replace(before, after),
+            script=script,
+            output=Path(str(draft.output).replace(before, after)),
+            governor=tuple(word.replace(before, after) for word in draft.governor),
         )
 
 
@@ -178,8 +175,18 @@ def _resources(told: dict[str, Any]) -> Resources:
 
 def _job(told: dict[str, Any]) -> Job:
     folder, output = Path(told.pop("folder")), Path(told.pop("output"))
-    options: Sequence[str] = told.pop("options")
-    return Job(folder=folder, output=output, options=tuple(options), **told)
+    options, governor = tuple(told.pop("options")), tuple(told.pop("governor", ()))
+    around = _surroundings(told.pop("around", {}))
+    return Job(
+        folder=folder, output=output, options=options, governor=governor, around=around, **told
+    )
+
+
+def _surroundings(told: dict[str, Any]) -> Surroundings:
+    pairs: Sequence[Sequence[str]] = told.pop("environment", ())
+    options = tuple(told.pop("container_options", ()))
+    environment = tuple((name, value) for name, value in pairs)
+    return Surroundings(environment=environment, container_options=options, **told)
 
 
 def _plain(value: ScalerOrder | ScalingState) -> dict[str, Any]:

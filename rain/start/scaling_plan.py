@@ -177,7 +177,7 @@ def with_kind(order: ScalerOrder, one: KindOrder) -> ScalerOrder:
 def _gives(one: KindOrder) -> tuple[object, ...]:
     """What its governors get. Its limits and hosts may change under them."""
     job = one.drafts[0]
-    asked = (job.cpus, job.memory, job.gpus, job.seconds, job.options, tuple(job.governor))
+    asked = (job.cpus, job.memory, job.gpus, job.seconds, job.options, job.governor)
     return one.kind.resources, job.script, *asked
 
 

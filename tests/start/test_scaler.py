@@ -14,6 +14,7 @@ from rain.base.ids import GovernorId
 from rain.base.resources import Resources
 from rain.base.wire.demand import Demand, Load, Need
 from rain.launchers.interface import Job, JobState, Standing
+from rain.launchers.surroundings import Surroundings
 from rain.scaling.picture import GovernorKind
 from rain.start.scaler import Scaler
 from rain.start.scaling_files import (
@@ -328,6 +329,24 @@ def test_a_kind_that_changes_lets_its_governors_drain_and_starts_others(stage: S
     assert (stage.batch.drained, stage.batch.cancelled) == (["101"], ["102"])
     assert [job.cpus for job in stage.batch.jobs] == [4, 4, 8]
     assert stage.scaler.promise.governors == (Resources(8),)  # not what the old one had
+
+
+def test_a_job_has_all_of_its_draft_for_launchers_that_run_no_script(tmp_path: Path) -> None:
+    around = Surroundings("module load python", environment=(("A", "1"),), container="x.sif")
+    draft = Job(
+        f"gpu-{ANY_NUMBER}",
+        "exec rain",
+        tmp_path,
+        tmp_path / f"gpu-{ANY_NUMBER}.out",
+        governor=("governor", "head:1", "--workdir", f"w/gpu-{ANY_NUMBER}"),
+        around=around,
+    )
+    order = ScalerOrder((KindOrder(GovernorKind("gpu", Resources(4)), "batch", (draft,)),))
+    write_order(tmp_path, order)
+    assert read_order(tmp_path) == order
+    job = read_order(tmp_path).kind("gpu").job(7, 1)
+    assert job.governor == ("governor", "head:1", "--workdir", "w/gpu-7")
+    assert (job.name, job.around) == ("gpu-7", around)
 
 
 def test_a_kind_that_is_what_it_was_keeps_its_governors(tmp_path: Path) -> None:
