@@ -9,7 +9,9 @@ program does not count either: the kernel can drop it and read it again.
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Iterator
+import time
+from collections import deque
+from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -113,12 +115,23 @@ def processes_here() -> int:
     return int(_read(f"{_PROC}/loadavg").split()[3].rpartition(b"/")[2])
 
 
-class KernelKills:
-    """Counts the processes that the kernel has killed because memory had run out."""
+REMEMBERED_SECONDS = 10.0
+"""So long a process that the kernel has killed may take to end, and its end to be heard."""
 
-    def __init__(self, proc: Path = Path(_PROC)) -> None:
+
+class KernelKills:
+    """Counts the processes that the kernel has killed because memory had run out.
+
+    The kernel counts before the process has ended: to give back all of its memory takes a while.
+    """
+
+    def __init__(
+        self, proc: Path = Path(_PROC), clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._file = proc / "vmstat"
-        self._count = self._read()
+        self._clock = clock
+        self._count = self._read()  # of those that were taken or concerned others
+        self._seen: deque[tuple[float, int]] = deque()  # when there were more, and how many
 
     def take_one(self) -> bool:
         """Whether the kernel has killed one more process than were taken here; takes it."""
@@ -128,8 +141,12 @@ class KernelKills:
         return True
 
     def forget(self) -> None:
-        """All kills that were not taken concerned other processes."""
-        self._count = self._read()
+        """Kills that nobody has taken for so long concerned other processes."""
+        now, count = self._clock(), self._read()
+        if count > (self._seen[-1][1] if self._seen else self._count):
+            self._seen.append((now, count))
+        while self._seen and now - self._seen[0][0] >= REMEMBERED_SECONDS:
+            self._count = max(self._count, self._seen.popleft()[1])
 
     def _read(self) -> int:
         with suppress(OSError):

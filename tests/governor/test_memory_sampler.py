@@ -14,7 +14,16 @@ import trio
 from trio.testing import MockClock
 
 from rain.governor.events import MemorySampled
-from rain.governor.memory_files import KernelKills, below, left_here, own, swapped, swaps, take_peak
+from rain.governor.memory_files import (
+    REMEMBERED_SECONDS,
+    KernelKills,
+    below,
+    left_here,
+    own,
+    swapped,
+    swaps,
+    take_peak,
+)
 from rain.governor.memory_sampler import (
     AT_ONCE,
     CHANGE,
@@ -239,7 +248,27 @@ def test_each_kill_of_the_kernel_explains_one_death(tmp_path: Path) -> None:
     assert not kills.take_one()
     vmstat(tmp_path, 7)
     assert [kills.take_one() for _ in range(3)] == [True, True, False]
+
+
+def test_a_kill_explains_a_death_that_is_heard_some_looks_later_but_not_for_ever(
+    tmp_path: Path,
+) -> None:
+    now = 100.0
+    vmstat(tmp_path, 5)
+    kills = KernelKills(tmp_path, clock=lambda: now)
+    vmstat(tmp_path, 7)
+    for _ in range(5):  # the processes give back their memory meanwhile
+        kills.forget()
+        now += REMEMBERED_SECONDS / 10
+    assert kills.take_one()
+    vmstat(tmp_path, 8)
+    kills.forget()
+    now += REMEMBERED_SECONDS / 2  # all but the last one are too old
+    kills.forget()
+    assert [kills.take_one() for _ in range(2)] == [True, False]
     vmstat(tmp_path, 9)
+    kills.forget()
+    now += REMEMBERED_SECONDS
     kills.forget()
     assert not kills.take_one()
 
