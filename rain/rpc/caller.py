@@ -96,6 +96,7 @@ class Caller:
         self.peer = Peer(self._said.append, None, MESSAGE_LIMIT, self._flush)
         self.cause: str | None = None  # why it ended, or is about to
         self.fault = ""  # what was wrong with what the other side said
+        self.is_broken = False  # an error of ours has ended its thread, which has shown it
         self.silence = 0.0  # seconds of it that were the cause of the end
         self.is_silent = False  # the program ends, and no thread is told
         self.is_replaced: Callable[[], bool] | None = None  # asked when the server is silent
@@ -219,12 +220,15 @@ class Caller:
     # The thread of the connection.
 
     def _live(self) -> None:
+        ends_well = False
         try:
             while True:
                 self._drive()
                 if self._has_ended() or not self._come_back():
                     break
+            ends_well = True
         finally:
+            self.is_broken = not ends_well
             self._end("the connection failed")
             if not self._cut:
                 self._say_farewell()

@@ -235,6 +235,11 @@ class ClientCalls:
             return ConnectionLostError(NOT_HERE)
         if self._closed_here:
             return ConnectionLostError(f"the connection to the server at {where} was closed")
+        if caller.is_broken:
+            return ConnectionLostError(
+                f"the connection to the server at {where} was closed by an error of the client"
+                " itself, which the program has printed"
+            )
         if caller.verdict:
             return ConnectionLostError(caller.verdict)
         if caller.silence:

@@ -4,7 +4,7 @@ import pytest
 
 from rain.base.errors import ConnectionLostError, RefusedError, StartError
 from rain.base.failures import SessionFailure
-from rain.base.runs import RunCause, RunReport, RunState
+from rain.base.runs import RUN_FACTS, RunCause, RunReport, RunState
 from rain.client import (
     ConnectionException,
     RainException,
@@ -168,3 +168,19 @@ def test_every_run_is_told_and_the_text_has_those_that_have_failed_before(here: 
 def test_a_choice_of_what_a_failure_means_must_be_one(here: World) -> None:
     with pytest.raises(RainException, match="on_failure is 'ignore'; it must be \"stop\" or"):
         here.client.new_session(on_failure="ignore")
+
+
+@pytest.mark.parametrize("cause", [*RUN_FACTS[RunState.FAILED].causes, RunCause.GOVERNOR])
+def test_an_earlier_run_is_told_of_whatever_ended_it(here: World, cause: RunCause) -> None:
+    with here.session:
+        task = created_here()
+        here.session.submit()
+        state = RunState.LOST if cause is RunCause.GOVERNOR else RunState.FAILED
+        runs = (
+            RunReport(1, "a:1", state, cause, "what was said"),
+            RunReport(2, "b:1", RunState.FAILED, RunCause.TASK, "ValueError"),
+        )
+        here.server.failures[1] = SessionFailure("ValueError", "", task.packed_id, runs)
+
+        with pytest.raises(TaskException, match=r"Before, run 1 on a:1 failed \(.+\):"):
+            task.wait()

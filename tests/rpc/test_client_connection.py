@@ -222,6 +222,24 @@ def test_a_killed_server_gives_one_clear_error() -> None:
     program.run(main)
 
 
+def test_our_own_mistake_in_the_client_is_not_blamed_on_the_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown: list[threading.ExceptHookArgs] = []
+    monkeypatch.setattr(threading, "excepthook", shown.append)
+
+    def broken(*_: object) -> None:
+        raise InvariantError("two answers")
+
+    def scene(client: ClientConnection) -> None:
+        client.ask_then(ServerInfo(), broken)
+        with pytest.raises(ConnectionLostError, match="closed by an error of the client itself"):
+            client.ask(WaitFor(SESSION, (), (), "session"))
+
+    play(scene)
+    assert [str(one.exc_value) for one in shown] == ["two answers"]
+
+
 def test_our_own_mistake_in_a_handler_ends_the_server() -> None:
     def broken(reply: Reply[Any]) -> None:
         raise InvariantError("two owners")
