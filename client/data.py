@@ -312,12 +312,10 @@ class DataObject:
         spec = self.given_spec
         if spec is not None:
             check_content_type(spec.content_type)
-            self.wire_shape = ObjectShape(
-                spec.label,
-                spec.content_type,
-                self.wire_shape.data_type,
-                notes_as_json(repr(self), spec.user),
-                self.wire_shape.size_hint,
+            self.wire_shape = self.wire_shape._replace(
+                label=spec.label,
+                content_type=spec.content_type,
+                user=notes_as_json(repr(self), spec.user),
             )
         return self.wire_shape
 

@@ -42,21 +42,8 @@ if TYPE_CHECKING:
     from rain.client.session import Session
     from rain.common.data_instance import DataInstance
 
-task_types: "dict[str, type[Task]]" = {}
-"""Classes of tasks by the type that they create; filled as the classes are defined."""
 
-
-class TaskMeta(type):
-    """Registers each class that names a task type."""
-
-    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
-        super().__init__(name, bases, namespace)
-        task_type = namespace.get("TASK_TYPE")
-        if task_type is not None:
-            task_types[task_type] = cls  # type: ignore[assignment] # pyright: ignore[reportArgumentType] # only tasks have it
-
-
-class Task(metaclass=TaskMeta):
+class Task:
     """One task of a session.
 
     Remote functions, programs and the classes of `rain.client.tasks` make tasks. For an executor of
@@ -422,20 +409,13 @@ class Task(metaclass=TaskMeta):
         else:
             if shape.task_type != PYTHON_TASK:
                 self.wire_config = encoded_config(shape.task_type, spec.config)
-            shape = TaskShape(
-                shape.task_type,
-                spec.name,
-                checked_resources(repr(self), spec.resources),
-                shape.labels,
-                outputs,
-                notes_as_json(repr(self), spec.user),
-                shape.duration,
-                shape.constraints,
-                evolve(shape.attempts, tries=checked_tries(repr(self), spec.tries)),
-                checked_priority(repr(self), spec.priority),
-                shape.cache,
-                shape.idempotent,
-                shape.environment,
+            shape = shape._replace(
+                name=spec.name,
+                resources=checked_resources(repr(self), spec.resources),
+                outputs=outputs,
+                user=notes_as_json(repr(self), spec.user),
+                attempts=evolve(shape.attempts, tries=checked_tries(repr(self), spec.tries)),
+                priority=checked_priority(repr(self), spec.priority),
             )
         self.wire_shape = shape
         return shape
