@@ -64,6 +64,10 @@ def fails_once(mark: Path) -> str:
     raise ValueError("the first try")
 
 
+def with_its_words_sorted(group: tuple[int, list[str]]) -> tuple[int, list[str]]:
+    return group[0], sorted(group[1])
+
+
 def process(*_: object) -> int:
     return os.getpid()
 
@@ -170,6 +174,16 @@ def test_data_frames_are_shuffled_as_one(counts: list[int], method: str) -> None
     assert dict(first) == dict(rows.groupby("k")["v"].min())
     assert list(ordered["v"]) == list(range(599, -1, -1))
     assert list(indexed.index) == sorted(rows["k"])
+
+
+def test_a_bag_is_grouped_as_one_shuffle(counts: list[int]) -> None:
+    words = db.from_sequence([f"{n % 11}" * (n % 3 + 1) for n in range(60)], npartitions=5)
+    with dask.config.set({"dataframe.shuffle.method": "disk"}):
+        found = words.groupby(len).map(with_its_words_sorted).compute()
+    assert counts[0] == 5 + 1 + 5 + 1  # splits, what lists them, groups, and all together
+    here = [f"{n % 11}" * (n % 3 + 1) for n in range(60)]
+    lengths = {len(word) for word in here}
+    assert dict(found) == {n: sorted(word for word in here if len(word) == n) for n in lengths}
 
 
 def test_a_data_frame_of_delayed_parts_is_computed() -> None:
