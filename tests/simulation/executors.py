@@ -74,7 +74,8 @@ class Executors:
         for executor in self._found.values():
             executor.end_client()
 
-    # What the governor wants.
+    # What the governor wants. An executor that has died does nothing of it: one turn may read what
+    # it has said and, after that, of its death. `rain.governor.links.Executors` does the same.
 
     def start(self, number: int, runner: str) -> None:
         self._found[number] = SimulatedExecutor(PlayedExecutor(runner))
@@ -87,7 +88,9 @@ class Executors:
             self._machine.tell(ExecutorReady(number))
 
     def call(self, number: int, effect: CallExecutor) -> None:
-        executor = self._found[number]
+        executor = self._found.get(number)
+        if executor is None:
+            return
         executor.played.get(effect)
         for row in [*effect.remembered, *(row for call in effect.calls for row in call[3])]:
             if isinstance(row, tuple) and row[5] is not None:
@@ -95,13 +98,18 @@ class Executors:
         self._machine.later(0.0, 0.002, partial(self._work, number))
 
     def take_back(self, number: int) -> None:
-        unstarted = self._found[number].played.take_back()
+        executor = self._found.get(number)
+        if executor is None:
+            return
+        unstarted = executor.played.take_back()
         self._collect(number)
         self._machine.tell(CallsTakenBack(number, unstarted))
 
     def interrupt(self, number: int, call: int) -> None:
         """Unless the call has been answered by now."""
-        executor = self._found[number]
+        executor = self._found.get(number)
+        if executor is None:
+            return
         played = executor.played
         if call > played.started or played.running is not None:
             played.interrupt(call)
@@ -114,10 +122,15 @@ class Executors:
                 self._machine.later(0.0, 0.05, partial(self._end_call, number, played.running))
 
     def drop(self, number: int, objects: list[ObjectId], sessions: list[SessionId]) -> None:
-        self._found[number].played.drop(objects, sessions)
+        executor = self._found.get(number)
+        if executor is not None:
+            executor.played.drop(objects, sessions)
 
     def kill(self, number: int) -> None:
-        self._found[number].played.killed = True
+        executor = self._found.get(number)
+        if executor is None:
+            return
+        executor.played.killed = True
         self._machine.later(0.001, 0.1, partial(self._dies, number, "it was stopped"))
 
     def collect(self) -> None:

@@ -10,6 +10,7 @@ from random import Random
 import pytest
 from attrs import evolve
 
+from rain.governor.effects import CallExecutor
 from rain.graph import loss
 from rain.server.durable import Durable
 from rain.server.journal import recovery
@@ -49,6 +50,16 @@ def test_a_seed_is_always_the_same_run(tmp_path: Path) -> None:
         cluster.run()
         ends.append((cluster.agenda.now, look_into(folder / "journal").recovered.turns))
     assert ends[0] == ends[1]
+
+
+def test_what_an_executor_is_told_after_its_death_has_no_effect(tmp_path: Path) -> None:
+    # One turn may read which calls were given back, interrupt the rest, and then read of the death.
+    executors = Cluster(plan_of(0), tmp_path).governors[0].executors
+    executors.interrupt(2, 1)
+    executors.take_back(2)
+    executors.drop(2, [], [])
+    executors.kill(2)
+    executors.call(2, CallExecutor(2, [], [], [], []))
 
 
 def replaced_again_and_again(seed: int) -> Plan:
