@@ -1,12 +1,18 @@
-"""The subfolders of a governor's work folder: stored data, executors, and runs of programs."""
+"""The folders of a governor: the parts of its work folder, and the one in shared memory."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from attrs import frozen
+from structlog.typing import FilteringBoundLogger
 
-from rain.daemon.work_folder import WorkFolder
+from rain.base.errors import StartError
+from rain.daemon.work_folder import SHARED_MEMORY, WorkFolder
+from rain.governor.budget import Budget
+
+LITTLE = 256 * 1024 * 1024
+"""Less shared memory than this is worth a line in the log: a container has 64 MiB unless told."""
 
 
 @frozen
@@ -34,3 +40,34 @@ class FolderPaths:
         for part in (parts.data, parts.runs, parts.executors):
             part.mkdir(parents=True)
         return parts
+
+
+def shared_folder(budget: Budget, work: WorkFolder, log: FilteringBoundLogger) -> WorkFolder | None:
+    """The folder in shared memory; None if there shall be none, or cannot be."""
+    if not budget.store:
+        return None
+    try:
+        shared = WorkFolder.in_shared_memory("governor")
+    except StartError as error:
+        log.warning("no data is kept in shared memory", reason=str(error))
+        return None
+    if shared.path.stat().st_dev == work.path.stat().st_dev:
+        log.info("all data is in shared memory, where the work folder is", folder=str(work.path))
+        shared.remove()
+        return None
+    if budget.store < LITTLE:
+        log.info(
+            "little data can be kept in shared memory; a container has more of it with --shm-size",
+            folder=str(SHARED_MEMORY),
+            bytes=budget.store,
+        )
+    return shared
+
+
+def remove_folder(folder: WorkFolder, log: FilteringBoundLogger) -> None:
+    """Removes a folder and lets it go; what cannot be removed is told in the log."""
+    try:
+        folder.remove()
+    except OSError as error:
+        log.warning("work folder not removed", folder=str(folder.path), reason=str(error))
+    folder.let_go()

@@ -1,0 +1,95 @@
+"""The registration of a governor with its server, and the address where others read its data."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from functools import partial
+
+import trio
+from structlog.typing import FilteringBoundLogger
+
+from rain.base.ids import GovernorId
+from rain.base.leading import Servers
+from rain.governor.service import Service
+from rain.governor.settings import GovernorSettings
+from rain.governor.time_limit import time_for_tasks
+from rain.governor.uplink import Uplink, reach
+from rain.governor.zero import ZeroService
+from rain.rpc.governor_endpoint import Upstream, connect_governor, connect_in_turn
+from rain.rpc.handlers import GovernorHello, Resumes
+from rain.rpc.streams import GovernorStreams
+from rain.stream.machine import machine_id
+from rain.stream.protocol import NOBODY
+
+
+@asynccontextmanager
+async def registered(
+    settings: GovernorSettings,
+    servers: Servers,
+    service: Service | ZeroService,
+    nursery: trio.Nursery,
+    log: FilteringBoundLogger,
+) -> AsyncGenerator[Uplink]:
+    """Listens for readers of data while it is registered with the server."""
+    incarnation = GovernorId(secrets.randbits(63))
+    machine = machine_of(settings)
+    streams = GovernorStreams(
+        nursery,
+        (settings.host, settings.port),
+        service,
+        incarnation,
+        machine,
+        settings.keys,
+        servers,
+    )
+    service.calls_back = streams.call_back
+    if isinstance(service, Service):
+        service.links = streams.links
+
+    async def connect(resumes: Resumes | None) -> Upstream:
+        if resumes is not None:
+            servers.try_next()  # the one that was lost comes last
+        return await connect_in_turn(servers, partial(connect_to_one, resumes))
+
+    async def connect_to_one(resumes: Resumes | None) -> Upstream:
+        hello = GovernorHello(
+            incarnation,
+            streams.address,
+            settings.resources,
+            resumes=resumes,
+            time_left=time_for_tasks(settings.leaves_at, time.time()),
+        )
+        return await connect_governor(
+            nursery,
+            servers,
+            service,
+            hello,
+            keys=settings.keys,
+            silence_limit=settings.server_silence,
+        )
+
+    try:
+        upstream = await reach(connect, settings.server_wait, log)
+        uplink = Uplink(upstream, connect, log)
+        try:
+            settings.readiness.announce(streams.address, f"incarnation {incarnation}")
+            log.info(
+                "governor ready",
+                address=uplink.address,
+                data_address=streams.address,
+                resources=settings.resources.as_dict(),
+            )
+            yield uplink
+        finally:
+            uplink.close()
+    finally:
+        with trio.CancelScope(shield=True):
+            await streams.close()
+
+
+def machine_of(settings: GovernorSettings) -> bytes:
+    """Identifies the machine and the user: governors of both share stored files."""
+    return machine_id() if settings.share_store else NOBODY
