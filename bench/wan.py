@@ -18,7 +18,7 @@ import click
 
 from bench.processes import rain_daemon
 from bench.slow_link import Site, second_site
-from rain.client import Client
+from rain.client import Client, Future, as_completed
 
 
 def work(number: int, seconds: float) -> int:
@@ -42,9 +42,33 @@ def calls(client: Client, tasks: int, seconds: float) -> None:
 
 def data(client: Client, tasks: int, seconds: float) -> None:
     """Calls with an argument and a result of 64 KiB each."""
+    _expect_data(client, tasks, seconds, client.gather)
+
+
+def loop(client: Client, tasks: int, seconds: float) -> None:
+    """The same calls, whose results are read one after the other."""
+    _expect_data(client, tasks, seconds, lambda futures: [one.result() for one in futures])
+
+
+def completed(client: Client, tasks: int, seconds: float) -> None:
+    """The same calls, whose results are read as they get done."""
+
+    def read(futures: Sequence[Future[bytes]]) -> list[bytes]:
+        results = {future: future.result() for future in as_completed(futures)}
+        return [results[future] for future in futures]
+
+    _expect_data(client, tasks, seconds, read)
+
+
+def _expect_data(
+    client: Client,
+    tasks: int,
+    seconds: float,
+    read: Callable[[Sequence[Future[bytes]]], Sequence[bytes]],
+) -> None:
     given = [os.urandom(65_536) for _ in range(tasks)]
     futures = client.map(work_on, given, [seconds] * tasks)
-    if client.gather(futures) != [one[::-1] for one in given]:
+    if read(futures) != [one[::-1] for one in given]:
         raise click.ClickException("a result is wrong")
 
 
@@ -61,6 +85,8 @@ def chains(client: Client, tasks: int, seconds: float) -> None:
 KINDS: dict[str, Callable[[Client, int, float], None]] = {
     "calls": calls,
     "data": data,
+    "loop": loop,
+    "completed": completed,
     "chains": chains,
 }
 
@@ -93,7 +119,7 @@ def command(
                 near = measure(run, site, [], cpus, tasks, seconds, rounds)
                 far = measure(run, site, site.command, cpus, tasks, seconds, rounds)
                 click.echo(
-                    f"{kind:8} here {tasks / near:7.1f} tasks/s, there {tasks / far:7.1f} tasks/s:"
+                    f"{kind:9} here {tasks / near:7.1f} tasks/s, there {tasks / far:7.1f} tasks/s:"
                     f" {near / far:.0%}"
                 )
     except OSError as error:

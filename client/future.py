@@ -334,6 +334,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
             or self._delivered is not None
             or self._fetched is not None
             or (self.is_done() and (self.cancelled() or self.failure is not None))
+            or self.home.was_fetched(self)
         )
 
     def _hide_frames(self, error: BaseException) -> None:
@@ -391,7 +392,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
             if fetched is not None:
                 return fetched.load()
             if delivered is None:
-                return self.home.fetch(self.handle)
+                return self.home.fetch(self)
             data, content_type = delivered
             return decode_value(data, content_type or self.handle.content_type)
         finally:

@@ -58,8 +58,16 @@ class Home(Protocol):
         """Cancels this result."""
         ...
 
-    def fetch(self, handle: DataObject) -> Any:
+    def fetch(self, future: Any) -> Any:
         """The value of a result that has not come by itself."""
+        ...
+
+    def was_fetched(self, future: Any) -> bool:
+        """Whether it was fetched ahead, for the loop that reads it next."""
+        ...
+
+    def find(self, object_id: ObjectId) -> Any:
+        """The future of an object, or None if nobody has it."""
         ...
 
     def fetch_all(self, handles: Sequence[DataObject]) -> Sequence[DataInstance]:

@@ -93,12 +93,18 @@ class FetchingAhead:
 
     def reach(self, future: Future[Any]) -> None:
         """This one is loaded next. What has not come then is asked for by `result`."""
+        overtakes = False
         with self._lock:
             if self._line and self._line[0] is future:
                 self._begin(needed=True)
                 if self._line and self._line[0] is future:
-                    self._line.popleft()  # others are on their way, and it does not wait for these
+                    self._line.popleft()
+                    overtakes = True  # others are on their way, and it does not wait for these
             coming = self._coming.pop(future, None)
+        if overtakes:
+            with suppress(RainException):  # as below
+                (data,) = future.home.fetch_all([future.handle])
+                future.take_data(data)  # so that no loop is seen in what is gathered
         if coming is None:
             return
         with suppress(RainException):  # `result` says why

@@ -29,6 +29,7 @@ from rain.client.futures.borrowed import Borrowing, borrowed_object
 from rain.client.futures.callbacks import Callback, Callbacks
 from rain.client.futures.called import Function
 from rain.client.futures.ends import Ends, note_finished
+from rain.client.futures.loops import Loops
 from rain.client.futures.plain import PlainCalls
 from rain.client.futures.sender import CallSender
 from rain.client.handles import constant_object
@@ -66,7 +67,8 @@ class Futures:
         self._calls = PlainCalls(session, self.take_over)
         self._sender = CallSender(WeakMethod(self.send))
         self._housekeeper = housekeeper
-        housekeeper.at_close += [self._sender.stop, self._callbacks.stop]
+        self._loops = Loops()
+        housekeeper.at_close += [self._sender.stop, self._callbacks.stop, self._loops.stop]
         self._connection = housekeeper.connection
         self.here = self._connection.here
         self._id = SessionId(session.session_id)
@@ -83,7 +85,7 @@ class Futures:
         """Their session is over, and the client goes on."""
         self._borrowing.take()
         self._housekeeper.before_telling.remove(self._borrowing.take)
-        for end in (self._sender.stop, self._callbacks.stop):
+        for end in (self._sender.stop, self._callbacks.stop, self._loops.stop):
             self._housekeeper.at_close.remove(end)
             end()
 
@@ -360,9 +362,19 @@ class Futures:
         self._callbacks.put(fn, future)
         self._held.discard(future)
 
-    def fetch(self, handle: DataObject) -> Any:
+    def fetch(self, future: Future[Any]) -> Any:
         """The value of a result that did not come with the news."""
-        return self.session.fetch(handle).load()
+        if self.here is not None:
+            return self.session.fetch(future.handle).load()
+        return self._loops.read(future, self.session.fetch).load()
+
+    def was_fetched(self, future: Future[Any]) -> bool:
+        """Whether such a result is here all the same, for the loop that reads it next."""
+        return self._loops.has(future)
+
+    def find(self, object_id: ObjectId) -> Future[Any] | None:
+        """The future of an object, if somebody has it."""
+        return self._ends.find(object_id)
 
     def fetch_all(self, handles: Sequence[DataObject]) -> Sequence[DataInstance]:
         """The data of several of these, read side by side."""

@@ -50,14 +50,27 @@ def _as_completed(
     if working is not None:
         yield from working.one_by_one()
         return
-    standard: list[concurrent.futures.Future[T]] = [*chosen]
-    completed = concurrent.futures.as_completed(standard, timeout)
+    due = None if timeout is None else monotonic() + timeout
+    # Those that are done come in their order, which `concurrent.futures` does not keep: so a loop
+    # that reads them goes from each one to the next, and these are fetched ahead (`loops.py`).
+    left = dict.fromkeys(chosen)
+    total = len(left)
+    for future in [one for one in left if one.has_ended]:
+        del left[future]
+        yield future
+    standard: list[concurrent.futures.Future[T]] = [*left]
+    rest = None if due is None else max(due - monotonic(), 0)
+    completed = concurrent.futures.as_completed(standard, rest)
     while True:
-        with waiting_for_tasks():
-            future = next(completed, None)
-        if future is None:
+        try:
+            with waiting_for_tasks():
+                ended = cast("Future[T] | None", next(completed, None))
+        except TimeoutError:
+            raise TimeoutError(f"{len(left)} (of {total}) futures unfinished") from None
+        if ended is None:
             return
-        yield cast("Future[T]", future)
+        del left[ended]
+        yield ended
 
 
 def wait(
