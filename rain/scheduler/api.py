@@ -380,6 +380,9 @@ class Scheduler(Protocol):
 
     It must keep all its state in the object itself or in the slots `sched`, which are cleared
     before a new scheduler starts.
+
+    A class that says `shares_users = True` hears of the tasks of all users at once, and has to give
+    each its share. To all others the tasks of several users are told by turns (`user_shares`).
     """
 
     def schedule(self, graph: Graph, news: News, plan: Plan) -> None:

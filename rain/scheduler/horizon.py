@@ -81,6 +81,8 @@ class _PutOff:
 class HorizonScheduler:
     """Keeps an account of each session, and the times of each governor."""
 
+    shares_users = True  # by `Paces`
+
     def __init__(self, horizon: float = HORIZON) -> None:
         self._horizon = horizon
         self._sites = Sites()

@@ -40,7 +40,14 @@ from rain.server import (
 from rain.server.back_off import Rest
 from rain.server.messages import Effect, GovernorUpdated, Silent, TurnInput
 from rain.server.noted_plans import Plans, make_again
-from rain.server.scheduling import Guard, Scheduling, make_in_time, take_news, unguarded
+from rain.server.scheduling import (
+    Guard,
+    Scheduling,
+    make_in_time,
+    shares_for,
+    take_news,
+    unguarded,
+)
 from rain.server.state import State
 
 
@@ -69,6 +76,7 @@ class Reactor:
         limit = self.state.settings.scheduler_limit
         first = make_in_time(self.make, self.guard, self.state.status.name, limit)
         self.scheduling = Scheduling(self.make, RainScheduler, self.guard, Rest(limit), first)
+        self.scheduling.shares = shares_for(first)
         if self.notes_plans:
             self.scheduling.notes = []
 
@@ -148,7 +156,9 @@ class Reactor:
         effects = state.take_effects()
         if state.settings.debug:
             check(state.graph)
-            found = (part.contradictions(state) for part in (by_name, quotas))
+            shares = self.scheduling.shares
+            found = [part.contradictions(state) for part in (by_name, quotas)]
+            found += [] if shares is None else [shares.contradictions(state.news)]
             for contradiction in chain(state.asked.contradictions(), *found):
                 raise InvariantError(contradiction)
         return effects

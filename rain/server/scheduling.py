@@ -26,6 +26,7 @@ from rain.scheduler.api import News, Plan, Scheduler, SchedulerInterrupted
 from rain.scheduler.elsewhere import plan_elsewhere
 from rain.scheduler.nested import NestedTasks
 from rain.scheduler.renewal import first_news, forget, without_plan
+from rain.scheduler.user_shares import UserShares
 from rain.server import distribution, finishing, happenings
 from rain.server.back_off import Rest
 from rain.server.messages import SchedulerFailed
@@ -66,6 +67,11 @@ def is_ours(scheduler: Scheduler | None) -> bool:
     return type(scheduler).__module__.startswith("rain.scheduler.")
 
 
+def shares_for(scheduler: Scheduler) -> UserShares | None:
+    """What gives users their shares; None if the scheduler does that itself."""
+    return None if getattr(type(scheduler), "shares_users", False) is True else UserShares()
+
+
 def unguarded(ask: Ask, graph: Graph, news: News, plan: Plan) -> None:
     """Lets the scheduler take as long as it wants."""
     ask(graph, news, plan)
@@ -100,6 +106,7 @@ class Scheduling:
     scheduler: Scheduler | None  # None when a new one is to be made
     stand_in: Scheduler | None = None  # while the scheduler rests
     nested: NestedTasks = Factory(NestedTasks)
+    shares: UserShares | None = None  # None if the scheduler shares the cluster itself
     unheard: dict[Task, None] = Factory(dict)  # tasks that the scheduler may have lost sight of
     watch: TamperingWatch = Factory(TamperingWatch)  # of a scheduler that is not ours
     damage: str = ""  # what it has changed by itself, in the run that has just ended
@@ -134,15 +141,32 @@ class Scheduling:
             self.nested.plan(state.graph, plan)
             _apply(state, plan)
 
+    def _shared(self, state: State, news: News) -> News:
+        """What the scheduler may hear while several users have work."""
+        graph, shares = state.graph, self.shares
+        if shares is None or not graph.has_users or not shares.are_due(graph, news):
+            return news
+        plan = self._new_plan(state)
+        if not shares.is_on:
+            shares.begin(graph, plan)
+            self.scheduler = None  # it has plans for tasks that it shall not hear of yet
+            forget(graph)
+            self.watch = TamperingWatch()
+            news = first_news(graph)
+        shares.take(graph, news, plan)
+        _apply(state, plan)
+        return news
+
     def _run(self, state: State, news: News, interrupted_after: int | None) -> int | None:
         state.status.runs += 1
         state.throttle.run(state.now)
         if self.stand_in is not None and state.now < self.rest.until:
-            self._let_plan(self.stand_in, state, news)
+            self._let_plan(self.stand_in, state, self._shared(state, news))
             return None
         self.stand_in = None
         if self.scheduler is None or self.unheard:
             news = self._own_news(state.graph, news)
+        news = self._shared(state, news)
         plan = self._new_plan(state)
         plans = self._watched(state, news, plan, interrupted_after)
         if self.damage:
@@ -234,7 +258,7 @@ class Scheduling:
 
     def _plan_once(self, state: State) -> None:
         """A fresh scheduler knows nothing of the past, so it is told of all that has no plan."""
-        told = first_news(state.graph)
+        told = self._first_news(state.graph)
         # What nobody can plan now the scheduler must hear of once more. Its own news are not asked
         # for that: it may have done anything with them.
         self.unheard = dict.fromkeys(told.submitted)
@@ -251,7 +275,14 @@ class Scheduling:
         self.watch = TamperingWatch()
         _complain(state, f"{why}; rain plans in its place for the next {rest.length:g} seconds")
         self.stand_in = self.instead()
-        self._let_plan(self.stand_in, state, first_news(graph))
+        self._let_plan(self.stand_in, state, self._first_news(graph))
+
+    def _first_news(self, graph: Graph) -> News:
+        """What a scheduler hears that knows nothing of the past."""
+        news = first_news(graph)
+        if self.shares is not None and self.shares.is_on:
+            self.shares.hide(news)
+        return news
 
     def _let_plan(self, scheduler: Scheduler, state: State, news: News) -> None:
         """A scheduler of ours plans."""

@@ -46,6 +46,7 @@ def why(s: Scene, task: TaskId) -> str:
 @pytest.mark.parametrize("make", SCHEDULERS.values(), ids=SCHEDULERS)
 def test_no_scheduler_gives_a_user_more_cpus_than_allowed(make: Callable[[], Scheduler]) -> None:
     s, ada = begin(make(), UserRule("ada", cpus=3))
+    s.world.reactor.scheduling.make = make  # a new one is made when the second user comes
     draft = ada.session()
     first = [draft.task()[0] for _ in range(10)]
     second = [draft.task(*draft.task()[1])[0] for _ in range(5)]
