@@ -58,7 +58,7 @@ class Run:
 
     @staticmethod
     def decode(data: bytes, left: int) -> Run:
-        """One of a body of which so many bytes are left; ProtocolError if it cannot be one."""
+        """A run of a body with `left` bytes to come; ProtocolError if it cannot be one."""
         run = Run(*_HEADER.unpack(data))
         if not 0 < run.length <= left:
             raise ProtocolError(f"a stream sends a run of {run.length} bytes where {left} are left")
@@ -98,7 +98,7 @@ class Gauge:
         self._since, self._arrived = now, 0
 
     def look(self, now: float, sent: int, waiting: int) -> None:
-        """Of the bytes that this transfer has sent, so many are not acknowledged."""
+        """Of the bytes that this transfer has sent, `waiting` are not acknowledged."""
         arrived = sent - waiting
         moved, seconds = arrived - self._arrived, now - self._since
         self.idles = waiting <= 0

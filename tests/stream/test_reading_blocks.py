@@ -1,4 +1,4 @@
-"""Who asks for blocks gets them from another machine, and goes on elsewhere behind a bad one."""
+"""Readers ask for blocks, get them from another machine, and go on elsewhere behind a bad one."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from rain.server.state import State
 
 @frozen
 class Viewer:
-    """Who looks at a cluster."""
+    """A user that looks at a cluster."""
 
     state: State
     user: str = OWNER
