@@ -17,6 +17,7 @@ from rain.base.wire.update import ObjectNote, Update
 from rain.graph import claims, lateness, moving, progress, references
 from rain.graph.copy import move_copy
 from rain.graph.data_object import DataObject
+from rain.graph.exchanges import is_exchange
 from rain.graph.governor import Governor
 from rain.graph.handles import NOBODY
 from rain.graph.run import Run
@@ -311,7 +312,7 @@ def _take_in(state: State, outputs: list[DataObject], sizes: list[int], data: li
         handles = output.handles
         if not handles.wants_data and not output.needed_by:
             unneeded.append(output)
-        elif len(content) == size:
+        elif len(content) == size and (content or not is_exchange(output.producer)):
             output.data = content
             # A delivery has no room for notes, and goes to the owner of the session alone.
             if handles.wants_data and not output.user:

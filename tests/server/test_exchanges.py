@@ -126,6 +126,15 @@ def test_the_server_does_not_keep_a_list_however_small() -> None:
     assert s.world.object(made.listed).is_finished
 
 
+def test_a_list_that_a_governor_says_is_empty_contradicts_nothing() -> None:
+    s = scene(1)
+    made = shuffle(s)
+    split_on(s, made, 0, 0)
+    s.assign(made.exchange)
+    s.governors[0].finish(made.exchange, size=0)  # the checker looks after each turn
+    assert s.world.object(made.listed).is_finished
+
+
 def test_a_list_is_lost_as_a_whole_and_only_what_is_gone_is_made_again() -> None:
     # given: one part is merged, the other one is being merged
     s = scene(1, 1, 1)
