@@ -53,6 +53,15 @@ class Question:
     ahead: Callable[[], object] | None = None
     """What goes ahead of it over another connection."""
 
+    def end(self, outcome: Fields | CallError) -> None:
+        """Tells what came of it, once.
+
+        The receiver often knows this question, which does not know the receiver any more after
+        that. Otherwise they, and the data that goes ahead, would stay until garbage is collected.
+        """
+        on_return, self.on_return = self.on_return, _ignore
+        on_return(outcome)
+
 
 class Calling:
     """The questions of one side by their numbers."""
@@ -119,7 +128,7 @@ class Calling:
             if self._ended is not None:  # if it ended before the line above, nobody else tells them
                 for call in calls:
                     if self._questions.pop(call.id, None) is not None:
-                        call.on_return(self._ended)
+                        call.end(self._ended)
                 return
             content = last.message if len(calls) == 1 else b"".join(c.message for c in calls)
             if again and self._settled is not None:
@@ -168,7 +177,7 @@ class Calling:
             self._settled.append(number)
         if not returned["noFinishNeeded"] and not question.is_given_up:
             self._finish(number, release=False)
-        question.on_return(outcome)
+        question.end(outcome)
 
     # Going on over another connection.
 
@@ -217,9 +226,9 @@ class Calling:
             self._questions.pop(question.id, None)
             if question.content:
                 self.put_back_settled([question.id])
-                question.on_return(CallError("cancelled", "it was given up"))
+                question.end(CallError("cancelled", "it was given up"))
             else:
-                question.on_return(CallError("disconnected", "the connection was lost"))
+                question.end(CallError("disconnected", "the connection was lost"))
         return again
 
     def end(self, reason: str) -> None:
@@ -227,7 +236,7 @@ class Calling:
         self._ended = CallError("disconnected", reason)
         while self._questions:
             _, question = self._questions.popitem()
-            question.on_return(self._ended)
+            question.end(self._ended)
 
     def _finish(self, number: int, *, release: bool) -> None:
         finish = {
