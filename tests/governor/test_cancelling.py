@@ -12,7 +12,7 @@ import trio
 from rain.base.ids import SessionId
 from rain.base.wire.orders import Orders
 from tests.governor.running import Running, governed, is_alive
-from tests.governor.test_builtins import shell
+from tests.governor.test_programs import shell
 from tests.support.pipes import NamedPipe, named_pipe
 from tests.support.waiting import until
 
