@@ -112,7 +112,7 @@ class BackPressure:
         if self._promised == _UNCOUNTED:
             calls = [task for executor in self._pool.busy.values() for task in executor.calls]
             making = sum(max(task.kind.makes, 0) for task in (*calls, *self._runs.values()))
-            self._promised = making + sum(one.size for one in self._objects.fetches.values())
+            self._promised = making + self._objects.fetches.coming_bytes()
         return self._promised
 
     def _may_be_ready(self, task: Task) -> bool:
@@ -139,7 +139,7 @@ class BackPressure:
         Says whether there is one, which is ready then.
         """
         objects, now = self._objects, self._pool.now
-        waits = bool(self.held) or objects.waits_for_room()
+        waits = bool(self.held) or objects.fetches.wait_for_room()
         self._held_since = min(self._held_since, now) if waits else inf
         if not waits or ready or self._is_at_work():
             self._stuck_since = inf
@@ -163,7 +163,7 @@ class BackPressure:
     def _is_at_work(self) -> bool:
         """Whether anything in hand may make room when it has ended, or make tasks ready."""
         objects, blocked = self._objects, self._pool.lending.blocked
-        if objects.fetches or self._disk.going or objects.offloading.sending:
+        if objects.fetches.going or self._disk.going or objects.offloading.sending:
             return True
         if objects.caching.asked or objects.caching.keeping:
             return True
@@ -175,7 +175,7 @@ class BackPressure:
     @property
     def may_wait(self) -> bool:
         """Whether anything waits for room, or did when this was last looked at."""
-        return bool(self.held or self._objects.queue.ranks) or self._held_since != inf
+        return bool(self.held or self._objects.fetches.queue.ranks) or self._held_since != inf
 
     @property
     def is_stuck(self) -> bool:

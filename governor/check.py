@@ -20,10 +20,10 @@ from rain.governor.check_disk import (
 )
 from rain.governor.check_tiers import tier_contradictions
 from rain.governor.fetch_queue import is_fetchable
+from rain.governor.fetches import FETCHES_AT_ONCE, SMALL_AT_ONCE, SMALL_BYTES
 from rain.governor.lingering import Lingering
 from rain.governor.nodes import UNKNOWN, DataObject, Executor, ReadyGroup, Session, Task
 from rain.governor.numbers import Numbers
-from rain.governor.objects import FETCHES_AT_ONCE, SMALL_AT_ONCE, SMALL_BYTES
 from rain.governor.outbox import Outbox
 from rain.governor.resources import FreeResources
 from rain.governor.state import State
@@ -177,9 +177,9 @@ def _object(state: State, target: DataObject) -> Iterator[str]:
         yield f"{target!r} is waited for, but nothing provides it"
     if (row is ObjectRow.LINGERING) != (target in state.objects.lingering):
         yield f"{target!r}: the list of lingering objects does not fit"
-    if (row is ObjectRow.PULLING) != (state.objects.fetches.get(target.fetch) is target):
+    if (row is ObjectRow.PULLING) != (state.objects.fetches.going.get(target.fetch) is target):
         yield f"{target!r}: the fetches do not fit"
-    if is_fetchable(target) and target not in state.objects.queue:
+    if is_fetchable(target) and target not in state.objects.fetches.queue:
         yield f"{target!r} is not in the queue of fetches"
     yield from _relations(target)
 
@@ -222,13 +222,13 @@ def _objects(state: State) -> Iterator[str]:
     yield from tier_contradictions(objects.files, known)
     yield from disk_contradictions(state, known)
     yield from far_contradictions(state, known)
-    fetched = objects.fetches.values()
+    fetched = objects.fetches.going.values()
     together = sum(target.size for target in fetched)
     most = SMALL_AT_ONCE if together <= SMALL_BYTES else FETCHES_AT_ONCE
     if not set(fetched) <= set(known) or len(fetched) > most:
         yield "there are too many fetches"
-    first = objects.queue.first()
-    if first is not None and objects.may_fetch(first):
+    first = objects.fetches.queue.first()
+    if first is not None and objects.fetches.may_start(first):
         yield "a fetch could start, and does not"
 
 

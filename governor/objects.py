@@ -17,8 +17,7 @@ from rain.base.ids import ObjectId, spell
 from rain.base.kinds import ObjectKind
 from rain.base.wire.orders import LATER
 from rain.governor.caching import Caching
-from rain.governor.effects import FetchObject, StopFetch
-from rain.governor.fetch_queue import FetchQueue
+from rain.governor.fetches import Fetches
 from rain.governor.lingering import Lingering
 from rain.governor.nodes import DataObject, Session, Task
 from rain.governor.offloading import Offloading
@@ -27,16 +26,6 @@ from rain.governor.reactor_settings import DataLimits
 from rain.governor.results import Content, Stored
 from rain.governor.shared_files import SharedFiles
 from rain.governor.tables import ObjectMove, ObjectRow, TaskMove, TaskRow
-
-FETCHES_AT_ONCE = 8
-"""More would make all of them later, and the most urgent one with them."""
-
-SMALL_AT_ONCE, SMALL_BYTES = 32, 8 << 20
-"""Up to 32 objects at a time, if all of them together have at most this many bytes: small objects
-wait for the round trip. With one of 80 ms, eight of 64 KiB at a time are 30 in a second."""
-
-BYTES_AT_ONCE = 1 << 30
-"""As many bytes may be on their way together; a larger object comes alone."""
 
 _HELD = ObjectRow.HELD
 _LINGERING = ObjectRow.LINGERING
@@ -66,10 +55,8 @@ class Objects:
         self._outbox = outbox
         self.now = 0.0
         self.lingering = Lingering(limits.linger_seconds)
-        self.queue = FetchQueue()
-        self.fetches: dict[int, DataObject] = {}  # objects being pulled, by fetch number
-        self._fetch_count = 0
         self.files = SharedFiles(outbox, limits.tiers, limits.disk)
+        self.fetches = Fetches(outbox, limits.disk)
         self.caching = Caching(outbox)
         self.offloading = Offloading(outbox, self.files)
 
@@ -103,17 +90,17 @@ class Objects:
         elif row is ObjectRow.MAKING:
             return  # it is reported with the task that makes it
         elif source == "":
-            self._end_fetch(target)
+            self.fetches.stop(target)
             target.move(ObjectMove.GIVE)
             self._fill(target, data, len(data), content_type)
             self.settle(target)
         elif row is not ObjectRow.PULLING or target.source != source:
-            self._end_fetch(target)
+            self.fetches.stop(target)
             target.move(ObjectMove.ORDER)
             was_later = target.source == LATER
             target.content_type, target.size, target.source = content_type, size, source
             if source != LATER and (row is not ObjectRow.REMOTE or was_later):
-                self.queue.add(target)
+                self.fetches.queue.add(target)
 
     def lend(
         self,
@@ -135,7 +122,7 @@ class Objects:
         elif row is ObjectRow.MAKING:
             raise ProtocolError(f"the object {spell(object_id)} is lent where it is being made")
         elif row is not ObjectRow.HELD:
-            self._end_fetch(target)
+            self.fetches.stop(target)
             target.move(ObjectMove.GIVE)
             self._fill(target, data, len(data), content_type)
 
@@ -149,41 +136,14 @@ class Objects:
     # Transfers.
 
     def start_fetches(self) -> None:
-        """Starts the fetches that may start now, the most urgent first."""
-        queue, fetches = self.queue, self.fetches
-        if self.lingering and (first := queue.first()) is not None:
-            coming = sum(one.size for one in fetches.values())
-            if not self.files.disk.has_room(coming + first.size):
-                self.reclaim()
-        while (target := queue.first()) is not None and self.may_fetch(target):
-            queue.pop()
-            target.move(ObjectMove.PULL)
-            self._fetch_count += 1
-            target.fetch = self._fetch_count
-            fetches[target.fetch] = target
-            fetch = FetchObject(target.fetch, target.id, target.source, target.size, target.kind)
-            self._outbox.effects.append(fetch)
-
-    def may_fetch(self, target: DataObject) -> bool:
-        """Whether one more may be on its way."""
-        fetches = self.fetches
-        if len(fetches) >= SMALL_AT_ONCE:
-            return False
-        coming = sum(one.size for one in fetches.values()) + target.size
-        if len(fetches) >= FETCHES_AT_ONCE and coming > SMALL_BYTES:
-            return False
-        return self.files.disk.has_room(coming) and (not fetches or coming <= BYTES_AT_ONCE)
-
-    def waits_for_room(self) -> bool:
-        """Whether nothing is on its way, because there is no room on the disk for what is next."""
-        if not self.queue.ranks or self.fetches:
-            return False
-        target = self.queue.first()
-        return target is not None and not self.may_fetch(target)
+        """Starts the fetches that may start now; lingering objects make room for them."""
+        if self.lingering and self.fetches.lack_room():
+            self.reclaim()
+        self.fetches.start()
 
     def fetched(self, fetch: int, content: bytes | Stored) -> None:
         """A transfer is complete; its content is thrown away if it is no longer needed."""
-        target = self.fetches.pop(fetch, None)
+        target = self.fetches.take(fetch)
         if target is None:
             self.files.discard(content)
             return
@@ -202,7 +162,7 @@ class Objects:
         Until it names one, or drops the object, the object is known here: a task that reads it may
         be on its way.
         """
-        target = self.fetches.pop(fetch, None)
+        target = self.fetches.take(fetch)
         if target is None:
             return
         target.move(ObjectMove.MISS)
@@ -216,23 +176,17 @@ class Objects:
 
         The caller must end the tasks that wait for it. A later reader causes a new fetch.
         """
-        target = self.fetches.pop(fetch, None)
+        target = self.fetches.take(fetch)
         if target is not None:
             target.move(ObjectMove.SHUT_OUT)
         return target
 
     def shut_out_next(self) -> DataObject | None:
         """As `shut_out`, of what is to be fetched next and has waited for room for too long."""
-        target = self.queue.first()
+        target = self.fetches.take_next()
         if target is not None:
-            self.queue.pop()
             target.move(ObjectMove.SHUT_OUT)
         return target
-
-    def _end_fetch(self, target: DataObject) -> None:
-        if target.row is ObjectRow.PULLING:
-            del self.fetches[target.fetch]
-            self._outbox.effects.append(StopFetch(target.fetch))
 
     # Outputs of tasks.
 
@@ -252,7 +206,7 @@ class Objects:
             raise ProtocolError(f"two tasks make the object {spell(object_id)}")
         target.wanted, target.lent = True, False
         if target.row is not ObjectRow.HELD:
-            self._end_fetch(target)
+            self.fetches.stop(target)
             target.move(ObjectMove.ASSIGN)
             self._drop_far(target)  # it may get other bytes
         return target
@@ -331,17 +285,17 @@ class Objects:
         elif target.row is not ObjectRow.HELD:
             if target.row is ObjectRow.UNSTORED:
                 target.move(ObjectMove.ORDER)
-                self.queue.add(target)
+                self.fetches.queue.add(target)
             elif target.row is ObjectRow.FAR:
                 target.move(ObjectMove.RECALL)
                 target.source = f"{FAR}{target.far}"
-                self.queue.add(target)
+                self.fetches.queue.add(target)
             task.missing += 1
             if target.waiting is None:
                 target.waiting = []
             target.waiting.append(task)
             if target.row is ObjectRow.REMOTE:
-                self.queue.prefer(target, task.rank)
+                self.fetches.queue.prefer(target, task.rank)
 
     def unread(self, target: DataObject, task: Task) -> None:
         """A task that reads the object has ended in any way; called once per use of the object."""
@@ -374,7 +328,7 @@ class Objects:
             for going in self.lingering.add(target, self.now):
                 self.forget(going)
         elif row in _NOT_HERE:
-            self._end_fetch(target)
+            self.fetches.stop(target)
             target.move(ObjectMove.UNWANT)
             self._drop_far(target)
             del target.session.objects[target.id]
@@ -419,7 +373,7 @@ class Objects:
         if row is _LINGERING and target in self.lingering:
             self.lingering.remove(target)
         elif row is _PULLING:
-            self._end_fetch(target)
+            self.fetches.stop(target)
         target.move(ObjectMove.FORGET)
         self._drop_far(target)
         if isinstance(target.content, int):

@@ -102,7 +102,7 @@ class Reactor:
         state.heed_disk(free)
         if objects.files.tiers.used:
             state.spilling.heed(memory, now)
-        if objects.queue.ranks:
+        if objects.fetches.queue.ranks:
             objects.start_fetches()
         if state.dispatch.deadlines:
             state.dispatch.end_late_runs(now)
@@ -150,7 +150,7 @@ class Reactor:
 
     def room_for_each(self) -> int:
         """How large a new file in shared memory may be, if all who may make one do."""
-        makers = len(self.state.pool.busy) + len(self.state.objects.fetches)
+        makers = len(self.state.pool.busy) + len(self.state.objects.fetches.going)
         return self.tiers.room // max(makers, 1)
 
     @property

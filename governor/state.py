@@ -239,10 +239,10 @@ class State:
         if free != inf:
             disk.heed(free, objects.files.tiers.used)
         if disk.spills and disk.budget and disk.used:
-            wanted = bool(back_pressure.held) or objects.waits_for_room()
+            wanted = bool(back_pressure.held) or objects.fetches.wait_for_room()
             objects.offloading.heed(self.now, self.spilling.pinned, wanted=wanted)
         if back_pressure.is_stuck and back_pressure.is_given_up(self.now):
-            if objects.waits_for_room():
+            if objects.fetches.wait_for_room():
                 target = objects.shut_out_next()
                 assert target is not None
                 self._hand_back_readers(target, back_pressure.why_none_for_input(target))

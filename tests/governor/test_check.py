@@ -260,23 +260,23 @@ def made_by_nobody(state: State) -> None:
 
 
 def fetches(state: State) -> None:
-    state.objects.fetches.pop(1)
+    state.objects.fetches.going.pop(1)
 
 
 def foreign_fetch(state: State) -> None:
     stranger = DataObject(object_id(999), target(state, 10).kind, session(state), ObjectRow.PULLING)
-    state.objects.fetches[1] = stranger
+    state.objects.fetches.going[1] = stranger
 
 
 def queue(state: State) -> None:
-    state.objects.queue = FetchQueue()
+    state.objects.fetches.queue = FetchQueue()
 
 
 def idle_fetches(state: State) -> None:
-    for fetch, one in list(state.objects.fetches.items()):
+    for fetch, one in list(state.objects.fetches.going.items()):
         one.row = ObjectRow.REMOTE
-        state.objects.queue.add(one)
-        del state.objects.fetches[fetch]
+        state.objects.fetches.queue.add(one)
+        del state.objects.fetches.going[fetch]
 
 
 def shared_files(state: State) -> None:

@@ -467,7 +467,7 @@ class GovernorMachine(RuleBasedStateMachine):
             state.stopping.leaving,
             dispatch.groups,
             dispatch.runs,
-            objects.fetches,
+            objects.fetches.going,
             objects.lingering.times,
             objects.files.counts,
             objects.caching.asked,

@@ -11,8 +11,8 @@ from rain.base.wire import INLINE_LIMIT
 from rain.base.wire.orders import Orders
 from rain.governor.effects import DeleteFiles, FetchObject, StopFetch
 from rain.governor.events import FetchFailed
+from rain.governor.fetches import FETCHES_AT_ONCE
 from rain.governor.lingering import LINGERING_AT_MOST, LINGERING_BYTES
-from rain.governor.objects import FETCHES_AT_ONCE
 from rain.governor.results import Made, PassedOn, Stored
 from rain.governor.tables import ObjectRow
 from tests.governor.words import builtin_kind, object_id, python_kind, task_id
