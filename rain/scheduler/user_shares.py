@@ -69,10 +69,9 @@ class UserShares:
         return self.is_on or bool(news.submitted and _several(graph))
 
     def begin(self, graph: Graph, plan: Plan) -> None:
-        """Withdraws what nobody has begun, and what the scheduler may keep itself, who must forget
-        all of it.
+        """Withdraws the tasks that nobody has begun, but for the next ones of each governor.
 
-        The next tasks of each governor stay, so that it does not wait.
+        The scheduler must forget all tasks before: it may keep some of them itself.
         """
         self.is_on = True
         for session in graph.sessions.values():
