@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 LEVEL = 1
 """Of zstd: the next ones need twice the time for a few percent."""
 
+_NOT_SENT = 0x894B  # SIOCOUTQNSD, which the standard library does not name
+
 
 def _compressor() -> ZstdCompressor:
     import zstandard  # noqa: PLC0415 # most programs never compress anything
@@ -67,6 +69,7 @@ class SendingBlocks:
         self._gauge = link.gauge()
         self._packing = Packing(self._gauge)
         self._clock = clock
+        self._idled = False  # whether the link had nothing to do while a block was compressed
         self._compressor: ZstdCompressor | None = None
         self._buffer = memoryview(b"")
         self.sent = 0  # bytes on the link
@@ -79,8 +82,11 @@ class SendingBlocks:
         try:
             while done < length:
                 left = length - done
+                self._idled = False
                 plain = min(left, self._packing.plain())
                 if plain:
+                    if self._gauge.idles:  # that time says nothing of how fast these bytes leave
+                        self._gauge.begin(self._clock(), self.sent - _waiting(self._connected))
                     self._plain(source, start + done, plain, _from(done, note))
                     done += plain
                 else:
@@ -88,7 +94,7 @@ class SendingBlocks:
                 if note is not None:
                     note(done)
                 waiting = _waiting(self._connected)
-                self._gauge.look(self._clock(), self.sent, waiting)
+                self._gauge.look(self._clock(), self.sent, waiting, idled=self._idled)
         finally:
             self._link.add(self._gauge.rate, done, self.sent, self.packed)
 
@@ -107,6 +113,8 @@ class SendingBlocks:
             raise BrokenError("a file became shorter while it was sent")
         began = self._clock()
         data = self._compressor.compress(block)
+        # Asked before the block is sent: behind it something waits on any link.
+        self._idled = not _unsent(self._connected)
         run = Run(length, len(data) if len(data) < length else 0)
         if not self._packing.takes(run, self._clock() - began):
             return 0
@@ -129,8 +137,17 @@ def _from(start: int, note: Note | None) -> Note | None:
 
 def _waiting(connected: Connected) -> int:
     """Bytes that the kernel has, and that the other side has not acknowledged."""
+    return _count(connected, termios.TIOCOUTQ)
+
+
+def _unsent(connected: Connected) -> int:
+    """Bytes that the kernel has, and that have not left."""
+    return _count(connected, _NOT_SENT)
+
+
+def _count(connected: Connected, what: int) -> int:
     bare = connected.socket if isinstance(connected, Encrypted) else connected
-    (count,) = struct.unpack("i", fcntl.ioctl(bare, termios.TIOCOUTQ, bytes(4)))
+    (count,) = struct.unpack("i", fcntl.ioctl(bare, what, bytes(4)))
     return int(count)
 
 

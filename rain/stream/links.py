@@ -6,7 +6,7 @@ import threading
 
 from rain.base.wire.answers import DataLink
 from rain.stream.packing import Gauge
-from rain.stream.sockets import Connected
+from rain.stream.sockets import Connected, broken
 
 MOST = 4096
 """Hosts that are remembered at most; the one that was found first is forgotten first."""
@@ -30,9 +30,10 @@ class Link:
         return Gauge(self.rate)
 
     def add(self, rate: float | None, length: int, sent: int, packed: int) -> None:
-        """A transfer has ended, or was cut off."""
+        """A transfer has ended, or was cut off; None if it was too short to tell the rate."""
         with self._lock:
-            self.rate = rate
+            if rate is not None:
+                self.rate = rate
             self.bytes += length
             self.sent += sent
             self.packed += packed
@@ -47,7 +48,10 @@ class Links:
 
     def of(self, connected: Connected) -> Link | None:
         """The link of a connection; None if both of its ends are on this machine."""
-        host = connected.getpeername()[0]
+        try:
+            host = connected.getpeername()[0]
+        except OSError as error:  # the other side has gone
+            raise broken(error) from None
         if host == connected.getsockname()[0]:
             return None
         with self._lock:

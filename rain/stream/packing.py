@@ -7,6 +7,7 @@ goes from the file to the socket inside the kernel.
 
 from __future__ import annotations
 
+from math import inf
 from struct import Struct
 
 from attrs import define, frozen
@@ -88,26 +89,31 @@ class Gauge:
     """
 
     rate: float | None = None  # bytes per second
-    idles: bool = False  # whether nothing waited when it was looked at last
+    idles: bool = False  # whether the link had nothing to do at some time before the last look
+    _idled: bool = False  # the same, since the rate was looked for
     _since: float = 0.0
     _arrived: int = 0
 
-    def begin(self, now: float) -> None:
-        """Another transfer begins."""
-        self.idles = False
-        self._since, self._arrived = now, 0
+    def begin(self, now: float, arrived: int = 0) -> None:
+        """Forgets what was seen before: another transfer begins, or a run to see the link by."""
+        self.idles = self._idled = False
+        self._since, self._arrived = now, arrived
 
-    def look(self, now: float, sent: int, waiting: int) -> None:
-        """Of the bytes that this transfer has sent, `waiting` are not acknowledged."""
+    def look(self, now: float, sent: int, waiting: int, *, idled: bool = False) -> None:
+        """Of the bytes that this transfer has sent, `waiting` are not acknowledged.
+
+        `idled` says that the kernel had nothing left to send before the last of them came.
+        """
         arrived = sent - waiting
         moved, seconds = arrived - self._arrived, now - self._since
-        self.idles = waiting <= 0
-        if moved < ENOUGH or seconds <= 0 or (seconds < SPAN and not self.idles):
+        self.idles = idled or waiting <= 0
+        self._idled |= self.idles
+        if moved < ENOUGH or seconds <= 0 or (seconds < SPAN and not self._idled):
             return
         seen = moved / seconds
-        if not self.idles or self.rate is None or seen > self.rate:
+        if not self._idled or self.rate is None or seen > self.rate:
             self.rate = seen
-        self._since, self._arrived = now, arrived
+        self._since, self._arrived, self._idled = now, arrived, False
 
 
 class Packing:
@@ -117,6 +123,7 @@ class Packing:
         self._gauge = gauge
         self._plain = 0  # bytes that go as they are before the next look
         self._packed = 0  # compressed since the link was tried last
+        self._was_slow = False  # whether the last block took longer to compress than it may
 
     def plain(self) -> int:
         """How many bytes go as they are now; 0 if the next block is to be tried."""
@@ -134,9 +141,16 @@ class Packing:
     def takes(self, run: Run, seconds: float) -> bool:
         """Whether a block that was tried is sent compressed."""
         rate = self._gauge.rate
-        codec = run.length / max(seconds, 1e-9)
-        if rate is None or not run.packed or not pays(rate, codec, run.packed / run.length):
+        share = run.packed / run.length
+        if rate is None or not pays(rate, inf, share):
             self._plain = STRETCH
             return False
+        if pays(rate, run.length / max(seconds, 1e-9), share):
+            self._was_slow = False
+        elif self._was_slow:
+            self._plain = STRETCH
+            return False
+        else:  # something may have held up this one; it is compressed now in any case
+            self._was_slow = True
         self._packed += run.length
         return True

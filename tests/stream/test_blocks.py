@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import socket
+import struct
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
@@ -75,7 +76,9 @@ def taken_into_file(wire: bytes, length: int, path: Path, notes: list[int]) -> N
 
 def sent(path: Path, link: Link, start: int = 0) -> bytes:
     """What a file is on the link, from a place on."""
-    here, there = socket.socketpair()
+    with socket.create_server(("127.0.0.1", 0)) as port:
+        there = socket.create_connection(port.getsockname())
+        here = port.accept()[0]
     came = bytearray()
 
     def receive() -> None:
@@ -96,7 +99,7 @@ def sent(path: Path, link: Link, start: int = 0) -> bytes:
 class Constant(Gauge):
     """One that finds the same rate on any link: a pair of sockets is as fast as it likes."""
 
-    def look(self, now: float, sent: int, waiting: int) -> None:
+    def look(self, now: float, sent: int, waiting: int, *, idled: bool = False) -> None:
         return
 
 
@@ -240,3 +243,25 @@ def test_a_connection_within_one_machine_has_no_link() -> None:
     ):
         assert Links().of(here) is None
         assert Links().of(there) is None
+
+
+def test_a_connection_whose_other_side_has_gone_is_broken_and_has_no_link() -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as port,
+        socket.create_connection(port.getsockname()) as here,
+    ):
+        there = port.accept()[0]
+        there.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        there.close()  # with a reset
+        with suppress(ConnectionResetError):
+            here.recv(1)
+        with pytest.raises(BrokenError):
+            Links().of(here)
+
+
+def test_a_transfer_too_short_to_tell_the_rate_leaves_what_others_have_found() -> None:
+    link = Link()
+    short = link.gauge()  # begins when nothing is known
+    link.add(5e6, 10, 10, 0)
+    link.add(short.rate, 10, 10, 0)
+    assert link.rate == 5e6

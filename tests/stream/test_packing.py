@@ -58,6 +58,37 @@ def test_after_a_block_that_is_not_worth_it_many_bytes_go_as_they_are() -> None:
     assert packing.plain() == 0  # and then there is another look
 
 
+def test_one_block_that_something_held_up_does_not_end_compressing() -> None:
+    packing = Packing(Gauge(SLOW))
+    slow = BLOCK / SLOW  # seconds
+    assert packing.takes(Run(BLOCK, BLOCK // 4), slow)
+    assert packing.takes(Run(BLOCK, BLOCK // 4), QUICK)
+    assert packing.takes(Run(BLOCK, BLOCK // 4), slow)
+    assert not packing.takes(Run(BLOCK, BLOCK // 4), slow)
+    assert packing.plain() == STRETCH
+    assert not packing.takes(Run(BLOCK, BLOCK // 4), slow)  # it is known to be slow
+
+
+def test_what_the_link_did_before_a_run_to_see_it_by_does_not_count() -> None:
+    gauge = Gauge(20e6)
+    gauge.begin(0.0)
+    gauge.look(0.5, sent=ENOUGH // 2, waiting=ENOUGH // 4, idled=True)
+    assert gauge.idles
+    gauge.begin(1.0, arrived=ENOUGH // 2)
+    gauge.look(1.0 + SPAN, sent=10 * ENOUGH, waiting=ENOUGH)
+    assert gauge.rate == pytest.approx(8.5 * ENOUGH / SPAN)
+
+
+def test_a_link_that_idled_anywhere_in_a_span_may_be_faster() -> None:
+    gauge = Gauge(50e6)
+    gauge.begin(0.0)
+    gauge.look(0.1, sent=1000, waiting=1000, idled=True)
+    gauge.look(0.2, sent=2 * ENOUGH, waiting=ENOUGH)
+    assert gauge.rate == 50e6
+    gauge.look(0.4, sent=3 * ENOUGH, waiting=ENOUGH)  # and now it had something all the time
+    assert gauge.rate == pytest.approx(ENOUGH / 0.2)
+
+
 def test_a_link_that_idles_while_blocks_are_compressed_is_measured_again() -> None:
     gauge = Gauge(SLOW)
     packing = Packing(gauge)
