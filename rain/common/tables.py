@@ -33,7 +33,7 @@ def put_together(listed: list[ListedObject], part: int, empty: Any) -> Any:
 def items_by_part(
     items: Iterable[Any], grouper: Any, count: int, parts: Collection[int]
 ) -> Partitioned:
-    """The items of each of these parts, of so many; all items of a group are of one part."""
+    """The items of those of `count` parts that are read; all items of a group are in one part."""
     tokenize: Any = import_module("dask.base").tokenize
     found: dict[int, list[Any]] = defaultdict(list)
     for group, members in _grouped(grouper, items).items():

@@ -113,7 +113,7 @@ class StreamServer:
     def call_back(
         self, connect: Callable[[], Connected], incarnation: GovernorId, ticket: bytes
     ) -> None:
-        """Makes a connection in a thread, shows the ticket there, and serves who is at its end."""
+        """Makes a connection in a thread, shows the ticket there, and serves its other end."""
         call = StreamRequest(Ask.CALLED, ObjectId(0), incarnation, key=ticket)
         thread = threading.Thread(
             target=self._call, args=(connect, call), name="rain-stream", daemon=True

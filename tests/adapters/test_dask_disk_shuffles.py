@@ -16,7 +16,7 @@ from rain.common.errors import RainException
 from rain.common.partitioned import Partitioned
 from rain.common.pickles import Part
 from rain.common.tables import items_by_part, rows_by_part
-from rain.stream.parts import in_memory, place_of
+from tests.support.parts import read_parts
 
 dask: Any = import_module("dask")  # half of Dask is annotated
 Alias: Any = import_module("dask._task_spec").Alias
@@ -60,12 +60,7 @@ class RunTwice:
         return ListedObject(ObjectId(len(self.objects) - 1), 10, "here:1")
 
     def read(self, part: int, members: Sequence[ListedObject]) -> list[Part | None]:
-        found: list[Part | None] = []
-        for one in members:
-            data = self.objects[one.object]
-            offset, length = place_of(in_memory(data), part)
-            found.append(data[offset : offset + length] or None)
-        return found
+        return read_parts(self.objects, part, members)
 
 
 def listed(node: Any) -> list[Key]:

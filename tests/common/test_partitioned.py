@@ -18,7 +18,7 @@ from rain.common.pickles import Part
 from rain.common.pieces import BYTES_AT_ONCE, OBJECTS_AT_ONCE, Pieces, windows
 from rain.common.splitting import collect
 from rain.stream.mapping import map_file
-from rain.stream.parts import in_memory, place_of
+from tests.support.parts import read_parts
 
 
 @define
@@ -30,12 +30,7 @@ class Reading:
 
     def read(self, part: int, members: Sequence[ListedObject]) -> list[Part | None]:
         self.asked += 1
-        found: list[Part | None] = []
-        for one in members:
-            data = self.objects[one.object]
-            offset, length = place_of(in_memory(data), part)
-            found.append(data[offset : offset + length] or None)
-        return found
+        return read_parts(self.objects, part, members)
 
 
 def members(count: int, piece: int = 10) -> list[ListedObject]:

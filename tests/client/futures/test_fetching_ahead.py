@@ -25,6 +25,7 @@ from rain.common.content_type import encode_value
 from rain.common.errors import RainException
 from tests.client.fake import FakeConnection
 from tests.client.futures_server import Server, add, server
+from tests.support.no_threads import no_threads
 from tests.support.waiting import until_now
 
 __all__ = ["server"]
@@ -196,15 +197,9 @@ def test_a_timeout_reads_no_result(server: Server, holder: Holder) -> None:
     assert not holder.may_answer.is_set()
 
 
-def test_without_threads_each_is_fetched_in_its_turn(
-    server: Server, holder: Holder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(_: object, *__: object) -> None:
-        raise RuntimeError("can't start new thread")
-
+def test_without_threads_each_is_fetched_in_its_turn(server: Server, holder: Holder) -> None:
     futures = started(server, 3)
-    with monkeypatch.context() as patched:
-        patched.setattr(ThreadPoolExecutor, "submit", refuse)
+    with no_threads():
         finish(server, *futures)
         assert gather(futures) == [0, 1, 2]
 

@@ -35,6 +35,7 @@ from rain.common.data_instance import DataInstance
 from rain.common.errors import RainException
 from tests.client.futures.test_fetching_ahead import Holder, finish, holder, started
 from tests.client.futures_server import Server, add, server
+from tests.support.no_threads import no_threads
 from tests.support.waiting import until_now
 
 __all__ = ["holder", "server"]
@@ -361,15 +362,9 @@ def test_a_result_that_cannot_be_fetched_fails_when_it_is_read(
         futures[3].result()
 
 
-def test_without_threads_each_is_fetched_when_it_is_read(
-    server: Server, holder: Holder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(_: object, *__: object) -> None:
-        raise RuntimeError("can't start new thread")
-
+def test_without_threads_each_is_fetched_when_it_is_read(server: Server, holder: Holder) -> None:
     futures = done(server, 9)
-    with monkeypatch.context() as patched:
-        patched.setattr(ThreadPoolExecutor, "submit", refuse)
+    with no_threads():
         assert numbers_of(futures) == list(range(9))
 
     assert holder.asked == ids_of(futures)
