@@ -294,7 +294,7 @@ def _forget(root: Path, path: Path) -> None:
         if _is_file(lock, path) and not (root / path.stem / MARK).exists():
             remove(root / path.stem)
             path.with_suffix(".log").unlink(missing_ok=True)
-            path.unlink()  # last: who has opened it already sees that it is gone
+            path.unlink()  # last: a process that has opened it sees that it is gone
     except BlockingIOError:
         pass
     finally:

@@ -3,8 +3,8 @@
 Small results come with the news that they are there. A larger one is asked for when it is read,
 and on a long way each of them takes the time of the way. So when a program has read results of
 some calls of one name, more are fetched at the same time: those of calls that were submitted next
-to them, that are done, and whose futures somebody still has. As many results at most are fetched
-in vain as were read. Nothing is fetched for a program that reads none.
+to them, that are done, and whose futures somebody still has. At most as many results are
+fetched in vain as were read. Nothing is fetched for a program that reads none.
 """
 
 from __future__ import annotations
