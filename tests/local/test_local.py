@@ -230,7 +230,7 @@ def test_a_call_that_has_not_begun_is_cancelled(client: Client) -> None:
 
 def spin(started: str, ended: str) -> None:
     try:
-        Path(started).touch()
+        Path(started).mkdir()  # `touch` could be interrupted between opening a file and closing it
         while True:
             time.sleep(0.001)
     except KeyboardInterrupt:
