@@ -6,9 +6,8 @@ pickle of the function.
 """
 
 import dis
-import sys
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import (
     BuiltinFunctionType,
     CellType,
@@ -20,7 +19,7 @@ from types import (
 )
 from typing import Any
 
-import cloudpickle
+from rain.common.by_value import WITH_CACHE, is_imported
 
 _ATOMS = frozenset(
     {type(None), bool, int, float, complex, str, bytes, range, slice, type(...)}
@@ -154,21 +153,9 @@ def _inside(value: object) -> list[object] | None:
         return [value.fget, value.fset, value.fdel]
     if isinstance(value, BuiltinFunctionType):
         return [value.__self__] if value.__self__ is not None else []
+    if isinstance(value, WITH_CACHE):
+        function: Any = value
+        return [] if is_imported(function) else [function.__wrapped__]
+    if isinstance(value, cached_property):
+        return [value.func]
     return [value.fn] if isinstance(value, Wrapper) else None
-
-
-def is_imported(value: FunctionType | type) -> bool:
-    """Whether an executor finds it under its name, so that nothing of it is in the pickle."""
-    name = value.__module__
-    module = sys.modules.get(name)
-    if module is None or name == "__main__" or _is_sent_by_value(name):
-        return False
-    found: object = module
-    for part in value.__qualname__.split("."):
-        found = getattr(found, part, None)
-    return found is value
-
-
-def _is_sent_by_value(module: str) -> bool:
-    registered: set[str] = cloudpickle.list_registry_pickle_by_value()  # type: ignore[no-untyped-call] # not annotated
-    return any(module == name or module.startswith(f"{name}.") for name in registered)

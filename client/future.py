@@ -379,6 +379,10 @@ class Future(NotAValue, concurrent.futures.Future[T]):
             if isinstance(error, CancelledError):
                 raise
             raise CancelledError(f"{self.name} was cancelled") from None
+        except TimeoutError:
+            if self.is_done():  # then it is what the call has raised
+                raise
+            raise TimeoutError(f"{self!r} is not done after {timeout} s") from None
 
     def take_data(self, data: DataInstance) -> None:
         """Its result was fetched ahead."""

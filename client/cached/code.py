@@ -30,9 +30,9 @@ from rain.client.captured import (
     content_of_cell,
     global_names,
     imported_names,
-    is_imported,
 )
 from rain.client.imports import is_installed
+from rain.common.by_value import is_imported
 
 _UNREADABLE = "unreadable"
 _NOT_COUNTED = BY_ITSELF | {"_abc_impl", "__firstlineno__", "__static_attributes__"}

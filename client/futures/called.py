@@ -22,7 +22,7 @@ from rain.client.options import NO_OPTIONS, OPTIONS, Options, Surrounding
 from rain.client.sent_function import SentFunction
 from rain.client.shapes import ObjectShape, TaskShape
 from rain.client.submission import Same
-from rain.client.unpicklable import UNPICKLABLE, advice
+from rain.client.unpicklable import UNPICKLABLE, advice, culprit
 
 if TYPE_CHECKING:
     from rain.client.session import Session
@@ -135,7 +135,7 @@ class CalledFunction:
             except UNPICKLABLE as error:
                 error.add_note(
                     f"{self.name} cannot be sent with what it captures: global names, variables of"
-                    f" the function around it, its object.{advice(error)}"
+                    f" the function around it, its object.{culprit(fn)}{advice(error)}"
                 )
                 raise
         return sent.inputs

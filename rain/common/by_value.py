@@ -3,6 +3,10 @@
 New releases of cloudpickle leave these names out. With them, the traceback of a call names the file
 of each line, and shows the line itself where that file can be read. The code says for which Python
 it is (`code.py`).
+
+cloudpickle takes functions with a cache for something that can be imported, and classes with a
+cached property for something that cannot be pickled. Here they are made again around the function
+that is inside of them, with an empty cache.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ import io
 import sys
 from collections import ChainMap
 from collections.abc import Callable
+from functools import cached_property, lru_cache
 from types import CodeType
 from typing import Any
 
@@ -18,6 +23,9 @@ import cloudpickle
 
 from rain.common.code import HERE, made_by
 from rain.common.pickles import REDUCERS
+
+WITH_CACHE: type = type(lru_cache(len))
+"""The type of what `functools.lru_cache` and `functools.cache` make of a function."""
 
 _REDUCERS: Any = cloudpickle.Pickler.dispatch_table
 _FILE = 10
@@ -34,7 +42,48 @@ def _reduced(code: CodeType) -> tuple[Any, ...]:
     return made_by, (HERE, *arguments[:_FILE], file, *arguments[_FILE + 1 :])
 
 
-_TABLE: Any = ChainMap({CodeType: _reduced}, REDUCERS, *_REDUCERS.maps)
+def is_imported(value: Callable[..., Any]) -> bool:
+    """Whether a reader finds it under its name, so that nothing of it is in a pickle."""
+    name = value.__module__
+    module = sys.modules.get(name)
+    if module is None or name == "__main__" or _is_sent_by_value(name):
+        return False
+    found: object = module
+    for part in value.__qualname__.split("."):
+        found = getattr(found, part, None)
+    return found is value
+
+
+def _is_sent_by_value(module: str) -> bool:
+    registered: set[str] = cloudpickle.list_registry_pickle_by_value()  # type: ignore[no-untyped-call] # not annotated
+    return any(module == name or module.startswith(f"{name}.") for name in registered)
+
+
+def _reduced_cache(function: Any) -> str | tuple[Any, ...]:
+    if is_imported(function):
+        return str(function.__qualname__)
+    return _cached, (function.__wrapped__, function.cache_parameters())
+
+
+def _cached(function: Callable[..., Any], parameters: dict[str, Any]) -> Callable[..., Any]:
+    made: Callable[..., Any] = lru_cache(**parameters)(function)
+    return made
+
+
+def _reduced_property(value: cached_property[Any]) -> tuple[Any, ...]:
+    """Without the lock that it has in some releases of Python."""
+    return cached_property, (value.func,), {"attrname": value.attrname}
+
+
+_TABLE: Any = ChainMap(
+    {
+        CodeType: _reduced,
+        WITH_CACHE: _reduced_cache,
+        cached_property: _reduced_property,
+    },
+    REDUCERS,
+    *_REDUCERS.maps,
+)
 
 
 class Pickler(cloudpickle.Pickler):

@@ -66,6 +66,12 @@ CHANGES = [
     ("@remote()\ndef r(ctx): return N\nN = 1", "N = 2", "r.fn(None)"),
     ("A = [1]\ndef helper(a=A): return len(a)", "A.append(2)", "helper()"),
     ("A = [1]\nfrom functools import partial\np = partial(len, A)", "A.append(1)", "p()"),
+    ("from functools import cache\n@cache\ndef h(): return N\nN = 1", "N = 2", "h()"),
+    (
+        "import functools as f\nclass C:\n @f.cached_property\n def n(self): return N\nN = 1",
+        "N = 2",
+        "C().n",
+    ),
     ("A = [1]\ncount = A.__len__", "A.append(1)", "count()"),
 ]
 
@@ -107,6 +113,15 @@ def test_what_is_assigned_anew_without_a_change_costs_no_more_than_the_first_tim
     run(cells, "N = 1\n@remote()\ndef f(ctx): return N + len('x') + undefined")
     first = cells.f()
     run(cells, "N = 1\nother = 5")
+    assert cells.f().inputs[0] is first.inputs[0]
+
+
+def test_a_function_with_a_cache_is_not_sent_for_each_call(session: Session) -> None:
+    cells = notebook()
+    run(cells, "from functools import cache\n@cache\ndef h(): return 1")
+    run(cells, "@remote()\ndef f(ctx): return h()")
+    first = cells.f()
+    assert cells.h() == 1  # it is in the cache of this process now
     assert cells.f().inputs[0] is first.inputs[0]
 
 

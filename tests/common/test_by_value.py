@@ -1,3 +1,5 @@
+import fnmatch
+import inspect
 import subprocess
 import sys
 import traceback
@@ -44,6 +46,66 @@ def test_equal_functions_make_equal_pickles() -> None:
     file = Path("script.py")
     one, other = function_of(file), function_of(file)
     assert dumps(one, PICKLE_PROTOCOL) == dumps(other, PICKLE_PROTOCOL)
+
+
+def script(source: str) -> dict[str, Any]:
+    """The names of a script that has run."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(source, names)  # noqa: S102 # as Python runs a script
+    return names
+
+
+def travelled(value: Any) -> Any:
+    return decode_value(encode_value(value, "pickle"), "pickle")
+
+
+def test_a_function_with_a_cache_travels_with_its_code_and_an_empty_cache() -> None:
+    names = script(
+        "from functools import lru_cache\n"
+        "@lru_cache(maxsize=100, typed=True)\n"
+        "def fib(n):\n"
+        '    "Of Pisa."\n'
+        "    return n if n < 2 else fib(n - 1) + fib(n - 2)\n"
+    )
+    names["fib"](5)
+    fib = travelled(names["fib"])
+    assert fib.cache_info().currsize == 0
+    assert fib(50) == 12586269025
+    assert fib.cache_info().currsize == 51  # its calls of itself use the same cache
+    assert fib.cache_parameters() == {"maxsize": 100, "typed": True}
+    assert fib.__doc__ == "Of Pisa."
+
+
+def test_a_function_that_calls_one_with_a_cache_travels() -> None:
+    names = script(
+        "from functools import cache\n"
+        "@cache\n"
+        "def model(): return [1]\n"
+        "def use(): return model() is model()\n"
+    )
+    assert travelled(names["use"])()
+
+
+def test_a_function_with_a_cache_of_a_module_stays_in_its_module() -> None:
+    assert travelled(fnmatch._compile_pattern) is fnmatch._compile_pattern  # type: ignore[attr-defined] # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] # a cache of the standard library's own
+
+
+def test_a_class_with_cached_properties_and_methods_with_a_cache_travels() -> None:
+    names = script(
+        "from functools import cached_property, lru_cache\n"
+        "class Service:\n"
+        "    count = 0\n"
+        "    @cached_property\n"
+        "    def slow(self):\n"
+        '        "Takes long."\n'
+        "        self.count += 1\n"
+        "        return self.count\n"
+        "    @lru_cache\n"
+        "    def add(self, n): return n + 1\n"
+    )
+    service: Any = travelled(names["Service"]())
+    assert (service.slow, service.slow, service.add(1)) == (1, 1, 2)
+    assert inspect.getdoc(service.__class__.slow) == "Takes long."
 
 
 def test_code_of_another_release_of_python_is_refused_by_name(

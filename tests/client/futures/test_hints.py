@@ -65,6 +65,29 @@ def test_a_value_that_is_given_again_and_again_is_hinted_at_put_once(
     assert [warning.filename for warning in warned] == [__file__]
 
 
+def test_a_result_that_does_not_come_in_time_is_named(here: World) -> None:
+    with pytest.raises(TimeoutError, match=r"<Future 'abs' pending> is not done after 0 s"):
+        here.client.submit(abs, -1).result(timeout=0)
+
+
+def test_a_timeout_that_the_call_has_raised_stays_what_it_is() -> None:
+    def late() -> None:
+        raise TimeoutError("no answer from 10.0.0.1")
+
+    with Client(local=True) as client, pytest.raises(TimeoutError, match="no answer from"):
+        client.submit(late).result(timeout=60)
+
+
+class Locked:
+    """Has what stays in its process."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+    def get(self) -> bool:
+        return self.lock.locked()
+
+
 def test_what_cannot_be_sent_is_named_with_what_to_do(here: World) -> None:
     lock = threading.Lock()
 
@@ -78,7 +101,15 @@ def test_what_cannot_be_sent_is_named_with_what_to_do(here: World) -> None:
     assert caught.value.__context__ is None
     with pytest.raises(TypeError, match="lock") as caught:
         here.client.submit(locked)
-    assert caught.value.__notes__[0].startswith("locked cannot be sent with what it captures")
+    (note,) = caught.value.__notes__
+    assert note.startswith("locked cannot be sent with what it captures")
+    assert "It is 'lock', a lock." in note
+
+
+def test_an_object_that_cannot_be_sent_with_its_method_is_named(here: World) -> None:
+    with pytest.raises(TypeError, match="lock") as caught:
+        here.client.submit(Locked().get)
+    assert "It is 'self', a Locked." in caught.value.__notes__[0]
 
 
 def test_a_generator_as_a_result_is_told_what_to_return_instead() -> None:
