@@ -98,7 +98,7 @@ class Looking(FutureMethods, SaysWhatIsMeant):
         >>> client.remove_session("sweep")
         """
         with Asking(nameless_failure):
-            return list(self.connection.ask(DurableSessions()).reports)
+            return list(self.connection.ask(DurableSessions()).sessions)
 
     def remove_session(self, name: str) -> None:
         """Removes a durable session: its calls are cancelled, and its results are deleted.

@@ -32,7 +32,7 @@ def ask_sessions(
                 connection.ask(RemoveDurable(remove))
             if share:
                 connection.ask(ShareDurable(share, users))
-            return connection.ask(DurableSessions()).reports
+            return connection.ask(DurableSessions()).sessions
         finally:
             connection.close()
     except (ConnectionLostError, RefusedError) as error:

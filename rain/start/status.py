@@ -273,7 +273,7 @@ def _server_info(
     connection = ClientConnection(host, port, keys=keys)
     try:
         governors, named = connection.ask(ServerInfo()), connection.ask(DurableSessions())
-        return governors, named.reports, connection.ask(UsageOf()) if keys.user else None
+        return governors, named.sessions, connection.ask(UsageOf()) if keys.user else None
     except (ConnectionLostError, RefusedError) as error:
         raise StartError(f"the server at {address} does not answer: {error}") from error
     finally:

@@ -182,7 +182,7 @@ class FakeClient:
 
     def durable(self) -> list[DurableReport]:
         """All durable sessions."""
-        return [*answer_of(self._ask(DurableSessions()), DurableReports).reports]
+        return [*answer_of(self._ask(DurableSessions()), DurableReports).sessions]
 
     def remove(self, name: str) -> AnyAnswer:
         """Lets a durable session go."""

@@ -145,7 +145,7 @@ class DurableTask:
 class DurableReports:
     """All durable sessions in numbers."""
 
-    reports: tuple[DurableReport, ...]
+    sessions: tuple[DurableReport, ...]
 
 
 @frozen

@@ -12,7 +12,16 @@ from typing import Any, Generic, TypeVar, overload
 from attrs import frozen
 
 from rain.base.errors import ProtocolError
-from rain.base.wire.answers import Fetched, HoldUps, ObjectReport, Overview, TaskReport
+from rain.base.wire.answers import (
+    DurableReports,
+    Fetched,
+    HoldUps,
+    ObjectReport,
+    Overview,
+    TaskReport,
+    TasksByName,
+)
+from rain.base.wire.demand import Demand
 from rain.base.wire.requests import (
     Cancel,
     CancelUnstarted,
@@ -43,6 +52,7 @@ from rain.base.wire.requests import (
     WatchPrinted,
     WhatHoldsUp,
 )
+from rain.base.wire.usage import UsageReport
 from rain.rpc.codec.answers import (
     read_fetched,
     read_governor_reports,
@@ -56,16 +66,6 @@ from rain.rpc.codec.answers import (
     write_taken,
 )
 from rain.rpc.codec.border import Fields
-from rain.rpc.codec.demand import read_demand, read_promise, write_demand, write_promise
-from rain.rpc.codec.durable import (
-    read_sessions,
-    read_tasks,
-    write_removed,
-    write_sessions,
-    write_shared,
-    write_tasks,
-    write_tasks_asked,
-)
 from rain.rpc.codec.printed import read_lines, read_watch, write_lines, write_watch
 from rain.rpc.codec.record import Codec, record
 from rain.rpc.codec.requests import (
@@ -74,6 +74,7 @@ from rain.rpc.codec.requests import (
     read_join_session,
     read_open_session,
     read_opened,
+    read_promise,
     read_wait,
     read_wait_answer,
     write_cancelled,
@@ -81,9 +82,9 @@ from rain.rpc.codec.requests import (
     write_join_session,
     write_open_session,
     write_opened,
+    write_promise,
     write_wait,
 )
-from rain.rpc.codec.usage import read_usage, write_usage
 
 Q = TypeVar("Q")
 A = TypeVar("A")
@@ -191,8 +192,8 @@ _ANSWERED: Mapping[type, ClientMethod[Any, Any]] = {
     ),
     OverviewOf: ClientMethod("overview", record(OverviewOf), record(Overview)),
     WhatHoldsUp: ClientMethod("holdUps", record(WhatHoldsUp), record(HoldUps)),
-    UsageOf: ClientMethod("usage", record(UsageOf), Codec(write_usage, read_usage)),
-    DemandOf: ClientMethod("demand", record(DemandOf), Codec(write_demand, read_demand)),
+    UsageOf: ClientMethod("usage", record(UsageOf), record(UsageReport)),
+    DemandOf: ClientMethod("demand", record(DemandOf), record(Demand)),
     Promise: ClientMethod("promise", Codec(write_promise, read_promise), _NOTHING),
     TakePrinted: ClientMethod("printed", record(TakePrinted), Codec(write_lines, read_lines)),
     OpenDashboard: ClientMethod(
@@ -200,19 +201,11 @@ _ANSWERED: Mapping[type, ClientMethod[Any, Any]] = {
     ),
     Terminate: ClientMethod("terminate", record(Terminate), _NOTHING),
     DurableSessions: ClientMethod(
-        "durableSessions", record(DurableSessions), Codec(write_sessions, read_sessions)
+        "durableSessions", record(DurableSessions), record(DurableReports)
     ),
-    DurableTasks: ClientMethod(
-        "durableTasks",
-        Codec(write_tasks_asked, record(DurableTasks).read),
-        Codec(write_tasks, read_tasks),
-    ),
-    RemoveDurable: ClientMethod(
-        "removeDurable", Codec(write_removed, record(RemoveDurable).read), _NOTHING
-    ),
-    ShareDurable: ClientMethod(
-        "shareDurable", Codec(write_shared, record(ShareDurable).read), _NOTHING
-    ),
+    DurableTasks: ClientMethod("durableTasks", record(DurableTasks), record(TasksByName)),
+    RemoveDurable: ClientMethod("removeDurable", record(RemoveDurable), _NOTHING),
+    ShareDurable: ClientMethod("shareDurable", record(ShareDurable), _NOTHING),
 }
 _HEARD: Mapping[type, ClientMethod[Any, None]] = {
     Cancel: ClientMethod("cancel", Codec(record(Cancel).write, read_cancel), _NOTHING),

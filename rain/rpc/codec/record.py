@@ -7,12 +7,15 @@ travels often, and what is not the same on both sides, is written and read by ha
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar, get_origin
+from enum import Enum
+from typing import Any, Generic, TypeVar, get_args, get_origin
 
 import attrs
 from attrs import frozen
 
-from rain.rpc.codec.border import Fields
+from rain.base.resources import Resources
+from rain.rpc.codec.amounts import read_resources, write_amounts
+from rain.rpc.codec.border import Fields, clean
 
 T = TypeVar("T")
 
@@ -25,24 +28,73 @@ class Codec(Generic[T]):
     read: Callable[[Fields], T]
 
 
+@frozen
+class _Field:
+    """How the values of one type are written and read."""
+
+    write: Callable[[Any], Any]
+    read: Callable[[Any], Any]
+
+
 def record(kind: type[T]) -> Codec[T]:
-    """The codec of a class of attrs; a list of the schema is a tuple of ours."""
+    """The codec of a class of attrs.
+
+    A list of the schema is a tuple of ours, and its items may be records, too.
+    """
     attrs.resolve_types(kind)  # type: ignore[type-var] # whatever is no class of attrs raises here
-    ours = [field.name for field in attrs.fields(kind)]  # type: ignore[arg-type] # as above
-    theirs = [_spelt_there(name) for name in ours]
-    columns = [get_origin(field.type) is tuple for field in attrs.fields(kind)]  # type: ignore[arg-type] # as above
+    declared = attrs.fields(kind)  # type: ignore[arg-type] # as above
+    columns = [(one.name, _spelt_there(one.name), _field_of(one.type)) for one in declared]
 
     def write(value: T) -> Fields:
-        return {there: getattr(value, here) for here, there in zip(ours, theirs, strict=True)}
+        return {there: field.write(getattr(value, here)) for here, there, field in columns}
 
     def read(fields: Fields) -> T:
-        values: list[Any] = [
-            tuple(fields[name]) if is_column else fields[name]
-            for name, is_column in zip(theirs, columns, strict=True)
-        ]
-        return kind(*values)
+        return kind(*[field.read(fields[there]) for _, there, field in columns])
 
     return Codec(write, read)
+
+
+def _field_of(kind: Any) -> _Field:
+    if get_origin(kind) is tuple:
+        return _list_of(get_args(kind)[0])
+    if kind is str:
+        return _TEXT
+    if kind is Resources:
+        return _RESOURCES
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return _Field(_value_of, kind)
+    return _PLAIN
+
+
+def _list_of(kind: Any) -> _Field:
+    item = record(kind) if attrs.has(kind) and kind is not Resources else _field_of(kind)
+    if item is _PLAIN:
+        return _Field(_same, tuple)
+
+    def write(values: tuple[Any, ...]) -> list[Any]:
+        return [item.write(value) for value in values]
+
+    def read(rows: list[Any]) -> tuple[Any, ...]:
+        return tuple([item.read(row) for row in rows])
+
+    return _Field(write, read)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _value_of(choice: Enum) -> Any:
+    return choice.value
+
+
+def _write_resources(resources: Resources) -> list[Fields]:
+    return write_amounts(resources.items())
+
+
+_PLAIN = _Field(_same, _same)
+_TEXT = _Field(clean, _same)
+_RESOURCES = _Field(_write_resources, read_resources)
 
 
 def _spelt_there(name: str) -> str:

@@ -8,10 +8,14 @@ from rain.base.errors import ProtocolError
 from rain.base.ids import LARGEST_SESSION, ObjectId, SessionId, TaskId
 from rain.base.wire.answers import Delivery, WaitAnswer
 from rain.base.wire.grace import check_grace
-from rain.base.wire.requests import Cancel, JoinSession, OpenSession, WaitFor
+from rain.base.wire.requests import Cancel, JoinSession, OpenSession, Promise, WaitFor
+from rain.rpc.codec.amounts import read_resources, write_amounts
 from rain.rpc.codec.border import Fields, check_ours, clean, filled, with_columns
 from rain.rpc.codec.failures import read_on_failure, write_on_failure
 from rain.rpc.codec.split import slim_delivery
+
+MOST_PROMISED = 1000
+"""Rows without content take no room in a message, so it may say that there are millions."""
 
 
 def write_wait(wait: WaitFor) -> Fields:
@@ -89,6 +93,18 @@ def read_session_id(number: int) -> SessionId:
     if not 0 < number <= LARGEST_SESSION:
         raise ValueError(f"there is no session {number}")
     return SessionId(number)
+
+
+def write_promise(promise: Promise) -> Fields:
+    rows = [{"resources": write_amounts(one.items())} for one in promise.governors]
+    return {"governors": rows, "says": clean(promise.says)}
+
+
+def read_promise(fields: Fields) -> Promise:
+    rows = fields["governors"]
+    if len(rows) > MOST_PROMISED:
+        raise ValueError(f"{len(rows)} governors; there may be {MOST_PROMISED}")
+    return Promise(tuple(read_resources(row["resources"]) for row in rows), fields["says"])
 
 
 def write_cancelled(objects: Sequence[ObjectId]) -> Fields:
