@@ -226,7 +226,10 @@ class LocalConnection:
 
     def _check_open(self) -> None:
         if self._is_closed:
-            raise ConnectionLostError("the connection to the local cluster was closed")
+            raise ConnectionLostError(
+                "the local cluster was closed by this program: read results before `close()`, or"
+                " the end of the `with`"
+            )
 
     def _raise_failure(self, session: SessionId | None) -> None:
         """Tells, once, that a submission of this session has failed."""

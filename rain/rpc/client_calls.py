@@ -234,7 +234,10 @@ class ClientCalls:
         if caller.cause == NOT_HERE:
             return ConnectionLostError(NOT_HERE)
         if self._closed_here:
-            return ConnectionLostError(f"the connection to the server at {where} was closed")
+            return ConnectionLostError(
+                f"the connection to the server at {where} was closed by this program: read results"
+                " before `close()`, or the end of the `with`"
+            )
         if caller.is_broken:
             return ConnectionLostError(
                 f"the connection to the server at {where} was closed by an error of the client"
