@@ -115,7 +115,10 @@ def get_client() -> Client:
     3
     """
     if running_call() is None:
-        raise RainException("get_client is for functions that run as tasks; elsewhere use Client()")
+        raise RainException(
+            "get_client, and a client that was pickled, give the client of the running task;"
+            " elsewhere use Client()"
+        )
     return process_client()
 
 
