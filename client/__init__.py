@@ -21,12 +21,11 @@ from rain.client.future import Future
 from rain.client.futures.methods import task
 from rain.client.futures.waiting import as_completed
 from rain.client.input import Input, InputBase, InputDir
-from rain.client.nested import get_client, then
+from rain.client.nested import get_client, task_session, then
 from rain.client.output import Output, OutputBase, OutputDir
 from rain.client.program import Program
 from rain.client.remote import Remote, remote
 from rain.client.session import Session
-from rain.client.shared import task_session
 from rain.client.task import Task
 from rain.common.errors import (
     ConnectionException,

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 from rain.base.errors import RainError
 from rain.base.failures import OnFailure
 from rain.base.ids import SessionId
-from rain.base.wire.grace import OWN_GRACE
+from rain.base.wire.grace import OWN_GRACE, check_seconds
 from rain.base.wire.requests import Cancel, ReportsOf
 from rain.client.building import Building
 from rain.client.data import DataObject
-from rain.client.grace import check_grace
 from rain.client.items import asked_ids, submitted_items
 from rain.client.results import ResultStore
 from rain.client.session_options import SessionOptions
@@ -135,7 +134,7 @@ class Following(Building):
             grace: seconds for those that run, 0 to kill them at once. If it is not said, as many as
                 `rain governor --cancel-grace` says.
         """
-        check_grace(grace)
+        check_seconds(grace)
         tasks, objects = submitted_items(self, items)
         connection = self._connection()
         if not self._owned:

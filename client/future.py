@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from weakref import ref
 
 from rain.base.ids import ObjectId
+from rain.base.wire.grace import check_seconds
 from rain.client.errors import CancelledError
-from rain.client.grace import check_grace
 from rain.client.home import Home
 from rain.client.in_loops import wait_for
 from rain.client.not_a_value import NotAValue
@@ -153,7 +153,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         >>> future.status
         'cancelled'
         """
-        check_grace(grace)
+        check_seconds(grace)
         if self.cancelled():
             return True
         if not self.note_cancelled():

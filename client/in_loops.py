@@ -1,18 +1,40 @@
-"""Waiting inside of an asyncio or a trio program, without a thread for each wait."""
+"""Waiting inside of an asyncio or a trio program, without a thread for each wait.
+
+Neither library is loaded unless the program uses it.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Generic, Protocol, TypeVar
 
-from rain.client.running_loop import is_trio
 from rain.client.tracebacks import hide_frames
 from rain.common.running import waiting_for_tasks, was_interrupted
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+
+
+def is_trio() -> bool:
+    """Whether this is called in a task of trio."""
+    trio = sys.modules.get("trio")
+    return trio is not None and trio.lowlevel.in_trio_run()
+
+
+def is_in_loop() -> bool:
+    """Whether what takes long here holds up a loop."""
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is not None:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            pass
+        else:
+            return True
+    return is_trio()
 
 
 class Awaited(Protocol[T_co]):

@@ -14,6 +14,7 @@ from rain.client.future import Future
 from rain.client.futures.futures import Futures
 from rain.client.references import note_tasks
 from rain.client.remote import Remote
+from rain.client.session import Session
 from rain.common.errors import RainException
 from rain.common.handing_on import Then
 from rain.common.running import running_call
@@ -159,6 +160,26 @@ def then(fn: Callable[..., Any] | Future[Any], /, *args: Any, **kwargs: Any) -> 
     else:
         future = process_client().submit(fn, *args, **kwargs)
     return Then(future)
+
+
+def task_session(ctx: Any) -> Session:
+    """The session of the running task, so that a function can submit tasks to it.
+
+    What it submits goes on when the task has ended. Until then it counts as deeper than the task,
+    which may wait for it, as for what `get_client` submits.
+
+    >>> @remote()
+    ... def grow(ctx):
+    ...     session = task_session(ctx)
+    ...     with session.bind_only():
+    ...         text = tasks.Concat((blob("ra"), blob("in")))
+    ...     return session.compute(text).get_str()
+    >>> session.compute(grow()).get_str()
+    'rain'
+    """
+    if not is_in_a_task():
+        raise RainException("task_session is for functions that run as tasks")
+    return process_client().join_session(ctx.spec.id.session_id)
 
 
 def process_client() -> Client:

@@ -19,7 +19,6 @@ from rain.governor.effects import KeepOutputs, LookUp, OutputRow
 from rain.governor.events import LookedUp
 from rain.governor.nodes import Task
 from rain.governor.outbox import Outbox
-from rain.governor.passing import passed_on
 from rain.governor.results import Made, Outputs, PassedOn, Stored
 from rain.governor.tables import TaskMove, TaskRow
 
@@ -94,7 +93,7 @@ def _row(task: Task, output: bytes | Made) -> OutputRow:
         return OutputRow(output, "", "", len(output))
     content, content_type = output.content, output.content_type
     if isinstance(content, PassedOn):
-        origin, passed = passed_on(task, content)
+        origin, passed = task.passed_on(content)
         return OutputRow(passed, content_type or origin.content_type, output.user, origin.size)
     if isinstance(content, Stored):
         return OutputRow(content.file, content_type, output.user, content.size)

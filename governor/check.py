@@ -13,12 +13,12 @@ from math import inf
 from rain.base.errors import InvariantError
 from rain.base.ids import session_of
 from rain.base.resources import MEMORY
-from rain.governor.check_disk import (
+from rain.governor.check_files import (
     disk_contradictions,
     far_contradictions,
     held_back_contradictions,
+    tier_contradictions,
 )
-from rain.governor.check_tiers import tier_contradictions
 from rain.governor.fetch_queue import is_fetchable
 from rain.governor.fetches import FETCHES_AT_ONCE, SMALL_AT_ONCE, SMALL_BYTES
 from rain.governor.lingering import Lingering

@@ -15,7 +15,6 @@ from rain.governor.back_pressure import learned
 from rain.governor.nodes import DataObject, Task
 from rain.governor.objects import Objects
 from rain.governor.outbox import Outbox
-from rain.governor.passing import input_of, passed_on
 from rain.governor.results import Content, Failed, Made, Outputs, PassedOn, Stored
 from rain.governor.tables import ObjectRow, TaskMove, TaskRow
 
@@ -110,7 +109,7 @@ class Endings:
         content: Content
         content_type = made.content_type
         if isinstance(made.content, PassedOn):
-            origin, content = passed_on(task, made.content)
+            origin, content = task.passed_on(made.content)
             self._objects.files.share(content)
             size = origin.size
             content_type = content_type or origin.content_type
@@ -222,7 +221,7 @@ def _fault(task: Task, outputs: Outputs) -> str:
     for output in outputs:
         if type(output) is Made and type(output.content) is PassedOn:
             passed = output.content.object
-            if input_of(task, passed) is None:
+            if task.input_of(passed) is None:
                 return f"the task passed on the object {spell(passed)}, which is not its input"
     return ""
 

@@ -22,7 +22,6 @@ from rain.daemon import garbage, logs, program, sampling
 from rain.daemon.folders import default_log_folder, make_folder
 from rain.daemon.readiness import Readiness
 from rain.daemon.work_folder import WorkFolder, remove_abandoned
-from rain.governor.bounds import Bounds
 from rain.governor.builtin import Builtins
 from rain.governor.cutting import Printed, keep_cutting
 from rain.governor.disk import Disk
@@ -46,7 +45,7 @@ from rain.governor.store import Store
 from rain.governor.tiers import Tiers
 from rain.governor.warden import Warden
 from rain.governor.work_folder import FolderPaths, remove_folder, shared_folder
-from rain.governor.workplace import Workplace
+from rain.governor.workplace import Bounds, Workplace
 from rain.governor.zero import ZeroService
 from rain.rpc.background import Background, in_a_thread
 from rain.stream.reading import StreamReader

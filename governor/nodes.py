@@ -18,7 +18,7 @@ from rain.base.errors import InvariantError
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId, spell
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.resources import GPUS, MEMORY, Resources
-from rain.governor.results import Content, Failed
+from rain.governor.results import Content, Failed, PassedOn
 from rain.governor.tables import (
     OBJECT_MOVES,
     TASK_MOVES,
@@ -234,6 +234,17 @@ class Task:
 
     def __repr__(self) -> str:
         return f"<Task {spell(self.id)} run {self.number} {self.row.name.lower()}>"
+
+    def input_of(self, object_id: ObjectId) -> DataObject | None:
+        """The input that has this id."""
+        return next((target for target in self.inputs if target.id == object_id), None)
+
+    def passed_on(self, output: PassedOn) -> tuple[DataObject, Content]:
+        """The input that it has passed on, and its content."""
+        origin = self.input_of(output.object)
+        if origin is None or origin.content is None:
+            raise InvariantError(f"{self!r} passed on what is not here: {origin!r}")
+        return origin, origin.content
 
     def move(self, what: TaskMove) -> None:
         """Makes a move of the table, or raises and changes nothing."""

@@ -1,4 +1,4 @@
-"""What all that runs tasks here shares: where they work, and where their news go."""
+"""What executors, built-in tasks and programs share: folders, limits, and who hears of events."""
 
 from __future__ import annotations
 
@@ -7,13 +7,33 @@ from pathlib import Path
 
 from attrs import frozen
 
-from rain.governor.bounds import Bounds
+from rain.governor.descriptors import Descriptors
 from rain.governor.events import Event
 from rain.governor.lazy_environments import LazyEnvironments
-from rain.governor.memory_files import KernelKills
+from rain.governor.memory_files import OF_EXECUTORS, KernelKills, prefer_to_kill
+from rain.governor.process_groups import ProcessGroups
 from rain.governor.store import Store
 from rain.governor.warden import Warden
 from rain.rpc.background import Background
+
+
+@frozen
+class Bounds:
+    """The limits that a governor gives to each process that it starts for tasks."""
+
+    descriptors: Descriptors | None = None  # None: as many as the governor itself may have
+    groups: ProcessGroups | None = None  # None: processes are only counted from time to time
+
+    def bind(self, pid: int, word: str) -> None:
+        """A process has just started; what it starts itself inherits all of this.
+
+        The word is its mark (see strays.py), which is the name of its group, too.
+        """
+        prefer_to_kill(pid, OF_EXECUTORS)
+        if self.descriptors is not None:
+            self.descriptors.bound(pid)
+        if self.groups is not None:
+            self.groups.hold(word, pid)
 
 
 @frozen

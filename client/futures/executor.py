@@ -9,19 +9,47 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from attrs import evolve
+from attrs import evolve, field, frozen
 
 from rain.client.future import Future
 from rain.client.futures.pool import PoolFuture, PoolState
-from rain.client.futures.surroundings import Surroundings
 from rain.client.options import Options
 from rain.client.tracebacks import hide_frames
+from rain.common.surroundings import ForEach, Initialized
 
 if TYPE_CHECKING:
     from rain.client.futures.futures import Futures
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+@frozen
+class Surroundings:
+    """What a process calls in place of a function.
+
+    With an initializer before it, for many arguments at once, or both.
+    """
+
+    executor: str
+    initializer: Callable[..., Any] | None = field(default=None, eq=False)
+    initargs: tuple[Any, ...] = field(default=(), eq=False)
+    in_chunks: bool = False
+
+    @property
+    def content_type(self) -> str:
+        return "pickle"
+
+    @property
+    def changes_arguments(self) -> bool:
+        return self.in_chunks
+
+    def around(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+        if self.in_chunks:
+            fn = ForEach(fn)
+        if self.initializer is not None:
+            fn = Initialized(self.executor, self.initializer, self.initargs, fn)
+        return fn
 
 
 class ClusterExecutor(concurrent.futures.Executor):

@@ -33,8 +33,8 @@ from rain.client.futures.loops import Loops
 from rain.client.futures.plain import PlainCalls
 from rain.client.futures.sender import CallSender
 from rain.client.handles import constant_object
+from rain.client.in_loops import is_in_loop
 from rain.client.options import Options
-from rain.client.running_loop import is_in_loop
 from rain.client.shapes import ObjectShape
 from rain.client.staging import encode_constant
 from rain.client.task import Task

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from rain.graph.task import Task
 
 
+DRIFT = 1e-4
+"""Seconds by which two clocks may part in a second."""
+
+
 @frozen
 class Away:
     """Why a governor has no connection, and how long it has to come back."""
@@ -32,6 +36,14 @@ class Away:
     why: str
     ordered: int = 0  # the number of its last orders before that; it cannot have heard later ones
     returns: int = 0  # how often the server has come back meanwhile
+
+
+@define(eq=False)
+class Drain:
+    """The objects of a governor that is about to leave, of which it may have the only copies."""
+
+    unseen: deque[DataObject] = Factory(deque)
+    moving: dict[DataObject, None] = Factory(dict)  # others were told to fetch these
 
 
 @define(eq=False, repr=False)
@@ -95,6 +107,17 @@ class Governor:
     def is_behind(self) -> bool:
         """It was away, and what it has done with the tasks that it was told is not known yet."""
         return self.away is not None or self.applied < self.awaited
+
+    def clock_difference(self, shown: float, now: float) -> float:
+        """What is added to times of its clock, which showed this when it sent a message.
+
+        A message takes a while to arrive, and longer when the server is busy. The quickest one
+        shows best how the clocks differ. So all times of one governor are moved by the same
+        difference, and what did not overlap there does not overlap here.
+        """
+        grown = self.clock + DRIFT * max(now - self.clock_seen, 0.0)
+        self.clock, self.clock_seen = min(now - shown, grown), now
+        return self.clock
 
     def rest(self) -> None:
         """Stops planning on it for a while."""

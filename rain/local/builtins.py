@@ -16,7 +16,6 @@ import trio
 from attrs import evolve
 
 from rain.base.ids import SessionId
-from rain.governor.bounds import Bounds
 from rain.governor.builtin import in_a_folder, method_of, rest_of, same
 from rain.governor.builtin_files import IN_A_THREAD, BuiltinJob
 from rain.governor.cancelling import GRACE
@@ -29,7 +28,7 @@ from rain.governor.results import Failed, Made, Outputs, PassedOn
 from rain.governor.sandbox import attempt
 from rain.governor.store import Store
 from rain.governor.warden import Warden
-from rain.governor.workplace import Workplace
+from rain.governor.workplace import Bounds, Workplace
 from rain.local.clock import DURATION
 from rain.rpc.background import Background
 

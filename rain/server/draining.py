@@ -11,11 +11,14 @@ from __future__ import annotations
 from collections import deque
 
 from rain.graph import DataObject, Governor, planning
+from rain.graph.governor import Drain
 from rain.server import happenings, rests
-from rain.server.drain import Drain
 from rain.server.messages import GovernorDrains
 from rain.server.placing import bring
 from rain.server.state import State
+
+OVER = "it has drained"
+"""Why such a governor has left in the end."""
 
 MOVED_AT_ONCE = 64
 """Copies that other governors fetch from one that drains, or are about to."""

@@ -12,7 +12,7 @@ from rain.base.wire.orders import AssignedTasks
 from rain.base.wire.update import TaskFailure
 from rain.graph import DataObject, Governor, Task, loss, references
 from rain.graph.exchanges import is_exchange, list_of, lists_of
-from rain.server import handing_back, losses
+from rain.server import failing, handing_back
 from rain.server.state import State
 
 
@@ -55,9 +55,9 @@ def unreadable(state: State, governor: Governor, task: Task, failure: TaskFailur
     if handing_back.unreadable(state, governor, task, failure):
         for one, holder in gone:
             if one.is_finished:  # else it is made again already, because of another one
-                losses.pass_on(state, loss.lose_copy(one, holder, state.now))
+                failing.lost(state, loss.lose_copy(one, holder, state.now))
         for made in lists:
-            losses.pass_on(state, loss.lose_list(made, state.now))
+            failing.lost(state, loss.lose_list(made, state.now))
 
 
 def _at_who_is_away(lists: Sequence[DataObject]) -> list[tuple[DataObject, Governor]]:

@@ -31,6 +31,7 @@ from rain.graph import (
 )
 from rain.graph.cancelling import unstarted, unwanted
 from rain.graph.handles import NOBODY
+from rain.graph.loss import Losses
 from rain.graph.run import Ending, LastWords
 from rain.graph.standing_in import followers
 from rain.server import following, tries, waiting
@@ -138,9 +139,17 @@ def give_up(state: State, task: Task, failure: SessionFailure) -> None:
     pass_on(state, failing.fail([task], failure, state.now))
 
 
-def unmakeable(state: State, objects: Iterable[tuple[DataObject, SessionFailure]]) -> None:
-    """Objects were lost and will not be made again, in sessions that go on."""
-    for data_object, failure in objects:
+def lost(state: State, losses: Losses) -> None:
+    """The consequences of the loss of a copy or of a governor."""
+    for governor, task, run in losses.stopped:
+        if governor.id in state.graph.governors:
+            state.stop(governor, task, run)
+    state.news.unplanned.update(losses.unplanned)
+    state.graph.leaving += [task for task in losses.cancelled if task.handles is NOBODY]
+    for data_object, governor in losses.dropped:
+        state.drop(data_object, governor)
+    for data_object, failure in losses.unmakeable.items():
+        # In sessions that go on: it will not be made again.
         session = data_object.session
         session.untold = session.untold or failure
         pass_on(state, failing.spoil(data_object, failure, state.now))

@@ -34,7 +34,6 @@ from rain.server import (
     usage,
     waiting,
 )
-from rain.server.began import difference
 from rain.server.state import State
 
 _NOT_AT_WORK = (TaskRow.AHEAD, TaskRow.ASKED, TaskRow.BLOCKED, TaskRow.CANCELLING)
@@ -52,7 +51,7 @@ def finish(state: State, governor: Governor, update: Update) -> None:
     began: list[float] = []  # and when each did, in our time, if that is told
     start = end = 0  # of what they made
     starts: Iterable[float] = finished.starts or repeat(0.0, len(finished.ids))
-    ours = difference(governor, update, state.now) if finished.starts else 0.0
+    ours = governor.clock_difference(update.time, state.now) if finished.starts else 0.0
     for task_id, number, seconds, count, its_start in zip(
         finished.ids,
         finished.runs,

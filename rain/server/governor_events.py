@@ -29,7 +29,6 @@ from rain.server import (
     handing_on,
     happenings,
     logs,
-    losses,
     memory,
     nesting,
     resuming,
@@ -37,8 +36,6 @@ from rain.server import (
     unfetched,
     waiting,
 )
-from rain.server.began import difference
-from rain.server.drain import OVER
 from rain.server.messages import (
     DismissGovernor,
     GovernorAway,
@@ -168,7 +165,7 @@ def left(state: State, governor_id: GovernorId, cause: str, *, on_purpose: bool 
     if len(sent) == 1:  # the start of a task is told when it has run for a while: perhaps too late
         running = sent
     blamed = () if on_purpose else running
-    losses.pass_on(state, loss.lose_governor(governor, state.now, cause, blamed))
+    failing.lost(state, loss.lose_governor(governor, state.now, cause, blamed))
     for task in blamed:
         if task.is_known and not task.is_done and task not in state.graph.shadowed:
             failing.governor_lost(state, task)
@@ -179,7 +176,7 @@ def left(state: State, governor_id: GovernorId, cause: str, *, on_purpose: bool 
 def let_drained_leave(state: State) -> None:
     """Governors that drain, and that nothing needs any more."""
     for governor in draining.go_on(state):
-        left(state, governor.id, OVER, on_purpose=True)
+        left(state, governor.id, draining.OVER, on_purpose=True)
         state.emit(ReleaseGovernor(governor.id))
 
 
@@ -203,7 +200,7 @@ def _started(state: State, governor: Governor, update: Update) -> dict[Task, flo
     ahead: dict[Task, float] = {}
     starts, ours = update.started_times, 0.0
     if starts:
-        ours = difference(governor, update, state.now)
+        ours = governor.clock_difference(update.time, state.now)
     else:
         starts = [state.now] * len(update.started_ids)
     for task_id, number, start in zip(update.started_ids, update.started_runs, starts, strict=True):

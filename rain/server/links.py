@@ -34,7 +34,7 @@ from rain.server import hold_ups, rights, usage
 from rain.server.audience import Audience
 from rain.server.dashboard_on_demand import DashboardOnDemand
 from rain.server.demand import gather_demand
-from rain.server.drain import OVER
+from rain.server.draining import OVER
 from rain.server.inbox import Inbox
 from rain.server.live_logs import LiveLogs, Reports
 from rain.server.messages import (

@@ -23,6 +23,7 @@ from rain.base.usage import Used
 from rain.base.wire.orders import Orders
 from rain.graph import DataObject, Governor, Graph, Session, Task, Wait
 from rain.graph.copy import Copy
+from rain.graph.governor import Drain
 from rain.graph.lateness import Rule
 from rain.graph.leaving import take_leave
 from rain.graph.release import release, take_apart, take_unneeded
@@ -33,7 +34,6 @@ from rain.server import resuming
 from rain.server.asked_again import AskedAgain
 from rain.server.back_off import Rest
 from rain.server.collector import Happenings
-from rain.server.drain import Drain
 from rain.server.durable import Durable, Opening
 from rain.server.growing import Growing
 from rain.server.happenings import Happening

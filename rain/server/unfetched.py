@@ -15,7 +15,7 @@ from rain.base.runs import RunCause
 from rain.base.wire.update import TaskFailure
 from rain.graph import Governor, loss, planning
 from rain.graph.copy import Copy, move_copy
-from rain.server import handing_back, losses, speculation
+from rain.server import failing, handing_back, speculation
 from rain.server.state import State
 
 FIRST_PAUSE = 0.1
@@ -33,7 +33,7 @@ def apply(state: State, governor: Governor, object_id: ObjectId) -> None:
     if copy.is_held:
         # The report is about a copy that was dropped and ordered again meanwhile.
         if data_object.located == (governor,) and not data_object.is_at_server:
-            losses.pass_on(state, loss.lose_copy(data_object, governor, state.now))
+            failing.lost(state, loss.lose_copy(data_object, governor, state.now))
             return
         move_copy(data_object, governor, CopyMove.MISS)
     settings = state.settings
@@ -61,7 +61,7 @@ def _make_again(state: State, copy: Copy) -> None:
         _give_up(state, copy, holders, again)
         return
     for holder in data_object.located:
-        losses.pass_on(state, loss.lose_copy(data_object, holder, state.now))
+        failing.lost(state, loss.lose_copy(data_object, holder, state.now))
 
 
 def _give_up(state: State, copy: Copy, source: str, how_often: str) -> None:

@@ -25,7 +25,6 @@ from rain.base.wire.printed import PrintedLines
 from rain.base.wire.update import TaskFailure, Update
 from rain.daemon import program
 from rain.daemon.work_folder import WorkFolder
-from rain.governor.bounds import Bounds
 from rain.governor.builtin import Builtins
 from rain.governor.cancelling import GRACE
 from rain.governor.executor_process import Places
@@ -41,7 +40,7 @@ from rain.governor.store import Store
 from rain.governor.tiers import Tiers
 from rain.governor.warden import Warden
 from rain.governor.work_folder import FolderPaths
-from rain.governor.workplace import Workplace
+from rain.governor.workplace import Bounds, Workplace
 from rain.rpc.background import Background
 from rain.rpc.codec import through_the_wire
 from rain.stream.protocol import NOBODY

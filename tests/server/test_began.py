@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rain.base.ids import TaskId
 from rain.base.wire.update import Update
-from rain.server.began import DRIFT
+from rain.graph.governor import DRIFT
 from tests.support.events import listen
 from tests.support.scenes import Scene, scene
 

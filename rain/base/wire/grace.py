@@ -9,6 +9,16 @@ LONGEST_GRACE = 86_400.0
 """More seconds are never given."""
 
 
+def check_seconds(grace: object) -> None:
+    """ValueError for what a user may not say; None is as many as the governor gives."""
+    if grace is None:
+        return
+    if not isinstance(grace, int | float) or not 0 <= grace <= LONGEST_GRACE:
+        raise ValueError(
+            f"grace is {grace!r}; it must be a number of seconds from 0 to {LONGEST_GRACE:g}"
+        )
+
+
 def check_grace(grace: float) -> None:
     """ProtocolError for what is no number of seconds to clean up."""
     if not (0 <= grace <= LONGEST_GRACE or grace == OWN_GRACE):
