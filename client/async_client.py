@@ -183,7 +183,7 @@ class AsCompleted(Generic[T]):
     def __init__(self, futures: Iterable[Future[T]]) -> None:
         chosen = list(futures)
         for home in {id(future.home): future.home for future in chosen}.values():
-            home.send_or_leave()
+            home.sending.send_or_leave()
         self._arrivals: Mailbox[Future[T]] = Mailbox()
         self._left = len(chosen)
         self._held = set(chosen)  # nobody else may have them

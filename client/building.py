@@ -81,7 +81,7 @@ class Building:
         handles = [futures.handle_of(reference) for reference in references]
         self._outgoing.pending.contents[holder] = handles
         if futures.session is not self:
-            futures.send()  # before this session sends anything
+            futures.sending.send()  # before this session sends anything
 
     def note_key(self, holder: int, key: Same) -> None:
         """The key by which a task or constant of the next submit equals one of an earlier run."""

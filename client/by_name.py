@@ -95,7 +95,7 @@ class FutureSession(FutureMethods):
         if not session.active:
             return
         futures = self.open_futures()
-        futures.send()
+        futures.sending.send()
         if self.durable:
             with suppress(RainError):  # the server has gone
                 self._client.connection.ask(CloseSession(SessionId(session.session_id)))

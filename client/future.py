@@ -15,7 +15,6 @@ from weakref import ref
 from rain.base.ids import ObjectId
 from rain.base.wire.grace import check_seconds
 from rain.client.errors import CancelledError
-from rain.client.home import Home
 from rain.client.in_loops import wait_for
 from rain.client.not_a_value import NotAValue
 from rain.client.references import reading, refer
@@ -29,6 +28,7 @@ from rain.files.places import checked
 
 if TYPE_CHECKING:
     from rain.client.data import DataObject
+    from rain.client.futures.futures import Futures
     from rain.client.results import Result
     from rain.client.task import Task
     from rain.common.attributes import TaskInfo
@@ -78,7 +78,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
     _trace: TracebackType | None = None  # of the failure, as it came
     has_ended = False  # it is done: read by those who look at many, and without a lock
 
-    def __init__(self, home: Home, handle: DataObject, task: Task | None) -> None:
+    def __init__(self, home: Futures, handle: DataObject, task: Task | None) -> None:
         super().__init__()
         self.home = home
         self.handle = handle
@@ -134,7 +134,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         """
         here = self.home.here
         if here is not None and not self._is_over:
-            self.home.send()
+            self.home.sending.send()
             with waiting_for_tasks():
                 here.work_once()
         return super().done()
@@ -175,13 +175,13 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         if self.is_done():
             fn(self)
         else:
-            self.home.hold(self)
+            self.home.callbacks.hold(self)
             self.want()
-            super().add_done_callback(partial(self.home.call_back, fn))
+            super().add_done_callback(partial(self.home.callbacks.put, fn))
 
     def __await__(self) -> Generator[Any, Any, T]:
         if not self._is_over:
-            self.home.send_or_leave(awaited=True)
+            self.home.sending.send_or_leave(awaited=True)
         self.want()
         return wait_for(self).__await__()
 
@@ -219,7 +219,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         """
         if self.task is None:
             raise RainException(f"{self!r} was not called by this client")
-        self.home.send(awaited=True)
+        self.home.sending.send(awaited=True)
         self.task.update()
         assert self.task.info is not None  # it was updated
         return self.task.info
@@ -235,7 +235,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         """
         if self.task is None:
             raise RainException(f"{self!r} was not called by this client, which has no logs of it")
-        self.home.send(awaited=True)
+        self.home.sending.send(awaited=True)
         return self.task.logs()
 
     def save(
@@ -334,7 +334,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
             or self._delivered is not None
             or self._fetched is not None
             or (self.is_done() and (self.cancelled() or self.failure is not None))
-            or self.home.was_fetched(self)
+            or self.home.loops.has(self)
         )
 
     def _hide_frames(self, error: BaseException) -> None:
@@ -361,8 +361,8 @@ class Future(NotAValue, concurrent.futures.Future[T]):
 
     def _wait(self, ask: Callable[[float | None], Any], timeout: float | None) -> Any:
         if not self._is_over:
-            self.home.expect_free(self.handle)
-            self.home.send(awaited=True)
+            self.home.sending.expect_free(self.handle)
+            self.home.sending.send(awaited=True)
         try:
             if self.is_done():
                 return ask(0)
@@ -409,7 +409,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[bytes, str]]:
         note_reference(self)
         if not self._is_over:
-            self.home.send()  # so that others can ask for it
+            self.home.sending.send()  # so that others can ask for it
         return self.reference()
 
     def __repr__(self) -> str:

@@ -9,58 +9,47 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 from weakref import WeakMethod
 
 from attrs import frozen
 
-from rain.base.ids import ObjectId
 from rain.common.errors import RainException
 from rain.common.running import running_call
 from rain.common.sameness import at_place
 
-
-class FutureBorrower(Protocol):
-    """The futures of a client, which take in those that are unpickled."""
-
-    @property
-    def cluster(self) -> bytes: ...
-
-    def borrow(self, object_id: ObjectId, name: str) -> Any:
-        """A future of an object that this client or another one has submitted."""
-        ...
+if TYPE_CHECKING:
+    from rain.client.futures.futures import Futures
 
 
 @frozen
 class _Client:
     """One client of this program."""
 
-    futures: WeakMethod[Callable[[], FutureBorrower]]
+    futures: WeakMethod[Callable[[], Futures]]
     cluster: bytes
     is_closed: Callable[[], bool]
 
 
 class _Reading(threading.local):
-    taker: FutureBorrower | None = None  # whose data this thread is unpickling
+    taker: Futures | None = None  # whose data this thread is unpickling
 
 
 reading = _Reading()
 
 _clients: list[_Client] = []  # in the order in which they have connected
-_of_tasks: list[
-    Callable[[], FutureBorrower]
-] = []  # one, which gives the futures of the running task
+_of_tasks: list[Callable[[], Futures]] = []  # one, which gives the futures of the running task
 
 
 def note_client(
-    futures: Callable[[], FutureBorrower], cluster: bytes, is_closed: Callable[[], bool]
+    futures: Callable[[], Futures], cluster: bytes, is_closed: Callable[[], bool]
 ) -> None:
     """A client of this program has connected."""
     _clients[:] = [one for one in _clients if not one.is_closed() and one.futures() is not None]
     _clients.append(_Client(WeakMethod(futures), cluster, is_closed))
 
 
-def note_tasks(futures: Callable[[], FutureBorrower]) -> None:
+def note_tasks(futures: Callable[[], Futures]) -> None:
     """How a task gets to the futures of its own client."""
     _of_tasks[:] = [futures]
 
@@ -71,7 +60,7 @@ def refer(place: bytes, name: str) -> Any:
     return _taker(name, cluster).borrow(object_id, name)
 
 
-def _taker(name: str, cluster: bytes) -> FutureBorrower:
+def _taker(name: str, cluster: bytes) -> Futures:
     taker = reading.taker
     if taker is not None and taker.cluster == cluster:
         return taker

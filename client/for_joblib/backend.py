@@ -123,7 +123,7 @@ class RainBackend(parallel.ParallelBackendBase):  # type: ignore[misc] # joblib 
         future.task.created_at = self._called_at
         self._running.add(future)
         future.add_done_callback(partial(self._done, callback))
-        future.home.send_or_leave(awaited=True)  # a batch waits for no others to go with it
+        future.home.sending.send_or_leave(awaited=True)  # a batch waits for no others to go with it
         return future
 
     def retrieve_result_callback(self, out: Future[Any]) -> Any:

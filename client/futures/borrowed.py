@@ -7,10 +7,10 @@ that result is still held. The client waits for each unfinished one separately.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
-from weakref import ref
+from typing import TYPE_CHECKING
+from weakref import WeakMethod
 
 from rain.base.errors import ConnectionLostError, RefusedError
 from rain.base.ids import ObjectId, session_of
@@ -24,6 +24,9 @@ from rain.client.shapes import ObjectShape
 if TYPE_CHECKING:
     from rain.client.connection import Connection
     from rain.client.session import Session
+
+Ended = Callable[[ObjectId, WaitAnswer | Exception], None]
+"""Is told that an object is there, or by an exception why it cannot be had."""
 
 
 class BorrowedObject(DataObject):
@@ -53,20 +56,12 @@ def waits_for(object_id: ObjectId) -> WaitFor:
     return WaitFor(session_of(object_id), (), (object_id,), "all")
 
 
-class BorrowListener(Protocol):
-    """Is told what becomes of the objects."""
-
-    def ended(self, object_id: ObjectId, answer: WaitAnswer | Exception) -> None:
-        """The object is there, or the exception says why it cannot be had."""
-        ...
-
-
 class Borrowing:
     """The futures that one client borrows."""
 
-    def __init__(self, connection: Connection, ends: BorrowListener) -> None:
+    def __init__(self, connection: Connection, ended: WeakMethod[Ended]) -> None:
         self._connection = connection
-        self._ends = ref(ends)  # which has this one, and may go at any time
+        self._note_end = ended  # its object may go at any time
         self.untold: list[ObjectId] = []  # to be taken
 
     def add(self, object_id: ObjectId) -> None:
@@ -112,6 +107,6 @@ class Borrowing:
             then(error)
 
     def _ended(self, object_id: ObjectId, answer: WaitAnswer | Exception) -> None:
-        ends = self._ends()
-        if ends is not None:
-            ends.ended(object_id, answer)
+        ended = self._note_end()
+        if ended is not None:
+            ended(object_id, answer)

@@ -22,6 +22,7 @@ class Callbacks:
     """
 
     def __init__(self) -> None:
+        self._held: set[object] = set()
         self.begin()
         _living.add(self)
 
@@ -31,8 +32,13 @@ class Callbacks:
         self._starting = threading.RLock()
         self._has_started = False
 
+    def hold(self, future: object) -> None:
+        """Keeps a future that nobody may have any more until one of its callbacks is due."""
+        self._held.add(future)
+
     def put(self, fn: Callback, future: object) -> None:
         """The function is to be called with the future."""
+        self._held.discard(future)
         self._due.put((fn, future))
         if not self._has_started:
             with self._starting:

@@ -103,7 +103,7 @@ class FetchingAhead:
             coming = self._coming.pop(future, None)
         if overtakes:
             with suppress(RainException):  # as below
-                (data,) = future.home.fetch_all([future.handle])
+                (data,) = future.home.session.fetch_all([future.handle])
                 future.take_data(data)  # so that no loop is seen in what is gathered
         if coming is None:
             return
@@ -144,7 +144,7 @@ class FetchingAhead:
     def _fetch(self, future: Future[Any]) -> None:
         size = 0
         try:
-            (data,) = future.home.fetch_all([future.handle])
+            (data,) = future.home.session.fetch_all([future.handle])
             future.take_data(data)
             size = data.get_view().nbytes
         finally:

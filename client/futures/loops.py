@@ -177,13 +177,13 @@ class Loops:
         for place in places_ahead(loop.progress):
             if left == 0:
                 return
-            future = home.find(place)
+            future = home.ends.find(place)
             if future is None or future in loop.ahead or not _is_to_come(future, reading):
                 continue
             if self._pool is None:
                 self._pool = standard.ThreadPoolExecutor(AT_ONCE, "rain-read-ahead")
             try:
-                coming = self._pool.submit(_fetch, home.fetch_all, future.handle)
+                coming = self._pool.submit(_fetch, home.session.fetch_all, future.handle)
             except RuntimeError:  # no thread can be started: too many are, or the program ends
                 return
             loop.ahead[future] = coming

@@ -77,7 +77,7 @@ class PoolFuture(Future[T]):
     def add_done_callback(self, fn: Callable[[Any], object]) -> None:
         """Calls a function with this future when it is done and its result is here."""
         if self.is_done() and not self.is_here:
-            self.home.call_back(partial(_call_with_result, fn), self)
+            self.home.callbacks.put(partial(_call_with_result, fn), self)
         else:
             super().add_done_callback(partial(_call_with_result, fn))
 
@@ -146,7 +146,7 @@ class PoolState:
             except RainException:  # the session is closed
                 self._leave(future)
                 raise
-        self._futures.send_many()
+        self._futures.sending.send_many()
         return future
 
     def cancel(self, futures: Iterable[PoolFuture[Any]]) -> None:
@@ -196,7 +196,7 @@ class PoolState:
 
     def wait(self) -> None:
         """Waits until all that was submitted before is done."""
-        self._futures.send()
+        self._futures.sending.send()
         unfinished = self._unfinished()
         self._futures.work_until(lambda: all(future.is_done() for future in unfinished))
         concurrent.futures.wait(unfinished)
@@ -234,7 +234,7 @@ class PoolState:
         error = None if future.cancelled() else future.failure
         with self._lock:
             self._leave(future)
-            if error is not None and self._futures.is_closed:
+            if error is not None and self._futures.sending.thread.is_over:
                 self._drop(error)
             elif self.broken is None:
                 self._start_next()
@@ -261,7 +261,7 @@ class PoolState:
                 return
             _log.critical("Exception in initializer:\n%s", error.text)
             self.broken = error
-        self._futures.call_back(self._give_up, error)  # not here, where nothing may be sent
+        self._futures.callbacks.put(self._give_up, error)  # not here, where nothing may be sent
 
     def _give_up(self, error: InitializerError) -> None:
         with self._lock:

@@ -240,9 +240,9 @@ def send_all(futures: Sequence[Future[Any]], timeout: float | None = None) -> Wo
     homes = {id(future.home): future.home for future in futures}.values()
     are_here = False
     for home in homes:
-        if home.is_interrupted_here:
+        if home.sending.is_interrupted_here:
             _expect_free(futures)
-        home.send()
+        home.sending.send()
         are_here = are_here or home.here is not None
     return Working(futures, homes, timeout) if are_here else None
 
@@ -251,7 +251,7 @@ def _expect_free(futures: Sequence[Future[Any]]) -> None:
     """In a signal handler: refuses to wait for a result that could never come."""
     for future in futures:
         if not future.is_done():
-            future.home.expect_free(future.handle)
+            future.home.sending.expect_free(future.handle)
 
 
 def _cancel(futures: Iterable[Future[Any]]) -> None:

@@ -15,16 +15,16 @@ from rain.common.running import waiting_for_tasks
 if TYPE_CHECKING:
     from rain.client.connection import Here
     from rain.client.future import Future
-from rain.client.home import Home
+    from rain.client.futures.futures import Futures
 
-Futures = set[concurrent.futures.Future[Any]]
+FutureSet = set[concurrent.futures.Future[Any]]
 
 
 class Working:
     """The part of a wait in which calls are run."""
 
     def __init__(
-        self, futures: Sequence[Future[Any]], homes: Iterable[Home], timeout: float | None
+        self, futures: Sequence[Future[Any]], homes: Iterable[Futures], timeout: float | None
     ) -> None:
         self._homes = [home for home in homes if home.here is not None]
         self._heres: list[Here] = [home.here for home in self._homes if home.here is not None]
@@ -48,7 +48,7 @@ class Working:
     def _next(self) -> Future[Any] | None:
         return next(filter(_is_done, reversed(self._pending)), None)
 
-    def until_all(self, *, stop_at_failure: bool) -> tuple[Futures, Futures]:
+    def until_all(self, *, stop_at_failure: bool) -> tuple[FutureSet, FutureSet]:
         """Until all are done, one has failed, or the time is over; those that are, and others."""
         left = dict(self._pending)
 
@@ -63,8 +63,8 @@ class Working:
             return True
 
         self._until(is_over)
-        done: Futures = {future for future in self._pending if future.is_done()}
-        others: Futures = {future for future in self._pending if future not in done}
+        done: FutureSet = {future for future in self._pending if future.is_done()}
+        others: FutureSet = {future for future in self._pending if future not in done}
         return done, others
 
     def _left(self) -> float | None:

@@ -21,7 +21,7 @@ import pytest
 from rain.client import Client, register_joblib
 from rain.client.for_joblib.backend import RainBackend
 from rain.client.future import Future
-from rain.client.futures.sender import CallSender
+from rain.client.futures.sending import CallSender
 from tests.support.modes import MODES, client_in, in_processes
 
 joblib: Any = import_module("joblib")  # which is not annotated

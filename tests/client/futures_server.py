@@ -11,7 +11,7 @@ from rain.base.ids import ObjectId, TaskId
 from rain.base.wire.answers import Delivery, WaitAnswer
 from rain.base.wire.submission import Submission
 from rain.client import Client
-from rain.client.futures.sender import CallSender
+from rain.client.futures.sending import CallSender
 from rain.common.content_type import encode_value
 from tests.client.fake import FakeConnection
 

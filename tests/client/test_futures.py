@@ -16,7 +16,7 @@ from rain.base.failures import SessionFailure
 from rain.base.ids import TaskId
 from rain.client import CancelledError, Client, TaskException
 from rain.client.async_client import AsCompleted
-from rain.client.futures.futures import SENT_AT
+from rain.client.futures.sending import SENT_AT
 from rain.common.errors import ConnectionException, RainException
 from rain.common.pickles import MAGIC, load
 from tests.client.fake import FakeConnection
@@ -134,7 +134,7 @@ def test_a_failed_call_is_asked_why_and_raises_what_the_function_raised(server: 
 def test_a_failure_that_is_told_twice_counts_once(server: Server) -> None:
     server.client.map(add, [1])  # so that the server is asked for news
     future = server.client.submit(add, 2)
-    future.home.send(awaited=True)
+    future.home.sending.send(awaited=True)
     server.news([], failed=[future.handle.packed_id])
     _, then = server.connection.answers.pop()
     then(SessionFailedError(SessionFailure("oh", task=TaskId(7), exception=pickled(OSError(1)))))

@@ -16,7 +16,7 @@ from rain.base.ids import ObjectId
 from rain.base.wire.answers import WaitAnswer
 from rain.base.wire.submission import Submission
 from rain.client import Client, Future, pickled, remote
-from rain.client.futures.sender import CallSender
+from rain.client.futures.sending import CallSender
 from rain.common.errors import RainException
 from tests.client.fake import FakeConnection
 
@@ -187,7 +187,7 @@ def test_what_is_unpickled_by_another_client_is_taken_and_given_back(
     taken: list[Future[Any]] = pickle.loads(data)
     assert [future.name for future in taken] == ["add", "add"]
     assert connection.taken == []
-    taken[0].home.send()
+    taken[0].home.sending.send()
     ids = [future.object_id for future in taken]
     assert connection.taken == [(one, True) for one in ids], "all of them at once"
     assert connection.calls.count("take_handles_then") == 1
@@ -207,7 +207,7 @@ def test_what_is_taken_is_told_before_what_is_given_back(
     other = another(server)
     connection: Any = other.connection
     outer: Future[Any] = pickle.loads(data)
-    outer.home.send()
+    outer.home.sending.send()
     connection.calls.clear()
 
     inner: Future[Any] = pickle.loads(pickle.dumps(client.map(add, [2])[0]))
@@ -226,7 +226,7 @@ def test_what_is_not_done_is_waited_for(server: FakeConnection, client: Client) 
     connection: Any = other.connection
     taken: Future[Any] = pickle.loads(data)
     connection.unfinished.add(taken.object_id)
-    taken.home.send()
+    taken.home.sending.send()
     assert not taken.done()
 
     (asked, then) = connection.asked_why.pop()
@@ -243,7 +243,7 @@ def test_what_has_gone_fails_alone(server: FakeConnection, client: Client) -> No
     connection: Any = other.connection
     connection.unknown.add(gone.object_id)
     lost, found = pickle.loads(data)
-    lost.home.send()
+    lost.home.sending.send()
     assert found.exception() is None
     with pytest.raises(RainException, match="is unknown"):
         lost.result()
@@ -260,7 +260,7 @@ def test_a_cancelled_reference_is_cancelled_in_its_own_session(
     connection: Any = other.connection
     taken: Future[Any] = pickle.loads(data)
     connection.unfinished.add(taken.object_id)
-    taken.home.send()
+    taken.home.sending.send()
     assert taken.cancel()
     assert connection.cancelled == [([], [taken.object_id], False)]
     other.close()

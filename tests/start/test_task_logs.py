@@ -129,7 +129,7 @@ def test_the_command_follows_a_task_and_prints_what_has_ended(tmp_path: Path) ->
         assert isinstance(cluster, LocalCluster)
         reach = (client.address, "--secret-file", str(cluster.secret_file))
         future = client.submit(talk_and_wait, pipe.path)
-        client.open_futures().send()
+        client.open_futures().sending.send()
         task = future.task
         assert task is not None
         name = f"{task.session.session_id}/{task.packed_id & 0xFFFFFFFF}"

@@ -43,7 +43,7 @@ def sent(w: World) -> list[ObjectId]:
 
 def send(pool: ClusterExecutor) -> None:
     """What is pending leaves now, without the thread that would send it soon."""
-    pool._pool._futures.send()  # pyright: ignore[reportPrivateUsage] # nothing else sends at once
+    pool._pool._futures.sending.send()  # pyright: ignore[reportPrivateUsage] # nothing else sends at once
 
 
 def finish(w: World, *futures: Future[Any], value: object = None) -> None:

@@ -63,7 +63,7 @@ def holder(server: Server, monkeypatch: pytest.MonkeyPatch) -> Generator[Holder]
 def started(server: Server, count: int) -> list[Future[int]]:
     """Calls whose results are their numbers."""
     futures = server.client.map(add, range(count))
-    server.client.open_futures().send()
+    server.client.open_futures().sending.send()
     for number, future in enumerate(futures):
         server.connection.data[future.object_id] = encode_value(number, "pickle")
     return futures

@@ -203,7 +203,7 @@ def test_two_lists_that_are_read_side_by_side_are_two_loops(server: Server, hold
     ones = done(server, 20)
     others = server.client.options(name="other").submit
     named = [others(add, number) for number in range(20)]
-    server.client.open_futures().send()
+    server.client.open_futures().sending.send()
     for number, future in enumerate(named):
         server.connection.data[future.object_id] = encode_value(-number, "pickle")
     finish(server, *named)
@@ -218,7 +218,7 @@ def test_two_lists_that_are_read_side_by_side_are_two_loops(server: Server, hold
 def test_an_executor_map_is_a_loop(server: Server, holder: Holder) -> None:
     with server.client.executor() as pool:
         results = pool.map(add, range(40))
-        server.client.open_futures().send()
+        server.client.open_futures().sending.send()
         outputs = server.outputs()
         for number, object_id in enumerate(outputs):
             server.connection.data[object_id] = encode_value(number, "pickle")
@@ -270,7 +270,7 @@ def test_calls_that_run_have_failed_or_were_cancelled_are_left_alone(
 def test_calls_of_another_name_are_left_alone(server: Server, holder: Holder) -> None:
     futures = done(server, 4)
     other = server.client.options(name="other").submit(add, 1)
-    server.client.open_futures().send()
+    server.client.open_futures().sending.send()
     finish(server, other)
 
     assert numbers_of(futures) == [0, 1, 2, 3]
@@ -294,7 +294,7 @@ def test_what_was_fetched_goes_with_its_future(
     server: Server, holder: Holder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = server.client.open_futures()
-    fetch_all = home.fetch_all
+    fetch_all = home.session.fetch_all
     fetched: list[ref[DataInstance]] = []
 
     def watched(handles: Sequence[DataObject]) -> Sequence[DataInstance]:
@@ -302,7 +302,7 @@ def test_what_was_fetched_goes_with_its_future(
         fetched.extend(map(ref, found))
         return found
 
-    monkeypatch.setattr(home, "fetch_all", watched)
+    monkeypatch.setattr(home.session, "fetch_all", watched)
     futures = done(server, 4)
     assert numbers_of(futures[:2]) == [0, 1]
     until_now(lambda: futures[2].is_here and futures[3].is_here)

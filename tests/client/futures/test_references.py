@@ -66,7 +66,7 @@ def test_a_call_keeps_no_result_alive_that_it_reads_when_it_was_sent() -> None:
         second = w.client.submit(len, first)
         third = w.client.submit(lambda *given: None, first, [second])
         del first
-        w.client.open_futures().send()
+        w.client.open_futures().sending.send()
         gc.collect()
         assert alive() is None
         assert not second.done()
@@ -77,10 +77,10 @@ def test_a_large_argument_is_uploaded_once_while_a_call_with_it_is_alive() -> No
     with world() as w:
         large = bytes(1_000_000)
         first = w.client.submit(len, large)
-        w.client.open_futures().send()
+        w.client.open_futures().sending.send()
         gc.collect()
         second = w.client.submit(len, large)
-        w.client.open_futures().send()
+        w.client.open_futures().sending.send()
         sizes = [len(data) for sent in w.server.submissions for data in sent.constants.data]
         assert len([size for size in sizes if size > 100_000]) == 1
         assert not first.done()

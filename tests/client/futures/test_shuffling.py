@@ -22,7 +22,7 @@ def submitted(server: Server, inputs: int, parts: int, rounds: int) -> tuple[int
     """How many tasks there are, and how many have this number of inputs."""
     made = server.client.shuffle(range(inputs), split, merge, parts=parts, rounds=rounds)
     assert len(made) == parts
-    server.client.open_futures().send()
+    server.client.open_futures().sending.send()
     columns = [one.tasks for one in server.connection.submissions]
     counts = Counter(count for tasks in columns for count in tasks.input_counts)
     return server.told, counts

@@ -18,7 +18,7 @@ __all__ = ["server"]
 
 def started(server: Server, count: int) -> list[Future[int]]:
     futures = server.client.map(add, range(count))
-    server.client.open_futures().send()
+    server.client.open_futures().sending.send()
     return futures
 
 
