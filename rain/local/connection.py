@@ -77,8 +77,8 @@ class ClusterInProcess(Protocol):
 class _End:
     """How the server ends a client: it does not, since both end together."""
 
-    def close(self, reason: str) -> None:
-        del reason
+    def end_with_reason(self, cause: str) -> None:
+        del cause
 
 
 class LocalConnection:

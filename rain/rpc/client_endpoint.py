@@ -18,11 +18,9 @@ from typing import TYPE_CHECKING, Any, cast
 from rain.base.errors import (
     NO_WAIT_IN_HANDLER,
     ConnectionLostError,
-    ProtocolError,
     RainError,
     RefusedError,
     SessionFailedError,
-    StartError,
 )
 from rain.base.ids import SessionId
 from rain.base.leading import Servers
@@ -42,7 +40,7 @@ from rain.base.wire.submission import Submission
 from rain.rpc.client_calls import ClientCalls, PendingCall
 from rain.rpc.client_fetch import Downloads
 from rain.rpc.client_registration import ClientLimits, Way, connect_client
-from rain.rpc.client_submit import Sending
+from rain.rpc.client_submit import SubmissionCalls
 from rain.rpc.codec.client_methods import A, method_of
 from rain.stream.staged import Staged, stage
 from rain.tls.keys import NO_KEYS, Keys
@@ -50,15 +48,6 @@ from rain.tls.keys import NO_KEYS, Keys
 if TYPE_CHECKING:
     from rain.stream.ranges import Piece, Range
     from rain.stream.watching import TransferWatch
-
-__all__ = [
-    "ClientConnection",
-    "ConnectionLostError",
-    "ProtocolError",
-    "RefusedError",
-    "SessionFailedError",
-    "StartError",
-]
 
 IN_FLIGHT = 64
 
@@ -98,7 +87,7 @@ class ClientConnection:
         # The cluster: which start of which server this is.
         self._calls, self.cluster, self.returns = connect_client(way, why_lost)
         self._downloads = Downloads(self.servers, keys, watch)
-        self._sending = Sending(self._calls, self._downloads.reader, watch)
+        self._submissions = SubmissionCalls(self._calls, self._downloads.reader, watch)
         self._latest: dict[SessionId, tuple[Submission, PendingCall[Any]]] = {}  # see `has_left`
         # At exit all callers are closed by themselves.
         weakref.finalize(self, _close, self._calls, self._downloads).atexit = False
@@ -240,11 +229,6 @@ class ClientConnection:
         """Whether the server has not answered everything yet."""
         return self._calls.unanswered > 0
 
-    @property
-    def unanswered(self) -> int:
-        """How many requests may still be answered."""
-        return self._calls.unanswered
-
     # One request.
 
     @property
@@ -261,7 +245,7 @@ class ClientConnection:
     def _prepare(self, request: Request[A]) -> PendingCall[A]:
         """A call that was not made yet."""
         if isinstance(request, Submit):
-            asked = self._sending.prepare(request)
+            asked = self._submissions.prepare(request)
             self._latest[request.concerns] = request.submission, asked  # before it can leave
             return cast("PendingCall[A]", asked)
         method = method_of(request)

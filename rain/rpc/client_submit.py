@@ -28,11 +28,11 @@ from rain.stream.watching import Direction, TransferWatch, watched
 Upload = tuple[ObjectId, bytes | Staged]
 
 
-class Sending:
-    """A submission that is about to be sent.
+class SubmissionCalls:
+    """Makes the calls of submissions.
 
-    All of it is encoded before anything is sent, so a value that cannot be sent leaves nothing
-    behind on the server.
+    A submission is encoded as a whole before any of it is sent, so a value that cannot be sent
+    leaves nothing behind on the server.
     """
 
     def __init__(

@@ -164,9 +164,9 @@ class GovernorLink(Protocol):
 
 
 class ClientLink(Protocol):
-    """How the server ends one client."""
+    """How the server ends one client; a `rain.rpc.link.Link` is one."""
 
-    def close(self, reason: str) -> None: ...
+    def end_with_reason(self, cause: str) -> None: ...
 
 
 class StreamSource(Protocol):

@@ -60,16 +60,6 @@ class Welcome:
         self._call.fail(str(reason))
 
 
-class ClientEnd:
-    """How the server ends a client (`rain.rpc.handlers.ClientLink`)."""
-
-    def __init__(self, link: Link) -> None:
-        self._link = link
-
-    def close(self, reason: str) -> None:
-        self._link.end_with_reason(reason)
-
-
 class ServedClient:
     """One registered client."""
 
@@ -82,7 +72,7 @@ class ServedClient:
         machine: bytes = NOBODY,
         user: str = "",
     ) -> None:
-        self._handler: ClientHandler = server.join_client(ClientEnd(link), token, user)
+        self._handler: ClientHandler = server.join_client(link, token, user)
         self._link = link
         self._uploads = server.uploads.join()
         self._upload_folder = UploadFolder.of(server.uploads.folder, machine)

@@ -35,8 +35,6 @@ from rain.stream.protocol import NOBODY
 from rain.stream.sockets import Connected
 from rain.tls.keys import NO_KEYS, Keys
 
-__all__ = ["Listener", "listen"]
-
 HANDSHAKE_LIMIT = 10.0
 """Seconds within which a connection has to say who it is."""
 

@@ -87,7 +87,7 @@ class Registration:
         former = self._links.clients.get(client)
         self._links.clients[client] = link
         if former is not None:
-            former.close("the client has come over another connection")
+            former.end_with_reason("the client has come over another connection")
         self._log.info("client is back", client=client)
         self._inbox.from_client(ClientResumed(client))
         return ConnectedClient(self._links, client, link, token)

@@ -69,7 +69,7 @@ class Service:
         for client, link in list(self.links.clients.items()):
             why = rights.why_not_any_more(state, client)
             if why:
-                link.close(why)
+                link.end_with_reason(why)
 
     def leave_nobody(self, reason: str) -> None:
         """The last turns of a server that ends in order: its peers end with it.
@@ -92,7 +92,7 @@ class Service:
         for governor in self.links.governors.values():
             governor.stop(reason)
         for client in self.links.clients.values():
-            client.close(reason)
+            client.end_with_reason(reason)
 
     def _begin_to_end(self, reason: str) -> None:
         self.turns.stop()

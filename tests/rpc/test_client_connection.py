@@ -141,7 +141,7 @@ def test_the_end_of_a_session_is_not_answered_and_what_is_asked_next_comes_behin
     def scene(client: ClientConnection) -> None:
         client.say(CloseSession(SESSION))
         client.ask(ServerInfo())
-        assert client.unanswered == 0
+        assert not client.is_waited_for
         client.ask(OpenSession("next"))
 
     server = play(scene, lambda server: server.rules.update(close_session=end))
@@ -265,7 +265,7 @@ def test_the_end_of_a_session_does_not_overtake_what_was_submitted_before() -> N
         client.say(Submit(Submission(SESSION, tasks=tasks)))
         client.say(CloseSession(SESSION))
         client.ask(ServerInfo())
-        assert client.unanswered == 0
+        assert not client.is_waited_for
 
     entries = play(scene).journal.entries[1:3]
     assert [entry[0] for entry in entries] == ["submit", "close_session"]
@@ -289,7 +289,7 @@ def test_a_session_that_nobody_waits_for_any_more_is_closed(
                 client.ask(OpenSession("unwanted"))
         for _ in range(2):
             client.ask(ServerInfo())
-        assert client.unanswered == 0
+        assert not client.is_waited_for
 
     def prepare(server: FakeServer) -> None:
         server.rules["server_info"] = open_when_asked_again

@@ -56,7 +56,7 @@ def test_nothing_remains_of_a_computation_that_is_given_up(
             with pytest.raises(KeyboardInterrupt):
                 waiting()
         client.ask(ServerInfo())
-        assert client.unanswered == 0
+        assert not client.is_waited_for
 
     def prepare(server: FakeServer) -> None:
         server.rules["compute"] = lambda reply: None
@@ -148,7 +148,7 @@ def test_the_refusal_of_an_interrupted_computation_is_told_by_the_next_call(
         with pytest.raises(RefusedError, match="two producers"):
             client.ask(WaitFor(SESSION, (), (), "session"))
         client.ask(WaitFor(SESSION, (), (), "session"))  # and it was told once
-        assert client.unanswered == 0
+        assert not client.is_waited_for
 
     def prepare(server: FakeServer) -> None:
         server.rules["compute"] = lambda reply: reply.refuse("two producers")
@@ -213,7 +213,7 @@ def test_nothing_is_kept_of_an_interrupted_computation_when_somebody_behind_it_i
                 with pytest.raises(KeyboardInterrupt):
                     client.begin(Submit(Submission(SESSION), (OBJECT,)))()
         client.ask(OpenSession("behind it"))
-        assert client.unanswered == 0
+        assert not client.is_waited_for
 
     def prepare(server: FakeServer) -> None:
         server.rules["compute"] = lambda reply: None

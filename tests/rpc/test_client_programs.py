@@ -229,7 +229,7 @@ def test_a_client_that_is_interrupted_at_any_step_of_a_submission_knows_whether_
             if left:
                 client.say(HandlesGone((session,), ()))
         client.ask(ServerInfo())
-        assert client.unanswered == 0
+        assert not client.is_waited_for
         print("done")
         """,
         measured=False,

@@ -15,7 +15,7 @@ from rain.base.wire.requests import Cancel, HandlesGone, Request, Submit
 from rain.rpc import schema
 from rain.rpc.caller import Caller
 from rain.rpc.client_calls import ClientCalls
-from rain.rpc.client_submit import Sending
+from rain.rpc.client_submit import SubmissionCalls
 from rain.rpc.codec.client_methods import method_of
 from rain.rpc.interface import Fields, Interface
 from rain.rpc.peer import CallError, Peer, RemoteCapability
@@ -148,7 +148,7 @@ class Client(Mortal):
         caller = cast("Caller", self._caller)
         self._caller.peer.keep_calls()
         self._calls = ClientCalls(caller, outcome["service"], "simulation", None)
-        self._sending = Sending(self._calls, cast("StreamReader", None))
+        self._submissions = SubmissionCalls(self._calls, cast("StreamReader", None))
         self.later(0.0, BEAT, self._beat)
         self.later(0.0, 0.0, partial(self._advance, None))
 
@@ -212,7 +212,7 @@ class Client(Mortal):
 
     def _ask(self, request: Request[Any]) -> None:
         if isinstance(request, Submit):
-            asked: Any = self._sending.prepare(request)
+            asked: Any = self._submissions.prepare(request)
         else:
             method = method_of(request)
             params = [method.params.write(request)]
