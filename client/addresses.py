@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rain.base.address import part_address
+from rain.base.address import part_address, without_scheme
 from rain.common.errors import RainException
 
 DEFAULT_PORT = 7210
@@ -29,6 +29,7 @@ def check_address(address: object, port: object) -> None:
 
 def host_and_port(address: str, port: int | str | None) -> tuple[str, int]:
     """The address of the server; RainException if the port was given twice."""
+    address = without_scheme(address)
     try:
         host, said = part_address(address)
     except ValueError as error:

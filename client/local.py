@@ -37,9 +37,6 @@ _JANITOR = 'read -r word; test "$word" = keep || rm -rf -- "$1"'
 DYING_SECONDS = 1.0
 """How long it may take from the end of a daemon's connection to its own."""
 
-_DASHBOARD = ("--http-listen", "127.0.0.1:0")
-_DASHBOARD_ON_DEMAND = (*_DASHBOARD, "--dashboard-on-demand")
-
 RAIN = (sys.executable, "-m", "rain")
 
 
@@ -86,7 +83,7 @@ class LocalCluster:
             server.start(
                 [
                     *(*command, "server", "--listen", "127.0.0.1:0"),
-                    *(_DASHBOARD if dashboard else _DASHBOARD_ON_DEMAND),
+                    *(() if dashboard else ("--dashboard-on-demand",)),
                     *("--workdir", str(self.folder / "work-server"), *self._secret()),
                 ]
             )

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from rain.base.address import seen_from_outside, split_address
+from rain.base.address import seen_by_peer
 from rain.base.admission import http_url
 from rain.base.failures import SessionFailure
 from rain.base.wire.answers import DurableReport
@@ -63,11 +63,8 @@ class Looking(FutureMethods, SaysWhatIsMeant):
         """
         with Asking(nameless_failure):
             self._http = self.connection.ask(OpenDashboard())
-        where = seen_from_outside(self._http, self._host())
+        where = seen_by_peer(self._http, self.address)
         return f"https://{where}/" if self._is_encrypted else http_url(self._secret, where)
-
-    def _host(self) -> str:
-        return split_address(self.address)[0]
 
     def show_output(self, on: bool = True, *, lines_per_second: float = LINES_PER_SECOND) -> None:
         """Shows here what the tasks of all sessions print, while they run.
@@ -157,7 +154,7 @@ class Looking(FutureMethods, SaysWhatIsMeant):
         own = "" if self.housekeeper.cluster is None else " with a cluster of its own"
         if self.housekeeper.closed:
             return f"<Client {self.address}{own} closed>"
-        where = dashboard(self._http, self.address)
+        where = dashboard(self._http, self.address, encrypted=self._is_encrypted)
         return f"<Client {self.address}{own}{f', dashboard {where}' if where else ''}>"
 
     def _repr_html_(self) -> str:
@@ -165,7 +162,8 @@ class Looking(FutureMethods, SaysWhatIsMeant):
         closed = self.housekeeper.closed
         overview = None if closed else asked(partial(self.connection.ask, OverviewOf()))
         owns = self.housekeeper.cluster is not None
-        return client_picture(self.address, overview, owns=owns, closed=closed)
+        encrypted = self._is_encrypted
+        return client_picture(self.address, overview, owns=owns, closed=closed, encrypted=encrypted)
 
 
 def nameless_failure(failure: SessionFailure) -> RainException:

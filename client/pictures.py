@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from html import escape
 
-from rain.base.address import seen_from_outside, split_address
+from rain.base.address import seen_by_peer
 from rain.base.errors import RainError
 from rain.base.wire.answers import Overview
 
@@ -23,7 +23,14 @@ def asked(ask: Callable[[], Overview]) -> Overview | None:
         return None
 
 
-def client_picture(address: str, overview: Overview | None, *, owns: bool, closed: bool) -> str:
+def client_picture(
+    address: str,
+    overview: Overview | None,
+    *,
+    owns: bool,
+    closed: bool,
+    encrypted: bool = False,
+) -> str:
     """A client: where its server is, the cluster, and the tasks of all clients."""
     if closed:
         return _box("Client", address, ["closed"])
@@ -31,7 +38,7 @@ def client_picture(address: str, overview: Overview | None, *, owns: bool, close
         return _box("Client", address, ["the server does not answer"])
     cluster = f"{counted(overview.governors, 'governor')}, {counted(overview.cpus, 'cpu')}"
     lines = [f"a cluster of its own: {cluster}" if owns else cluster, _of_tasks(overview)]
-    where = escape(dashboard(overview.http, address))
+    where = escape(dashboard(overview.http, address, encrypted=encrypted))
     if where:
         lines.append(f'dashboard <a href="{where}" target="_blank" rel="noopener">{where}</a>')
     elif owns:
@@ -53,11 +60,12 @@ def session_picture(name: str, pending: int, overview: Overview | None, *, close
     return _box("Session", name, lines)
 
 
-def dashboard(http: str, address: str) -> str:
+def dashboard(http: str, address: str, *, encrypted: bool = False) -> str:
     """The URL of a dashboard, without its password; as the client reaches the server."""
     if not http:
         return ""
-    return f"http://{seen_from_outside(http, split_address(address)[0])}/"
+    scheme = "https" if encrypted else "http"
+    return f"{scheme}://{seen_by_peer(http, address)}/"
 
 
 def counted(count: int, noun: str) -> str:

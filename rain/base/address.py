@@ -25,6 +25,17 @@ def split_address(address: str) -> tuple[str, int]:
     return host, int(port)
 
 
+def without_scheme(text: str) -> str:
+    """An address that may be given as the URL of the dashboard, which is at the same port.
+
+    A password in the URL is left out: it is for browsers, and no message shall repeat it.
+    """
+    scheme, slashes, rest = text.partition("://")
+    if slashes and scheme.lower() in ("http", "https"):
+        return rest.partition("/")[0].rpartition("@")[2]
+    return text
+
+
 def part_address(text: str) -> tuple[str, str]:
     """Parts HOST, HOST:PORT, [HOST] or [HOST]:PORT; the port is "" if there is none.
 
@@ -51,6 +62,20 @@ def seen_from_outside(announced: str, peer_host: str) -> str:
     """An announced address; if it has no host, with the host of the peer's connection."""
     host, port = split_address(announced)
     return spell_address(peer_host, port) if is_unspecified(host) else announced
+
+
+SAME = ":0"
+"""An address that a server tells its peers: the same as they have reached the server at.
+
+Only they know it: a tunnel or a NAT may have given it another port.
+"""
+
+
+def seen_by_peer(announced: str, server: str) -> str:
+    """An address that a server has announced, as a peer sees it that has reached it at `server`."""
+    if announced == SAME:
+        return server
+    return seen_from_outside(announced, split_address(server)[0])
 
 
 def plain_host(host: str) -> str:

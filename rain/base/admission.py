@@ -56,6 +56,8 @@ HTTP_USER = "rain"
 _OPEN, _ASK, _WELCOME, _REFUSED, _FULL, _STANDBY = b"o", b"?", b"w", b"x", b"f", b"s"
 ENCRYPTED = b"t"
 """The answer to a dialler that does not encrypt, where everything is encrypted."""
+_HTTP = b"H"
+"""The answer of a server of HTTP, which begins with its name."""
 _DIALLER, _ACCEPTOR = b"dialler", b"acceptor"
 _NO_SECRET, _SECRET, _SECRET_OF_USER = b"\0", b"\1", b"\2"
 
@@ -186,11 +188,17 @@ class Admitted:
 
 
 def accept(
-    secret: Secret | None, nonce: bytes, member: MemberKind | None = None, user: str = ""
+    secret: Secret | None,
+    nonce: bytes,
+    member: MemberKind | None = None,
+    user: str = "",
+    *,
+    lacks_certificate: bool = False,
 ) -> Generator[Step, bytes, Admitted]:
     """The accepting side. Raises `ProtocolError` or, after it has said why, `NotAdmittedError`.
 
     `member` and `user` are what the other side's certificate says, where there are certificates.
+    One that `lacks_certificate` has come by TLS without one, as browsers may: it gets no further.
     """
     magic = yield len(MAGIC)
     if magic.startswith(TLS):
@@ -198,6 +206,11 @@ def accept(
     if magic != MAGIC:
         raise ProtocolError("it does not begin as one of this version of Rain does")
     role, has_secret, theirs = _read_hello((yield HELLO))
+    if lacks_certificate:
+        yield from _refuse(
+            f"a {role.name.lower()} needs a certificate of the cluster here (--tls, RAIN_TLS or"
+            " tls=...), and it has none"
+        )
     if member is not None and role not in ROLES_OF[member]:
         yield from _refuse(
             f"this is the certificate of a {member.value}, which does not admit a"
@@ -268,6 +281,8 @@ def dial(secret: Secret | None, role: Role, nonce: bytes) -> Generator[Step, byt
         length = yield 2
         reason = (yield int.from_bytes(length, "big")).decode("utf-8", "replace")
         raise _REASONS[word](reason)
+    if word == _HTTP:
+        raise ProtocolError("it speaks HTTP only: name the port of the server (its --listen)")
     raise ProtocolError("it does not answer as one does")
 
 

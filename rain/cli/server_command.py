@@ -132,8 +132,8 @@ from rain.scheduler import DEFAULT
 @click.option(
     "--http-listen",
     metavar="ADDRESS",
-    help="Where to serve events and status over HTTP; port 0 picks a free one.  [default:"
-    " 127.0.0.1:7222, or a free port if that is taken]",
+    help="Serve the dashboard and all other HTTP there only; port 0 picks a free one.  [default: at"
+    " the address of --listen]",
 )
 @click.option(
     "--http-host",
@@ -211,18 +211,13 @@ def server(
     secret, identity = daemon.secret(), daemon.identity(MemberKind.SERVER)
     is_open = daemon.insecure or identity is not None
     check_exposure(host, secret, insecure=is_open, risk="run programs here")
-    http = (
-        None
-        if no_http
-        else HttpSettings(
-            *parse_address(http_listen or DEFAULT_HOST, DEFAULT_HOST, DEFAULT_HTTP_PORT),
-            http_hosts,
-            identity,
-            preferred=http_listen is None,
-        )
-    )
-    if http is not None:
-        check_exposure(http.host, secret, insecure=is_open, risk="read the event log")
+    http = None
+    if not no_http:
+        own_port = http_listen and parse_address(http_listen, DEFAULT_HOST, DEFAULT_HTTP_PORT)
+        is_same = own_port == (host, port) and port != 0
+        http = HttpSettings(None if is_same else own_port or None, http_hosts, identity)
+    if http is not None and http.own_port is not None:
+        check_exposure(http.own_port[0], secret, insecure=is_open, risk="read the event log")
     secret = or_user_key(secret, host, insecure=is_open)
     settings = ServerSettings(
         host=host,

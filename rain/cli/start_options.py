@@ -36,7 +36,7 @@ _OF_SERVER = (
         "--http-listen",
         metavar="ADDRESS",
         default="",
-        help="Where it serves HTTP (its --http-listen).",
+        help="Serve HTTP there only, and not at the address of --listen (its --http-listen).",
         cls=OfServer,
     ),
     click.option(

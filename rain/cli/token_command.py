@@ -20,10 +20,11 @@ def token(which: str, secret_file: Path | None, tls: Path | None, url: bool, use
     """Print the password of a server's HTTP side.
 
     Use it with any user name, or as 'Authorization: Bearer TOKEN'. It is derived from the secret,
-    which cannot be computed from it, and opens nothing else. ADDRESS is where the server serves
-    HTTP, LOGDIR the log folder of a cluster. Without an argument, the cluster that 'rain start' has
-    started here is meant, or the usual port. The password of a user shows what that user may see;
-    it is made of the key of the user, or by the owner with --user.
+    which cannot be computed from it, and opens nothing else. ADDRESS is that of the server, or
+    where it serves HTTP if that is elsewhere, LOGDIR the log folder of a cluster. Without an
+    argument, the cluster that 'rain start' has started here is meant, or the usual port. The
+    password of a user shows what that user may see; it is made of the key of the user, or by the
+    owner with --user.
     """
     from rain.base.address import spell_address
     from rain.base.admission import MemberKind, http_url
@@ -32,14 +33,12 @@ def token(which: str, secret_file: Path | None, tls: Path | None, url: bool, use
     from rain.daemon.exposure import or_user_key
     from rain.start.choice import is_folder, serves_http
     from rain.start.clusters import user_index
-    from rain.start.plan import DEFAULT_HTTP_PORT, LOOPBACK
+    from rain.start.plan import DEFAULT_PORT, LOOPBACK
 
     secret = None if secret_file is None else read_secret(secret_file)
     asks = url or secret is None or is_folder(which)
     cluster = serves_http(user_index(), which) if asks else None
-    host, port = parse_address(
-        which if cluster is None else cluster.http, LOOPBACK, DEFAULT_HTTP_PORT
-    )
+    host, port = parse_address(which if cluster is None else cluster.http, LOOPBACK, DEFAULT_PORT)
     if cluster is not None:
         tls = Path(cluster.tls) if cluster.tls else None
     is_encrypted = tls is not None and tls != options.NONE

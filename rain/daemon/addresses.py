@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from rain.base.address import part_address
+from rain.base.address import part_address, without_scheme
 from rain.base.errors import StartError
 
 
 def parse_address(text: str, default_host: str, default_port: int) -> tuple[str, int]:
-    """The host and port of PORT, HOST or HOST:PORT; a host of IPv6 may be in brackets."""
+    """The host and port of PORT, HOST, HOST:PORT or a URL; a host of IPv6 may be in brackets."""
+    text = without_scheme(text)
     try:
         host, port = ("", text) if text.isdigit() else part_address(text)
     except ValueError as error:

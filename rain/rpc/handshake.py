@@ -10,6 +10,7 @@ import os
 import socket
 from collections.abc import Generator
 from contextlib import suppress
+from http import HTTPStatus
 from typing import TYPE_CHECKING, TypeVar
 
 import trio
@@ -17,6 +18,7 @@ import trio
 from rain.base import admission
 from rain.base.admission import NONCE, Admitted, MemberKind, Role, Secret, Step
 from rain.base.errors import ProtocolError
+from rain.base.first_byte import Speaks, http_refusal, spoken
 from rain.stream.sockets import Connected
 from rain.tls import handshake
 from rain.tls.encrypted import READ_SIZE, Encrypted
@@ -32,17 +34,20 @@ LIMIT = 10.0
 """Seconds that a peer has to be let in."""
 
 LINGER = 1.0
-"""Seconds that a peer is given to read why TLS fails: a reset would overtake it."""
+"""Seconds that a peer is given to read why it is not served: a reset would overtake it."""
 
 
-async def accept_tls(accepted: socket.socket, identity: Identity | None) -> Connected:
+async def accept_tls(
+    accepted: socket.socket, identity: Identity | None, *, bears_strangers: bool = False
+) -> Connected:
     """The accepted connection, encrypted where there are certificates; `TlsError` if that fails.
 
-    The caller limits the time, also that of `dial_tls`.
+    Browsers come without a certificate, where it `bears_strangers`. The caller limits the time,
+    also that of `dial_tls`.
     """
     if identity is None:
         return accepted
-    pump = identity.accepting()
+    pump = identity.accepting(bears_strangers=bears_strangers)
     return await _shake(accepted, pump, handshake.accept(pump))
 
 
@@ -54,23 +59,46 @@ async def dial_tls(connected: socket.socket, identity: Identity | None) -> Conne
     return await _shake(connected, pump, handshake.dial(pump))
 
 
-async def linger(connected: socket.socket) -> None:
-    """Lets a peer read why TLS fails."""
+async def linger(connected: Connected) -> None:
+    """Lets a peer read why it is not served."""
     with suppress(OSError), trio.move_on_after(LINGER):
         connected.shutdown(socket.SHUT_WR)
-        while await _receive_some(connected):
+        while await receive_some(connected, READ_SIZE):
             pass
 
 
-async def admit(accepted: Connected, secret: Secret | None, limit: float = LIMIT) -> Admitted:
-    """Lets a peer in; `NotAdmittedError`, `ProtocolError`, OSError or trio.TooSlowError if not."""
+async def first_byte(accepted: Connected) -> bytes:
+    """The first byte of a connection, which says what it speaks; OSError if there is none."""
+    return await _receive(accepted, 1)
+
+
+async def refuse_http(accepted: Connected, status: HTTPStatus, line: str) -> None:
+    """Answers HTTP with one line, whatever was asked; OSError if it has gone."""
+    await send_all(accepted, http_refusal(status, line))
+    if isinstance(accepted, Encrypted):
+        accepted.send_end()
+    await linger(accepted)
+
+
+async def admit(
+    accepted: Connected, secret: Secret | None, limit: float = LIMIT, first: bytes = b""
+) -> Admitted:
+    """Lets a peer in of which these bytes have come.
+
+    `NotAdmittedError`, `ProtocolError`, OSError or trio.TooSlowError if not.
+    """
     secret = _at(secret, accepted.getsockname())
-    who = (accepted.member, accepted.user) if isinstance(accepted, Encrypted) else (None, "")
-    with trio.fail_after(limit):
-        admitted = await _play(
-            admission.accept(secret, os.urandom(NONCE), *who),
-            accepted,
+    side = admission.accept(secret, os.urandom(NONCE))
+    if isinstance(accepted, Encrypted):
+        side = admission.accept(
+            secret,
+            os.urandom(NONCE),
+            accepted.member,
+            accepted.user,
+            lacks_certificate=accepted.member is None,
         )
+    with trio.fail_after(limit):
+        admitted = await _play(side, accepted, first)
     check_quiet(accepted)
     return admitted
 
@@ -90,7 +118,11 @@ async def turn_away(
     """Tells a peer why there is no room; OSError or trio.TooSlowError if it does not listen."""
     accepted.setblocking(False)
     with trio.fail_after(limit):
-        await _play(admission.turn_away(reason, stands_by=stands_by), accepted)
+        first = await first_byte(accepted)
+        if spoken(first) is Speaks.HTTP:
+            await refuse_http(accepted, HTTPStatus.SERVICE_UNAVAILABLE, reason)
+        else:
+            await _play(admission.turn_away(reason, stands_by=stands_by), accepted, first)
 
 
 async def introduce(connected: Connected, secret: Secret | None, role: Role) -> None:
@@ -110,58 +142,61 @@ async def _shake(connected: socket.socket, pump: Pump, shaking: Shaking) -> Encr
         step = next(shaking)
         while True:
             if step is None:
-                step = shaking.send(await _receive_some(connected))
+                step = shaking.send(await _receive_or_end(connected))
             else:
-                await _send(connected, step)
+                await send_all(connected, step)
                 step = shaking.send(b"")
     except StopIteration:
         return Encrypted(connected, pump)
 
 
-async def _play(side: Generator[Step, bytes, T], connected: Connected) -> T:
+async def _play(side: Generator[Step, bytes, T], connected: Connected, came: bytes = b"") -> T:
+    """Plays a side; what it receives begins with the bytes that have come, one at most."""
     try:
         step = next(side)
         while True:
             if isinstance(step, bytes):
-                await _send(connected, step)
+                await send_all(connected, step)
                 step = side.send(b"")
             else:
-                step = side.send(await _receive(connected, step))
+                step, came = side.send(await _receive(connected, step, came)), b""
     except StopIteration as end:
         result: T = end.value
         return result
 
 
-async def _send(connected: Connected, data: bytes) -> None:
-    while data:
+async def send_all(connected: Connected, data: bytes) -> None:
+    """Sends all of the data."""
+    left = memoryview(data)
+    while left:
         try:
-            data = data[connected.send(data) :]
+            left = left[connected.send(left) :]
         except BlockingIOError:
             await trio.lowlevel.wait_writable(connected)
 
 
-async def _receive(connected: Connected, count: int) -> bytes:
-    """Exactly this number of bytes, and none of those that follow."""
+async def receive_some(connected: Connected, most: int) -> bytes:
+    """Some of what comes next, and nothing at the end."""
     take = connected.take if isinstance(connected, Encrypted) else connected.recv
-    received = b""
-    while len(received) < count:
+    while True:
         try:
-            piece = take(count - len(received))
+            return take(most)
         except BlockingIOError:
             await trio.lowlevel.wait_readable(connected)
-            continue
+
+
+async def _receive(connected: Connected, count: int, received: bytes = b"") -> bytes:
+    """Exactly this number of bytes with those that have come, and none of those that follow."""
+    while len(received) < count:
+        piece = await receive_some(connected, count - len(received))
         if not piece:
             raise ConnectionResetError(None, "it closed the connection before it was let in")
         received += piece
     return received
 
 
-async def _receive_some(connected: socket.socket) -> bytes:
-    while True:
-        await trio.lowlevel.wait_readable(connected)
-        try:
-            return connected.recv(READ_SIZE)
-        except BlockingIOError:
-            continue
-        except ConnectionResetError:  # it has closed, and not read all that we said
-            return b""
+async def _receive_or_end(connected: socket.socket) -> bytes:
+    try:
+        return await receive_some(connected, READ_SIZE)
+    except ConnectionResetError:  # it has closed, and not read all that we said
+        return b""

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+from typing import TypeAlias
 
 import trio
+from attrs import frozen
 
 from rain.base.admission import Admitted, NotAdmittedError, Role
 from rain.base.errors import ProtocolError
-from rain.rpc.handshake import accept_tls, admit, linger
+from rain.base.first_byte import Speaks, spoken
+from rain.rpc.handshake import accept_tls, admit, first_byte, linger, refuse_http
 from rain.rpc.link import Link
 from rain.rpc.port import Port
 from rain.rpc.sockets import peer_host, prepare
@@ -29,8 +33,26 @@ Greet = Callable[[Connected, str, Admitted, trio.Nursery], Link]
 """Makes the link of a peer that was let in from this host, as this."""
 
 
+NOT_ENCRYPTED = "nothing is encrypted here: write http:// instead of https://"
+
+ServeHttp: TypeAlias = Callable[[Connected, bytes], Awaitable[None]]
+"""Serves a connection that speaks HTTP, of which these bytes have come; closes it at the end."""
+
+
+@frozen
+class SpeaksHttp:
+    """Why a connection is no peer of ours: it speaks HTTP, and is served as such."""
+
+    serve: ServeHttp
+    first: bytes  # what has come of it
+
+
 class Listener:
-    """The server's port: connections are greeted with their peer's host, streams are taken."""
+    """The server's port: connections are greeted with their peer's host, streams are taken.
+
+    Those that speak HTTP go to `http`. While that is None, nobody comes without a certificate
+    where there are certificates, and HTTP is answered with `no_http`.
+    """
 
     def __init__(
         self,
@@ -53,6 +75,8 @@ class Listener:
         self._streams = streams
         self._first_word = first_word
         self._keys = keys
+        self.http: ServeHttp | None = None
+        self.no_http = "this is the port of a Rain server, and it serves no HTTP here"
         self._links: dict[Link, None] = {}
         self._quiet = trio.Event()  # no connection is left
         self._new: dict[trio.CancelScope, None] = {}  # of those that have not been let in yet
@@ -98,6 +122,9 @@ class Listener:
                 accepted.close()
                 return
             connected, admitted = let_in
+            if isinstance(admitted, SpeaksHttp):
+                await admitted.serve(connected, admitted.first)
+                return
             if admitted.role is Role.READER:
                 self._streams.take(connected, admitted=True)
                 return
@@ -118,7 +145,7 @@ class Listener:
 
     async def _let_in(
         self, accepted: socket.socket, came_from: str
-    ) -> tuple[Connected, Admitted] | None:
+    ) -> tuple[Connected, Admitted | SpeaksHttp] | None:
         """The connection and the role of a peer that may come in; None for one that may not."""
         if len(self._new) >= MOST_NEW:
             oldest = next(iter(self._new))
@@ -135,11 +162,23 @@ class Listener:
 
     async def _judge(
         self, accepted: socket.socket, came_from: str
-    ) -> tuple[Connected, Admitted] | None:
+    ) -> tuple[Connected, Admitted | SpeaksHttp] | None:
+        identity, http = self._keys.identity, self.http
         try:
             with trio.fail_after(self._first_word):
-                connected = await accept_tls(accepted, self._keys.identity)
-                return connected, await admit(connected, self._keys.secret, self._first_word)
+                connected = await accept_tls(accepted, identity, bears_strangers=http is not None)
+                first = await first_byte(connected)
+                speaks = spoken(first)
+                if speaks is Speaks.HTTP and http is not None:
+                    return connected, SpeaksHttp(http, first)
+                if speaks is Speaks.HTTP:
+                    await refuse_http(connected, HTTPStatus.NOT_FOUND, self.no_http)
+                    return None
+                if speaks is Speaks.TLS:  # programs know an answer in HTTP for one without TLS
+                    await refuse_http(connected, HTTPStatus.BAD_REQUEST, NOT_ENCRYPTED)
+                    raise ProtocolError("it encrypts, and this side was started without --tls")
+                secret, limit = self._keys.secret, self._first_word
+                return connected, await admit(connected, secret, limit, first)
         except TlsError as error:
             log.warning("a peer from %s was not let in: %s", came_from, error.strerror)
             await linger(accepted)

@@ -36,8 +36,11 @@ _LOST_ON_THE_WAY = {
 }
 
 
-def bind(host: str, port: int) -> socket.socket:
-    """A socket that listens; `StartError` says where it cannot and why."""
+ADVICE = "choose another address with --listen"
+
+
+def bind(host: str, port: int, advice: str = ADVICE) -> socket.socket:
+    """A socket that listens; `StartError` says where it cannot, why, and what to do."""
     try:
         found = socket.getaddrinfo(
             host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -57,17 +60,21 @@ def bind(host: str, port: int) -> socket.socket:
             raise
     except OSError as error:
         where = spell_address(host, port)
-        raise StartError(
-            f"cannot listen on {where}: {error.strerror}; choose another address with --listen"
-        ) from None
+        raise StartError(f"cannot listen on {where}: {error.strerror}; {advice}") from None
     return listening
 
 
 class Port:
     """Accepts connections while it runs; `take` gets the socket of each, and may be replaced."""
 
-    def __init__(self, host: str, port: int, take: Callable[[socket.socket], object]) -> None:
-        self._socket = bind(host, port)
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        take: Callable[[socket.socket], object],
+        advice: str = ADVICE,
+    ) -> None:
+        self._socket = bind(host, port, advice)
         name, number = self._socket.getsockname()[:2]
         self.host: str = plain_host(name)
         self.port: int = number  # also when it was left open which

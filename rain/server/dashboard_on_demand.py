@@ -17,6 +17,7 @@ from structlog.typing import FilteringBoundLogger
 from rain.base.admission import Secret
 from rain.base.errors import StartError
 from rain.rpc.handlers import Reply
+from rain.rpc.listener import Listener
 from rain.server.history.keeper import HistorySettings, open_history
 from rain.server.settings import HttpSettings
 from rain.server.state import State
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 _HEAVY = ("rain.server.http.listener", "rain.server.http.site")
 """They bring numpy along, which takes a while to load."""
+
+_NOT_YET = "there is no dashboard yet: it begins when the program looks at client.dashboard_url"
 
 
 @frozen
@@ -40,9 +43,10 @@ class DashboardSettings:
 
 @define(eq=False)
 class DashboardOnDemand:
-    """It begins once, and goes on until the server ends."""
+    """It begins once, and goes on until the server ends. Until then HTTP is told how it begins."""
 
     place: DashboardSettings
+    listener: Listener
     nursery: trio.Nursery
     state: State
     live: LiveLogs
@@ -51,6 +55,9 @@ class DashboardOnDemand:
     began: Callable[[str], object]  # is told the address
     _waiting: list[Reply[str]] = Factory(list)  # while it begins
     _begins: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        self.listener.no_http = _NOT_YET
 
     def ask(self, reply: Reply[str]) -> None:
         """Answered with the address as soon as it is there."""
@@ -79,9 +86,10 @@ class DashboardOnDemand:
         async with open_history(place.history, state, self.now, self.log) as reader:
             site = HttpSite.of(state, reader, self.now, self.log, place.secret, self.live)
             site.names = place.names
-            async with serve_http(place.http, site.answer, self.log) as address:
-                self.began(address)
+            async with serve_http(place.http, self.listener, site.answer, self.log) as address:
+                told = place.http.told(address)
+                self.began(told)
                 waiting, self._waiting = self._waiting, []
                 for reply in waiting:
-                    reply.answer(address)
+                    reply.answer(told)
                 await trio.sleep_forever()

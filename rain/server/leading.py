@@ -204,7 +204,7 @@ async def lead(
     mark = FolderStore(folder.leases()) if settings.lease else None
     try:
         async with trio.open_nursery() as nursery:
-            port = await _open_port(nursery, settings) if settings.standby else None
+            port = _open_port(nursery, settings) if settings.standby else None
             address = port.address if port else spell_address(settings.host, settings.port)
             holder = this_server(address)
             candidate = Candidate(folder, store, holder, settings.lease_seconds, log, mark=mark)
@@ -230,13 +230,13 @@ async def lead(
             mark.close()
 
 
-async def _open_port(nursery: trio.Nursery, settings: ServerSettings) -> Port:
+def _open_port(nursery: trio.Nursery, settings: ServerSettings) -> Port:
     """All that could keep a standby from leading is told when it starts."""
-    if settings.http is not None:
+    if settings.http is not None and settings.http.own_port is not None:
         # Not for a server that serves no HTTP.
         from rain.server.http.listener import check_free  # noqa: PLC0415
 
-        await check_free(settings.http)
+        check_free(settings.http.own_port)
     return stand_by(nursery, settings.host, settings.port, settings.identity)
 
 

@@ -109,7 +109,7 @@ async def _serve(
         stack.callback(listener.close)
         nursery.start_soon(service.turns.run)
         _keep_house(nursery, settings, log)
-        http = await _start_http(stack, nursery, settings, service, history, reader, log)
+        http = await _start_http(stack, nursery, listener, settings, service, history, reader, log)
         if not settings.standby:
             settings.readiness.announce(
                 f"{listener.address} {http}" if http else listener.address,
@@ -154,6 +154,7 @@ async def _end(service: Service, journal: Journal | None, listener: Listener, re
 async def _start_http(
     stack: AsyncExitStack,
     nursery: trio.Nursery,
+    listener: Listener,
     settings: ServerSettings,
     service: Service,
     history: HistorySettings | None,
@@ -166,6 +167,7 @@ async def _start_http(
             DashboardSettings(
                 settings.http, history, _http_secret(settings), _own_names(settings.http.names)
             ),
+            listener,
             nursery,
             service.reactor.state,
             service.links.live,
@@ -189,8 +191,8 @@ async def _start_http(
         service.links.live,
     )
     site.names = _own_names(settings.http.names)
-    http = await stack.enter_async_context(serve_http(settings.http, site.answer, log))
-    service.links.serves_http(http)
+    http = await stack.enter_async_context(serve_http(settings.http, listener, site.answer, log))
+    service.links.serves_http(settings.http.told(http))
     return http
 
 

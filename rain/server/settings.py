@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from attrs import Factory, frozen
 
+from rain.base.address import SAME
 from rain.base.admission import Secret
 from rain.daemon.readiness import Readiness
 from rain.scheduler import DEFAULT
@@ -18,22 +19,25 @@ if TYPE_CHECKING:
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 7210
-DEFAULT_HTTP_PORT = 7222
+DEFAULT_HTTP_PORT = 7222  # where HTTP has a port of its own
 LEASE_SECONDS = 5.0
+
+
+Address: TypeAlias = tuple[str, int]
+"""A host and a port; port 0 picks a free one."""
 
 
 @frozen
 class HttpSettings:
-    """Where to listen for HTTP; port 0 picks a free one.
+    """Where HTTP is served, and as whom."""
 
-    `preferred` says that nobody has named the port: if it is taken, a free one will do.
-    """
-
-    host: str = DEFAULT_HOST
-    port: int = DEFAULT_HTTP_PORT
+    own_port: Address | None = None  # for HTTP alone; None: the server's port
     names: tuple[str, ...] = ()  # of this machine, besides its own
     identity: Identity | None = None  # for HTTPS
-    preferred: bool = False
+
+    def told(self, address: str) -> str:
+        """What peers of the server are told of the address at which HTTP is served."""
+        return SAME if self.own_port is None else address
 
 
 @frozen

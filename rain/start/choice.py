@@ -6,7 +6,7 @@ import socket
 from collections.abc import Sequence
 from pathlib import Path
 
-from rain.base.address import split_address
+from rain.base.address import split_address, without_scheme
 from rain.base.errors import StartError
 from rain.daemon.exposure import is_loopback
 from rain.start.clusters import FILE, ClusterDescription, Index, StartedElsewhere, read_cluster
@@ -15,6 +15,7 @@ from rain.start.plan import DEFAULT_PORT
 
 def find_cluster(index: Index, wanted: str) -> ClusterDescription:
     """Returns the running cluster that the user means; StartError says why there is none."""
+    wanted = without_scheme(wanted)
     if is_folder(wanted):
         return _by_folder(Path(wanted).absolute())
     running, elsewhere = index.look()
@@ -35,6 +36,7 @@ def server_of(index: Index, wanted: str) -> ClusterDescription | None:
 
     An address may be that of any server, not only of one in a cluster of the user.
     """
+    wanted = without_scheme(wanted)
     if is_folder(wanted):
         return _by_folder(Path(wanted).absolute())
     running, _ = index.look()
@@ -51,6 +53,7 @@ def serves_http(index: Index, wanted: str) -> ClusterDescription | None:
 
     A log folder may stand for the address.
     """
+    wanted = without_scheme(wanted)
     if is_folder(wanted):
         cluster = _by_folder(Path(wanted).absolute())
         if not cluster.http:
@@ -98,6 +101,7 @@ def is_folder(wanted: str) -> bool:
 
     StartError if it may be either, the name of a host or of a folder without a cluster.
     """
+    wanted = without_scheme(wanted)
     if not wanted:
         return False
     if "/" in wanted or (Path(wanted) / FILE).exists():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from rain.base.address import spell_address, split_address
+from rain.base.address import SAME, seen_by_peer, spell_address, split_address
 from rain.base.admission import MemberKind, Role
 from rain.base.errors import ConnectionLostError, RefusedError, StartError
 from rain.base.leading import Servers
@@ -24,7 +24,6 @@ from rain.start.plan import (
     DEFAULT_PORT,
     LOOPBACK,
     NONE,
-    seen_from_governors,
 )
 from rain.tls.identity import Identity
 from rain.tls.keys import Keys
@@ -76,8 +75,8 @@ def reach(
         known_http = _told_http(cluster, host, port, keys)
     if http:
         known_http = spell_address(*parse_address(http, host, DEFAULT_HTTP_PORT))
-    elif not known_http and port == DEFAULT_PORT:
-        known_http = spell_address(host, DEFAULT_HTTP_PORT)
+    elif cluster is None:  # it says itself if HTTP is served elsewhere
+        known_http = spell_address(host, port)
     return ReachedServer(spell_address(host, port), known_http, keys, cluster)
 
 
@@ -101,9 +100,9 @@ def _told_http(
     except (ConnectionLostError, RefusedError) as error:
         raise StartError(f"the server at {address}: {error}") from error
     is_away = any(server.host and server.address == address for server in cluster.servers)
-    if is_away and told and is_loopback(split_address(told)[0]):
+    if is_away and told and told != SAME and is_loopback(split_address(told)[0]):
         return ""
-    return seen_from_governors(told, host) if told else ""
+    return seen_by_peer(told, address) if told else ""
 
 
 def _leading(servers: Servers, keys: Keys) -> tuple[str, int]:

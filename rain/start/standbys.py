@@ -100,17 +100,20 @@ def start_standby(
 def plan_standby(settings: Settings, port: int) -> PlannedDaemon:
     """Plans the standby: a server with the same journal that listens at this port.
 
-    On the machine of the server it takes another port for HTTP, whichever is free then. On another
-    one it cannot listen at addresses of this one.
+    On another machine it cannot listen at addresses of this one. If HTTP has a port of its own, the
+    standby on the machine of the server takes another one, whichever is free then.
     """
     assert settings.standby is not None
-    host, http_port = parse_address(settings.http_listen, LOOPBACK, DEFAULT_HTTP_PORT)
+    http = settings.http_listen
+    if http:
+        host, http_port = parse_address(http, LOOPBACK, DEFAULT_HTTP_PORT)
+        if settings.standby:
+            http = spell_address(host if is_loopback(host) else ANY, http_port)
+        else:
+            http = spell_address(host, 0)
+    changed = evolve(settings, listen_port=port, http_listen=http)
     if settings.standby:
-        there = spell_address(host if is_loopback(host) else ANY, http_port)
-        changed = evolve(settings, listen_host=ANY, listen_port=port, http_listen=there)
-    else:
-        http = spell_address(host, 0)
-        changed = evolve(settings, listen_port=port, http_listen=http)
+        changed = evolve(changed, listen_host=ANY)
     planned = plan_server(changed, NAME)
     return evolve(planned, host=settings.standby, arguments=(*planned.arguments, *STANDS_BY))
 

@@ -3,8 +3,8 @@
 It blocks or does not, as its socket does; a limit of the kernel for waiting applies to it as well.
 One thread at a time sends and receives; any thread may shut it down.
 
-The end of a stream is not signed (no close_notify is sent or asked for): messages and transfers
-have lengths of their own, so what was cut off is noticed.
+The end of a stream is not signed (no close_notify is sent or asked for, but in HTTP): messages and
+transfers have lengths of their own, so what was cut off is noticed.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import errno
 import socket
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -29,8 +30,10 @@ class Encrypted:
 
     def __init__(self, connected: socket.socket, pump: Pump) -> None:
         self.socket = connected
-        self.member: MemberKind = pump.who.member  # the other side
-        self.user: str = pump.who.user
+        who = None if pump.stranger else pump.who
+        # Of the other side; None of one without a certificate.
+        self.member: MemberKind | None = None if who is None else who.member
+        self.user: str = "" if who is None else who.user
         self.limit = float("inf")  # seconds in which `take_all` has to be done
         self._pump = pump
         self._unsent = memoryview(b"")  # encrypted, and not taken by the socket yet
@@ -58,6 +61,12 @@ class Encrypted:
         view = memoryview(data)
         while view:
             view = view[self.send(view) :]
+
+    def send_end(self) -> None:
+        """Says that nothing more comes; to one that does not read, nothing is said."""
+        self._pump.end()
+        with suppress(BlockingIOError):
+            self.socket.send(self._pump.to_send())
 
     # Receiving.
 

@@ -7,9 +7,11 @@ After an error that has something for the other side, it is yielded before the e
 from __future__ import annotations
 
 from collections.abc import Generator
+from http import HTTPStatus
 from typing import TYPE_CHECKING, TypeAlias
 
 from rain.base.admission import ENCRYPTED, MAGIC
+from rain.base.first_byte import Speaks, http_refusal, spoken
 from rain.tls.errors import NotTlsError, TlsError
 
 if TYPE_CHECKING:
@@ -19,13 +21,20 @@ Shaking: TypeAlias = Generator["bytes | None", bytes, None]
 
 _RECORD_OF_HANDSHAKE = 0x16
 
+NOT_ENCRYPTED = http_refusal(
+    HTTPStatus.BAD_REQUEST, "everything is encrypted here: write https:// instead of http://"
+)
+
 LONGEST = 128 * 1024
 """Bytes of the other side until the handshake is done."""
 
 
 def accept(pump: Pump) -> Shaking:
-    """The accepting side. A peer of ours that does not encrypt is told so in words it knows."""
+    """The accepting side. A peer that does not encrypt is told so in words that it knows."""
     first = yield None
+    if pump.bears_strangers and spoken(first) is Speaks.HTTP:
+        yield NOT_ENCRYPTED
+        raise NotTlsError("it does not encrypt: it was told to write https:// instead of http://")
     if first and first[0] != _RECORD_OF_HANDSHAKE:
         if MAGIC.startswith(first[: len(MAGIC)]):
             yield ENCRYPTED

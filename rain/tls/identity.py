@@ -107,18 +107,18 @@ class Identity:
         return self._current().secret
 
     @property
-    def for_http(self) -> ssl.SSLContext:
-        """For browsers, which may have no certificate."""
-        return self._current().http
-
-    @property
     def for_asking_http(self) -> ssl.SSLContext:
         """For a program that asks a server over HTTP."""
         return self._current().dialling
 
-    def accepting(self) -> Pump:
-        """For a connection that was accepted; the role of the other side is not looked at here."""
-        return Pump(self._current().accepting, accepts=True)
+    def accepting(self, *, bears_strangers: bool = False) -> Pump:
+        """For a connection that was accepted; the role of the other side is not looked at here.
+
+        One that `bears_strangers` takes browsers, too, which have no certificate.
+        """
+        current = self._current()
+        context = current.http if bears_strangers else current.accepting
+        return Pump(context, accepts=True, bears_strangers=bears_strangers)
 
     def dialling(self, *expects: MemberKind) -> Pump:
         """For a connection to one of these members."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, cast
 
 from attrs import frozen
@@ -45,11 +46,15 @@ class Pump:
         *,
         accepts: bool,
         expects: frozenset[MemberKind] = frozenset(MemberKind),
+        bears_strangers: bool = False,
     ) -> None:
+        """One that `bears_strangers` lets in who has no certificate; `stranger` says so."""
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=accepts)
         self._expects = expects
+        self.bears_strangers = bears_strangers
+        self.stranger = False  # the other side has no certificate
         self._who: Who | None = None
         self.has_ended = False  # the other side says nothing more
 
@@ -71,7 +76,11 @@ class Pump:
             return False
         except ssl.SSLError as error:
             raise explained(error) from None
-        self._who = read_who(self._tls.getpeercert() or {})
+        certificate = self._tls.getpeercert()
+        if not certificate and self.bears_strangers:
+            self.stranger = True
+            return True
+        self._who = read_who(certificate or {})
         if self._who.member not in self._expects:
             wanted = " or ".join(sorted(member.value for member in self._expects))
             raise TlsError(
@@ -129,6 +138,11 @@ class Pump:
                 done += self._tls.write(view[done:])
         except ssl.SSLError as error:
             raise explained(error) from None
+
+    def end(self) -> None:
+        """Says in TLS that nothing more comes; HTTP wants it (close_notify)."""
+        with suppress(ssl.SSLError):  # the other side has not said so, and need not
+            self._tls.unwrap()
 
     def to_send(self) -> bytes:
         """What is to be sent, once."""

@@ -141,6 +141,7 @@ def test_a_client_shows_where_the_dashboard_is(here: World) -> None:
         ("", "head:7210", ""),
         ("127.0.0.1:7222", "localhost:7210", "http://127.0.0.1:7222/"),
         ("0.0.0.0:7222", "head:7210", "http://head:7222/"),
+        (":0", "head:9000", "http://head:9000/"),  # through a tunnel
         ("[::]:7222", "[fe80::1]:7210", "http://[fe80::1]:7222/"),
     ],
 )
@@ -148,6 +149,7 @@ def test_the_dashboard_is_where_the_client_reaches_the_server(
     http: str, address: str, expected: str
 ) -> None:
     assert dashboard(http, address) == expected
+    assert dashboard(http, address, encrypted=True) == expected.replace("http:", "https:")
 
 
 def test_pictures_of_what_is_closed_or_lost_raise_nothing(here: World) -> None:

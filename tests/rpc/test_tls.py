@@ -120,7 +120,7 @@ def test_one_that_encrypts_is_told_that_the_server_does_not(
 ) -> None:
     async def scene(here: Serving) -> None:
         heard = await why_not(here.port, Role.CLIENT, CLIENT)
-        assert "does not answer in TLS; was it started without --tls?" in heard
+        assert "does not speak TLS; was it started without --tls?" in heard
 
         def ask() -> None:
             with pytest.raises(StartError, match="was it started without --tls"):

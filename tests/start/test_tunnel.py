@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import subprocess
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -32,14 +35,14 @@ def listens(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def test_one_forwarded_port_is_enough_for_a_client(tmp_path: Path) -> None:
+def test_one_forwarded_port_is_enough_for_a_client_and_the_dashboard(tmp_path: Path) -> None:
     make_secret_file(tmp_path / "secret")
     secret = ("--secret-file", str(tmp_path / "secret"))
     with ExitStack() as stack:
         # given: a cluster on the loopback of a login node, of which only sshd can be reached
         _, (login,) = stack.enter_context(machines(1))
         settings = stack.enter_context(real_sshd(tmp_path / "ssh", login.address, login.command))
-        own = ("server", "--listen", "127.0.0.1:0", "--no-http", *secret)
+        own = ("server", "--listen", "127.0.0.1:0", *secret)
         server = stack.enter_context(daemon(tmp_path, "server", *own, on=login.command))
         words = ("--no-share-store", *secret)
         stack.enter_context(
@@ -58,3 +61,10 @@ def test_one_forwarded_port_is_enough_for_a_client(tmp_path: Path) -> None:
         future = client.submit(reversed_bytes, data)
         # then it puts data and fetches results, which come through the server
         assert future.result() == data[::-1]
+        # and the dashboard is at the same port
+        url = urlsplit(client.dashboard_url)
+        assert url.port == port
+        asked = Request(f"http://{url.hostname}:{url.port}/status")
+        asked.add_header("authorization", f"Bearer {url.password}")
+        with urlopen(asked, timeout=60) as answer:
+            assert json.load(answer)["governors"]

@@ -94,9 +94,8 @@ def daemon(
 
 @contextmanager
 def server(folder: Path, *arguments: str) -> Generator[Daemon, None, None]:
-    """A server on a free port of this machine."""
-    own = ("--listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0")
-    with daemon(folder, "server", "server", *own, *arguments) as started:
+    """A server on a free port of this machine, which serves HTTP, too."""
+    with daemon(folder, "server", "server", "--listen", "127.0.0.1:0", *arguments) as started:
         yield started
 
 

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.whole
 
 @contextmanager
 def standby(folder: Path, *arguments: str) -> Generator[Daemon]:
-    own = ("--listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0", "--standby")
+    own = ("--listen", "127.0.0.1:0", "--standby")
     with daemon(folder, "standby", "server", *own, *arguments) as started:
         yield started
 

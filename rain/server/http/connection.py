@@ -6,7 +6,8 @@ connection to a peer that neither sends nor receives for a while is closed.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import socket
+from collections.abc import Awaitable, Callable
 from contextlib import closing
 from http import HTTPStatus
 
@@ -15,10 +16,13 @@ import trio
 from attrs import define, field
 
 from rain.base.admission import MemberKind
+from rain.rpc.handshake import accept_tls, linger
 from rain.server.http.messages import Headers, HttpRequest, Response, text
+from rain.server.http.stream import HttpStream
+from rain.stream.sockets import Connected
+from rain.tls.encrypted import Encrypted
 from rain.tls.errors import TlsError
 from rain.tls.identity import Identity
-from rain.tls.pump import read_who
 
 LARGEST_HEAD = 16 * 1024
 LARGEST_BODY = 64 * 1024
@@ -29,13 +33,9 @@ HEAD_PATIENCE = 5.0
 first byte."""
 
 Answer = Callable[[HttpRequest], Awaitable[Response]]
+Waits = Callable[[bool], object]
 
 _READERS = frozenset({MemberKind.CLIENT, MemberKind.SERVER})
-
-_NOT_ENCRYPTED = (
-    b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: text/plain\r\n\r\n"
-    b"everything is encrypted here: write https:// instead of http://\n"
-)
 
 _EVERYWHERE: Headers = (("cache-control", "no-store"),)
 _PIECE = 4 * 1024  # a head may exceed the limit by at most this
@@ -46,61 +46,50 @@ class _TooLargeError(Exception):
 
 
 async def serve_connection(
-    stream: trio.SocketStream,
+    connected: Connected,
     answer: Answer,
-    waits: Callable[[bool], object] = bool,
-    identity: Identity | None = None,
+    came: bytes,
+    waits: Waits,
 ) -> None:
     """Answers the requests of one connection, one after the other, until it ends.
 
-    `waits` is called with True while a request is awaited, and with False while one is answered.
+    `came` is what has been received of it. `waits` is called with True while a request is awaited,
+    and with False while one is answered. The caller closes the connection.
     """
-    connection = _Connection(stream, stream.socket.getsockname()[1], waits)
+    stream = HttpStream(connected, came)
+    connection = _Connection(stream, connected.getsockname()[1], waits, _certified_user(connected))
     try:
-        if identity is not None:
-            connection.stream = await _encrypted(stream, identity)
-            connection.certified = _certified_user(connection.stream)
         while await connection.serve_one(answer):
             pass
         await connection.close()
     except (trio.BrokenResourceError, trio.TooSlowError, h11.RemoteProtocolError):
         return  # it has gone, is too slow, or does not speak HTTP: no answer is possible
-    finally:
-        await trio.aclose_forcefully(stream)
 
 
-async def _encrypted(
-    stream: trio.SocketStream, identity: Identity
-) -> trio.SSLStream[trio.SocketStream]:
-    encrypted = trio.SSLStream(stream, identity.for_http, server_side=True, https_compatible=True)
+async def encrypted(accepted: socket.socket, identity: Identity | None) -> Connected | None:
+    """A connection to a port for HTTP alone, after TLS if there is any; None if that fails."""
     try:
         with trio.fail_after(HEAD_PATIENCE):
-            await encrypted.do_handshake()
-    except trio.BrokenResourceError as error:
-        if "HTTP_REQUEST" in str(error.__cause__):
-            with trio.move_on_after(HEAD_PATIENCE):
-                await stream.send_all(_NOT_ENCRYPTED)
-        raise
-    return encrypted
-
-
-def _certified_user(stream: trio.SSLStream[trio.SocketStream]) -> str | None:
-    """The user whose certificate the other side has; None without one, as most browsers are."""
-    found: Mapping[str, object] | None = stream.getpeercert()
-    if not found:
-        return None
-    try:
-        who = read_who(found)
+            return await accept_tls(accepted, identity, bears_strangers=True)
     except TlsError:
-        return None
-    return who.user if who.member in _READERS else None
+        await linger(accepted)
+    except (OSError, trio.TooSlowError):
+        pass
+    return None
+
+
+def _certified_user(connected: Connected) -> str | None:
+    """The user whose certificate the other side has; None without one, as most browsers are."""
+    if isinstance(connected, Encrypted) and connected.member in _READERS:
+        return connected.user
+    return None
 
 
 @define(eq=False)
 class _Connection:
-    stream: trio.SocketStream | trio.SSLStream[trio.SocketStream]
+    stream: HttpStream
     port: int
-    waits: Callable[[bool], object]
+    waits: Waits
     certified: str | None = None
     http: h11.Connection = field(
         init=False,
@@ -152,16 +141,11 @@ class _Connection:
     async def close(self) -> None:
         """Closes the connection so that the peer still gets all data."""
         with trio.move_on_after(PATIENCE):
-            if isinstance(self.stream, trio.SSLStream):
-                await self.stream.aclose()
-                return
-            await self.stream.send_eof()
-            while await self.stream.receive_some():
-                pass
+            await self.stream.end()
 
     async def _head(self) -> h11.Event:
         if not self.begun:
-            self.http.receive_data(bytes(await self.stream.receive_some(_PIECE)))
+            self.http.receive_data(await self.stream.receive_some(_PIECE))
         with trio.fail_after(HEAD_PATIENCE):
             return await self._event()
 
@@ -173,7 +157,7 @@ class _Connection:
             if self.http.they_are_waiting_for_100_continue:
                 go_on = h11.InformationalResponse(status_code=100, headers=[])
                 await self._send(go_on)
-            self.http.receive_data(bytes(await self.stream.receive_some(_PIECE)))
+            self.http.receive_data(await self.stream.receive_some(_PIECE))
 
     async def _body(self) -> bytes:
         body = bytearray()

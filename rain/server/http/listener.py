@@ -1,170 +1,184 @@
-"""Listens for HTTP connections and limits their number."""
+"""Where HTTP connections come in, and how many of them.
+
+They come to the server's port, together with everything else (`rain.rpc.listener`), or to a port of
+their own.
+"""
 
 from __future__ import annotations
 
-import errno
 import ipaddress
+import socket
 from collections import Counter
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, closing, suppress
+from functools import partial
+from http import HTTPStatus
 
 import trio
-from attrs import Factory, define, evolve
+from attrs import Factory, define
 from structlog.typing import FilteringBoundLogger
 
 from rain.base.address import plain_host
-from rain.base.errors import StartError
+from rain.base.first_byte import http_refusal
+from rain.rpc.handshake import send_all
+from rain.rpc.listener import Listener
+from rain.rpc.port import Port, bind
+from rain.rpc.sockets import prepare
 from rain.server.beside import beside
-from rain.server.http.connection import Answer, serve_connection
-from rain.server.settings import HttpSettings
-from rain.stream.reserve import OUT_OF_DESCRIPTORS, Reserve, why_full
+from rain.server.http.connection import Answer, Waits, encrypted, serve_connection
+from rain.server.settings import Address, HttpSettings
+from rain.stream.sockets import Connected
+from rain.tls.encrypted import READ_SIZE
 from rain.tls.identity import Identity
 
 MOST_CONNECTIONS = 64
 MOST_WAITING = 16
 """The most connections of one address without a complete request."""
 
-TURN_AWAY_LIMIT = 1.0
-"""Seconds for one answer of a server without free descriptors."""
+_ADVICE = "choose another address for HTTP with --http-listen, or leave that out"
 
-_UNAVAILABLE = (
-    b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n"
-    b"content-type: text/plain\r\ncontent-length: %d\r\n\r\n"
+_FULL = http_refusal(
+    HTTPStatus.SERVICE_UNAVAILABLE, f"{MOST_CONNECTIONS} connections are open; try again later"
 )
-_FULL = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
 @asynccontextmanager
 async def serve_http(
-    settings: HttpSettings, answer: Answer, log: FilteringBoundLogger
+    settings: HttpSettings, listener: Listener, answer: Answer, log: FilteringBoundLogger
 ) -> AsyncGenerator[str]:
     """Serves HTTP during the block; yields the address."""
-    listeners = await _listen(settings)
-    host, port = listeners[0].socket.getsockname()[:2]
-    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    log.info("http ready", address=address)
-    doors = [_Door(listener, log) for listener in listeners]
-    doorman = _Doorman(answer, doors, settings.identity)
-    async with beside(doorman.run, doorman.scope.cancel):
-        yield address
-
-
-async def check_free(settings: HttpSettings) -> None:
-    """`StartError` if HTTP could not be served now."""
-    for listener in await _listen(settings):
-        await listener.aclose()
-
-
-async def _listen(settings: HttpSettings) -> list[trio.SocketListener]:
+    if settings.own_port is not None:
+        async with serve_alone(settings.own_port, answer, log, settings.identity) as address:
+            yield address
+        return
+    doorman = _Doorman(answer)
+    listener.http = doorman.serve
+    log.info("http ready", address=listener.address)
     try:
-        return list(await trio.open_tcp_listeners(settings.port, host=settings.host))
-    except OSError as error:
-        if settings.preferred and error.errno == errno.EADDRINUSE:
-            return await _listen(evolve(settings, port=0))
-        where = f"{settings.host}:{settings.port}"
-        raise StartError(
-            f"cannot listen for HTTP on {where}: {error.strerror or error}; choose another address"
-            " with --http-listen, or start with --no-http"
-        ) from error
+        yield listener.address
+    finally:
+        listener.http = None
+        doorman.close()
 
 
-class _Door(trio.abc.Listener[trio.SocketStream]):
-    """A listener that answers with an error if no descriptors are left."""
+@asynccontextmanager
+async def serve_alone(
+    where: Address, answer: Answer, log: FilteringBoundLogger, identity: Identity | None = None
+) -> AsyncGenerator[str]:
+    """Serves HTTP at a port for nothing else during the block; yields the address."""
+    doorman = _Doorman(answer)
+    scope = trio.CancelScope()
+    nursery: trio.Nursery
 
-    def __init__(self, listener: trio.SocketListener, log: FilteringBoundLogger) -> None:
-        self._listener = listener
-        self._log = log
-        self._reserve = Reserve()
+    def take(accepted: socket.socket) -> None:
+        nursery.start_soon(doorman.welcome, accepted, identity)
 
-    async def accept(self) -> trio.SocketStream:
-        while True:
-            # Without a free descriptor, accept fails even if there is no connection.
-            await trio.lowlevel.wait_readable(self._listener.socket.fileno())
-            try:
-                return await self._listener.accept()
-            except OSError as error:
-                if error.errno not in OUT_OF_DESCRIPTORS:
-                    raise
-            await self._turn_away()
+    async def run() -> None:
+        nonlocal nursery
+        with scope:
+            async with trio.open_nursery() as nursery:
+                await port.run()
 
-    async def _turn_away(self) -> None:
-        reason = why_full()
-        if self._reserve.is_news():
-            self._log.error("HTTP connections are refused", reason=reason)
-        body = f"The server cannot answer: {reason}.\n".encode()
-        with self._reserve.lent(), suppress(OSError, trio.BrokenResourceError):
-            with trio.move_on_after(TURN_AWAY_LIMIT):
-                stream = await self._listener.accept()
-                async with stream:
-                    await stream.receive_some()  # unread data would reset the connection
-                    await stream.send_all(_UNAVAILABLE % len(body) + body)
+    port = Port(*where, take, _ADVICE)
+    log.info("http ready", address=port.address)
+    async with beside(run, scope.cancel):
+        yield port.address
 
-    async def aclose(self) -> None:
-        self._reserve.close()
-        await self._listener.aclose()
+
+def check_free(where: Address) -> None:
+    """`StartError` if HTTP could not be served there now."""
+    bind(*where, _ADVICE).close()
 
 
 @define(eq=False)
 class _Doorman:
-    """Accepts connections up to a limit.
+    """Takes connections in up to a limit.
 
     Connections without a complete request are closed first: those of an address with too many, or
     else of the address with the most, so that a flood does not affect slow connections of others.
     """
 
     answer: Answer
-    listeners: list[_Door]
-    identity: Identity | None = None
-    scope: trio.CancelScope = Factory(trio.CancelScope)
-    inside: int = 0
+    inside: dict[trio.CancelScope, None] = Factory(dict)
     waiting: dict[trio.CancelScope, str] = Factory(dict)  # their addresses, oldest first
 
-    async def run(self) -> None:
-        """Serves until the scope is cancelled; then every connection is closed."""
-        with self.scope:
-            await trio.serve_listeners(self.welcome, self.listeners)
+    async def serve(self, connected: Connected, came: bytes) -> None:
+        """Serves a connection to the server's port, of which these bytes have come."""
+        await self._keep(connected, partial(serve_connection, connected, self.answer, came))
 
-    async def welcome(self, stream: trio.SocketStream) -> None:
-        peer = _peer(stream)
+    async def welcome(self, accepted: socket.socket, identity: Identity | None) -> None:
+        """Serves a connection to a port for HTTP alone."""
+
+        async def serve(waits: Waits) -> None:
+            connected = await encrypted(accepted, identity)
+            if connected is not None:
+                await serve_connection(connected, self.answer, b"", waits)
+
+        try:
+            prepare(accepted)
+        except OSError:
+            accepted.close()  # it has gone already
+        else:
+            await self._keep(accepted, serve)
+
+    def close(self) -> None:
+        """Closes all connections."""
+        for scope in self.inside:
+            scope.cancel()
+
+    async def _keep(self, connected: Connected, serve: Callable[[Waits], Awaitable[None]]) -> None:
+        """Serves a connection if there is room, and closes it."""
+        with closing(connected):
+            peer = _peer(connected)
+            if not self._has_room(peer):
+                await _turn_away(connected)
+                return
+            scope = trio.CancelScope()
+
+            def note(waits: bool) -> None:
+                if waits:
+                    self.waiting[scope] = peer
+                else:
+                    self.waiting.pop(scope, None)
+
+            self.inside[scope] = None
+            note(True)
+            try:
+                with scope:
+                    await serve(note)
+            finally:
+                note(False)
+                del self.inside[scope]
+
+    def _has_room(self, peer: str) -> bool:
+        """Whether one more may come in, for which another one is closed if that is fair."""
         oldest = self._who_gives_way(peer)
         if oldest is not None:
             del self.waiting[oldest]
             oldest.cancel()
-        elif self.inside >= MOST_CONNECTIONS:
-            with suppress(trio.BrokenResourceError):
-                await stream.send_all(_FULL)
-            await trio.aclose_forcefully(stream)
-            return
-        scope = trio.CancelScope()
-
-        def note(waits: bool) -> None:
-            if waits:
-                self.waiting[scope] = peer
-            else:
-                self.waiting.pop(scope, None)
-
-        self.inside += 1
-        try:
-            with scope:
-                await serve_connection(stream, self.answer, note, self.identity)
-        finally:
-            self.waiting.pop(scope, None)
-            self.inside -= 1
+        return oldest is not None or len(self.inside) < MOST_CONNECTIONS
 
     def _who_gives_way(self, peer: str) -> trio.CancelScope | None:
         own = [scope for scope, whose in self.waiting.items() if whose == peer]
         if len(own) >= MOST_WAITING:
             return own[0]
-        if self.inside < MOST_CONNECTIONS or not self.waiting:
+        if len(self.inside) < MOST_CONNECTIONS or not self.waiting:
             return None
         ((most, _),) = Counter(self.waiting.values()).most_common(1)
         return next(scope for scope, whose in self.waiting.items() if whose == most)
 
 
-def _peer(stream: trio.SocketStream) -> str:
+async def _turn_away(connected: Connected) -> None:
+    with suppress(OSError):  # it may have gone
+        with suppress(BlockingIOError):
+            connected.recv(READ_SIZE)  # what is left unread would reset the connection
+        await send_all(connected, _FULL)
+
+
+def _peer(connected: Connected) -> str:
     """The address of the peer; for IPv6 the network, because one user has a whole network."""
     try:
-        host = plain_host(stream.socket.getpeername()[0])
+        host = plain_host(connected.getpeername()[0])
     except OSError:
         return ""  # it is closed already
     address = ipaddress.ip_address(host)

@@ -6,19 +6,22 @@ import http.client
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import closing
-from typing import Any
+from typing import Any, TypeAlias
 
 import trio
 from attrs import frozen
 
+from rain.daemon import program
 from rain.server.collector import Happenings
 from rain.server.history.reader import EventReader
 from rain.server.history.store import EventStore
 from rain.server.http.connection import Answer
-from rain.server.http.listener import serve_http
+from rain.server.http.listener import serve_alone, serve_http
 from rain.server.http.site import HttpSite
 from rain.server.settings import HttpSettings
 from rain.server.state import State
+from tests.rpc.fakes import FakeServer
+from tests.rpc.fakes import serving as peers
 from tests.support.logs import capturing_logger
 
 
@@ -68,14 +71,32 @@ def site(state: State, events: EventReader | None = None) -> HttpSite:
     return HttpSite.of(state, events, lambda: 2000.0, log)
 
 
-def serving(answer: Answer, use: Callable[[str], Awaitable[None]]) -> None:
-    """Serves, and uses the address meanwhile."""
+Use: TypeAlias = Callable[[str], Awaitable[None]]
+
+
+def serving(answer: Answer, use: Use) -> None:
+    """Serves at the port of a server, and uses the address meanwhile."""
+
+    async def main() -> int:
+        log, _ = capturing_logger()
+        async with (
+            peers(FakeServer()) as here,
+            serve_http(HttpSettings(), here.listener, answer, log) as address,
+        ):
+            assert address == here.listener.address
+            await use(address)
+        return 0
+
+    program.run(main)
+
+
+def serving_alone(answer: Answer, use: Use) -> None:
+    """The same at a port for HTTP alone."""
 
     async def main() -> None:
         log, _ = capturing_logger()
         with trio.fail_after(60):
-            async with serve_http(HttpSettings(port=0), answer, log) as address:
-                assert address is not None
+            async with serve_alone(("127.0.0.1", 0), answer, log) as address:
                 await use(address)
 
     trio.run(main)

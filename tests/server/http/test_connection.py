@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, closing
 from http import HTTPStatus
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 import trio
@@ -17,13 +18,22 @@ from rain.base.errors import StartError
 from rain.daemon import program
 from rain.server.history.keeper import HistorySettings, open_history
 from rain.server.http import listener
-from rain.server.http.listener import serve_http
+from rain.server.http.connection import Answer
+from rain.server.http.listener import serve_alone
 from rain.server.http.messages import HttpRequest, Response, text
 from rain.server.http.site import HttpSite
-from rain.server.settings import HttpSettings
 from rain.server.state import State
-from tests.server.http.asking import ask, serving
+from tests.server.http.asking import Use, ask, serving, serving_alone
 from tests.support.logs import capturing_logger
+
+Serve: TypeAlias = Callable[[Answer, Use], None]
+
+
+@pytest.fixture(name="serving", params=[serving, serving_alone])
+def _serving(request: pytest.FixtureRequest) -> Serve:
+    """At the server's port, and at a port for HTTP alone."""
+    way: Serve = request.param
+    return way
 
 
 async def _echo(request: HttpRequest) -> Response:
@@ -43,7 +53,7 @@ async def _raw(address: str, sent: bytes) -> bytes:
         return came
 
 
-def test_one_connection_carries_several_requests() -> None:
+def test_one_connection_carries_several_requests(serving: Serve) -> None:
     async def use(address: str) -> None:
         first = b"POST /a?b=c HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nhello"
         second = b"GET /d HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"
@@ -55,7 +65,7 @@ def test_one_connection_carries_several_requests() -> None:
     serving(_echo, use)
 
 
-def test_a_body_in_chunks_and_a_careful_peer_are_understood() -> None:
+def test_a_body_in_chunks_and_a_careful_peer_are_understood(serving: Serve) -> None:
     async def use(address: str) -> None:
         chunks = (
             b"POST /a HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\nconnection: close\r\n"
@@ -77,13 +87,15 @@ def test_a_body_in_chunks_and_a_careful_peer_are_understood() -> None:
 @pytest.mark.parametrize(
     ("sent", "status"),
     [
-        (b"this is no HTTP\r\n\r\n", b"400"),
+        (b"This is no HTTP\r\n\r\n", b"400"),
         (b"GET / HTTP/1.1\r\n\r\n", b"400"),  # without a host
         (b"GET / HTTP/1.1\r\nhost: x\r\na: " + b"b" * 40_000 + b"\r\n\r\n", b"431"),
         (b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 99999\r\n\r\n" + b"b" * 99_999, b"413"),
     ],
 )
-def test_what_is_no_request_or_too_large_is_told_and_closed(sent: bytes, status: bytes) -> None:
+def test_what_is_no_request_or_too_large_is_told_and_closed(
+    serving: Serve, sent: bytes, status: bytes
+) -> None:
     async def use(address: str) -> None:
         came = await _raw(address, sent)
         assert came.startswith(b"HTTP/1.1 " + status)
@@ -93,7 +105,7 @@ def test_what_is_no_request_or_too_large_is_told_and_closed(sent: bytes, status:
     serving(_echo, use)
 
 
-def test_peers_that_vanish_at_any_moment_end_only_their_own_connection() -> None:
+def test_peers_that_vanish_at_any_moment_end_only_their_own_connection(serving: Serve) -> None:
     async def use(address: str) -> None:
         name, _, port = address.rpartition(":")
         request = b"POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nhello"
@@ -109,7 +121,7 @@ def test_peers_that_vanish_at_any_moment_end_only_their_own_connection() -> None
     serving(_echo, use)
 
 
-def test_a_silent_peer_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_peer_is_closed(serving: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rain.server.http.connection.PATIENCE", 0.05)
 
     async def use(address: str) -> None:
@@ -119,7 +131,7 @@ def test_a_silent_peer_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_head_of_a_request_must_come_sooner_than_its_body(
-    monkeypatch: pytest.MonkeyPatch,
+    serving: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     head = b"POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\n"
 
@@ -158,8 +170,7 @@ async def _from(source: str, address: str) -> trio.SocketStream:
 
 @pytest.mark.parametrize("sources", [1, 8])
 def test_a_flood_of_some_addresses_pushes_out_no_slow_one_of_another(
-    sources: int,
-    monkeypatch: pytest.MonkeyPatch,
+    serving: Serve, sources: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rain.server.http.connection.HEAD_PATIENCE", 60.0)  # not what closes them
 
@@ -171,6 +182,7 @@ def test_a_flood_of_some_addresses_pushes_out_no_slow_one_of_another(
             for number in range(160):
                 flooding = await _from(f"127.0.0.{3 + number % sources}", address)
                 stack.push_async_callback(trio.aclose_forcefully, flooding)
+                await flooding.send_all(b"G")
             assert (await ask(address, "GET", "/other")).status == 200
             await slow.send_all(b"host: x\r\n\r\n")
             assert b"GET /slow" in await slow.receive_some()
@@ -179,7 +191,7 @@ def test_a_flood_of_some_addresses_pushes_out_no_slow_one_of_another(
 
 
 def test_an_address_keeps_few_connections_without_a_request(
-    monkeypatch: pytest.MonkeyPatch,
+    serving: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rain.server.http.connection.HEAD_PATIENCE", 60.0)  # not what closes them
 
@@ -189,8 +201,9 @@ def test_an_address_keeps_few_connections_without_a_request(
             for _ in range(listener.MOST_WAITING + 1):
                 opened.append(await _from("127.0.0.1", address))
                 stack.push_async_callback(trio.aclose_forcefully, opened[-1])
+                await opened[-1].send_all(b"GET /a")
             assert await opened[0].receive_some() == b""
-            await opened[-1].send_all(b"GET /a HTTP/1.1\r\nhost: x\r\n\r\n")
+            await opened[-1].send_all(b" HTTP/1.1\r\nhost: x\r\n\r\n")
             assert b"GET /a" in await opened[-1].receive_some()
 
     serving(_echo, use)
@@ -213,7 +226,7 @@ class _Endless:
 
 
 def test_for_a_reader_that_stalls_no_more_is_made_and_at_last_it_is_closed(
-    monkeypatch: pytest.MonkeyPatch,
+    serving: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rain.server.http.connection.PATIENCE", 0.2)
     body = _Endless()
@@ -235,7 +248,7 @@ def test_for_a_reader_that_stalls_no_more_is_made_and_at_last_it_is_closed(
 
 
 def test_more_connections_than_the_limit_are_turned_away_while_all_are_answered(
-    monkeypatch: pytest.MonkeyPatch,
+    serving: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(listener, "MOST_CONNECTIONS", 1)
     asked, released = trio.Event(), trio.Event()
@@ -251,7 +264,7 @@ def test_more_connections_than_the_limit_are_turned_away_while_all_are_answered(
         async with first:
             await first.send_all(b"GET /a HTTP/1.1\r\nhost: x\r\n\r\n")
             await asked.wait()
-            assert (await _raw(address, b"")).startswith(b"HTTP/1.1 503")
+            assert (await _raw(address, b"GET / HTTP/1.1\r\n")).startswith(b"HTTP/1.1 503")
             released.set()
             assert b"GET /a" in await first.receive_some()
 
@@ -261,27 +274,11 @@ def test_more_connections_than_the_limit_are_turned_away_while_all_are_answered(
 def test_an_address_that_is_taken_is_refused_by_name() -> None:
     async def main() -> None:
         log, _ = capturing_logger()
-        async with serve_http(HttpSettings(port=0), _echo, log) as address:
+        async with serve_alone(("127.0.0.1", 0), _echo, log) as address:
             port = int(address.rpartition(":")[2])
-            with pytest.raises(
-                StartError, match=r"cannot listen for HTTP on 127\.0\.0\.1:.*--http-l"
-            ):
-                async with serve_http(HttpSettings(port=port), _echo, log):
+            with pytest.raises(StartError, match=r"cannot listen on 127\.0\.0\.1:.*--http-l"):
+                async with serve_alone(("127.0.0.1", port), _echo, log):
                     pass
-
-    trio.run(main)
-
-
-def test_a_port_that_nobody_has_named_gives_way_to_a_free_one() -> None:
-    async def main() -> None:
-        log, _ = capturing_logger()
-        async with serve_http(HttpSettings(port=0), _echo, log) as address:
-            taken = int(address.rpartition(":")[2])
-            settings = HttpSettings(port=taken, preferred=True)
-            async with serve_http(settings, _echo, log) as other:
-                assert other.startswith("127.0.0.1:")
-                assert (await ask(other, "GET", "/")).status == 200
-                assert other != address
 
     trio.run(main)
 
@@ -289,7 +286,7 @@ def test_a_port_that_nobody_has_named_gives_way_to_a_free_one() -> None:
 def test_an_error_with_a_name_comes_out_of_the_block_as_itself() -> None:
     async def main() -> None:
         log, _ = capturing_logger()
-        async with serve_http(HttpSettings(port=0), _echo, log):
+        async with serve_alone(("127.0.0.1", 0), _echo, log):
             raise StartError("no")
 
     with pytest.raises(StartError, match="no"):
@@ -304,7 +301,7 @@ def _in_the_server(use: Callable[[str], Awaitable[None]], folder: Path, state: S
         with trio.fail_after(60):
             async with open_history(HistorySettings(folder), state, lambda: 1000.0, log) as events:
                 site = HttpSite.of(state, events, lambda: 1000.0, log)
-                async with serve_http(HttpSettings(port=0), site.answer, log) as address:
+                async with serve_alone(("127.0.0.1", 0), site.answer, log) as address:
                     await use(address)
         return 0
 
