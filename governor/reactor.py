@@ -13,7 +13,7 @@ from typing import assert_never
 
 from attrs import evolve
 
-from rain.base.ids import ObjectId, TaskId, session_of
+from rain.base.ids import ObjectId, session_of
 from rain.base.wire.answers import GovernorReport
 from rain.base.wire.update import Monitoring
 from rain.governor.account import account_of, by_name
@@ -163,22 +163,10 @@ class Reactor:
         report = self.state.report(address)
         return evolve(report, memory=account_of(self.state), running=by_name(self.state))
 
-    def running(self, task_id: TaskId) -> Task | None:
-        """Returns the task if it runs here."""
-        return self.state.running(task_id)
-
-    def all_running(self) -> list[Task]:
-        """Returns all tasks that run here, as `running` does each."""
-        return self.state.all_running()
-
     def calls_of(self, executor: int) -> Sequence[Task]:
         """Returns the calls of an executor, in the order in which it works."""
         found = self.state.pool.executors.get(executor)
         return () if found is None else tuple(found.calls)
-
-    def run_of(self, run: int) -> Task | None:
-        """Returns the task of a run inside the governor."""
-        return self.state.dispatch.runs.get(run)
 
     def far(self, object_id: ObjectId) -> int:
         """Returns the number of an object in the far store that is only there, else 0."""

@@ -175,7 +175,7 @@ class Service(Parting):
         return evolve(report, out_of_reach=self._carriers[2].out_of_reach(), links=links)
 
     def printed(self, task: TaskId) -> str:
-        running = self._reactor.running(task)
+        running = self._reactor.state.running(task)
         if running is None or self._carriers is None:
             return ""
         executors, builtins, _ = self._carriers

@@ -69,7 +69,9 @@ class Watcher:
                 running = calls[len(calls) - event.unstarted - 1]
                 self._over(running, look_at(event.printed))
         elif isinstance(event, BuiltinDone):
-            self._over(self._reactor.run_of(event.run), self._builtins.look_at(event.run))
+            self._over(
+                self._reactor.state.dispatch.runs.get(event.run), self._builtins.look_at(event.run)
+            )
 
     def flush(self) -> None:
         """Sends waiting output to the server, before the ends of the runs."""
@@ -89,7 +91,7 @@ class Watcher:
         self._looks = False
 
     def _running(self) -> Iterator[WatchedTask]:
-        for task in self._reactor.all_running():
+        for task in self._reactor.state.all_running():
             if task.executor is not None:
                 look = self._executors.look_at(task.executor.id)
             else:

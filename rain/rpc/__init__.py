@@ -6,7 +6,7 @@ How a call travels, from `connection.ask(WaitFor(...))` to the reactor and back:
    it as a dict of fields, as the row of the request's class says (`codec/client_methods.py`), and
    hands it to `client_calls.py`, which makes the call and waits.
 2. `peer.py` makes a message of it. A peer is one side of a connection: it speaks Cap'n Proto's RPC
-   (`calling.py` for our calls, `serving.py` for theirs, `offered.py` for what may be called), and
+   (`questions.py` for our calls, `serving.py` for theirs, `offered.py` for what may be called), and
    knows no socket, loop or clock. `capnproto/` writes and reads messages from the schemas.
 3. A driver moves the bytes: `caller.py` in clients, where any thread may call and one thread
    receives; `link.py` in daemons, where one trio task receives and one sends.

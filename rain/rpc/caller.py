@@ -332,7 +332,7 @@ class Caller:
     def _has_sent_ahead(self, connected: Connected) -> bool:
         """Sends what goes ahead of the calls that are open, over connections of its own."""
         try:
-            self.peer.send_ahead()
+            self.peer.questions.send_ahead()
         except UnreachableError:  # it has gone again
             connected.close()
             return False

@@ -137,6 +137,7 @@ class ClientCalls:
         It is told by the next call that concerns their session, in whatever thread.
         """
         self._caller = caller
+        self._questions = caller.peer.questions
         self._service = service
         self._where = where
         self._why_lost = why_lost  # what the owner of the server knows of it, or ""
@@ -153,14 +154,14 @@ class ClientCalls:
     @property
     def unanswered(self) -> int:
         """How many calls may still be answered; the bootstrap is never finished."""
-        return self._caller.peer.open_questions
+        return len(self._questions)
 
     def prepare(
         self, method: str, params: Sequence[Fields], read: Callable[[Fields], T]
     ) -> PendingCall[T]:
         """A call that was not made yet; of several, the answer to the last one counts."""
         asked = PendingCall(read, self._lost_by)
-        write, last = self._caller.peer.write, len(params) - 1
+        write, last = self._questions.write, len(params) - 1
         for place, fields in enumerate(params):
             then = asked.returned if place == last else _ignore
             asked.calls.append(write(self._service, _METHODS[method], fields, then))
@@ -177,7 +178,7 @@ class ClientCalls:
     def make_now(self, asked: PendingCall[T]) -> None:
         """Makes a call that names nothing of a submission that another thread uploads."""
         self._check_open()
-        self._caller.peer.say(asked.calls)
+        self._questions.say(asked.calls)
 
     def _make_behind(self, asked: PendingCall[T], upload: Callable[[], bool]) -> None:
         """Makes a call behind its upload. If that is refused, only its last part is sent."""
@@ -185,15 +186,15 @@ class ClientCalls:
         with self._uploading():
             calls = asked.calls if upload() else asked.calls[-1:]
             self._check_open()
-            self._caller.peer.say(calls)
+            self._questions.say(calls)
 
     def tell(self, method: str, params: Fields, *, in_order: bool = True) -> None:
         """Makes a call whose answer nobody wants. Raises `ConnectionLostError` if it cannot."""
-        call = self._caller.peer.write(self._service, _METHODS[method], params, _ignore)
+        call = self._questions.write(self._service, _METHODS[method], params, _ignore)
         if in_order:
             self._let_upload_pass()
         self._check_open()
-        self._caller.peer.say([call])
+        self._questions.say([call])
 
     @property
     def is_interrupted_here(self) -> bool:
@@ -206,7 +207,7 @@ class ClientCalls:
 
     def give_up(self, asked: PendingCall[T]) -> None:
         """Nobody waits for this answer any more."""
-        self._caller.peer.give_up(asked.calls[-1])
+        self._questions.give_up(asked.calls[-1])
 
     def note_failure(self, session: SessionId, answer: object) -> None:
         """Takes the answer to a submission that nobody waits for."""
@@ -330,14 +331,14 @@ class ClientCalls:
         if self.on_beat is not None:
             self.on_beat()
         self._caller.peer.call(self._service, _METHODS["alive"], {}, _ignore)
-        numbers = self._caller.peer.take_settled()
+        numbers = self._questions.take_settled()
         if numbers:
             then = partial(self._told_settled, numbers)
             self._caller.peer.call(self._service, _METHODS["settled"], {"calls": numbers}, then)
 
     def _told_settled(self, numbers: list[int], outcome: Fields | CallError) -> None:
         if isinstance(outcome, CallError):
-            self._caller.peer.put_back_settled(numbers)
+            self._questions.put_back_settled(numbers)
 
 
 def _ignore(_: Fields | CallError) -> None:

@@ -130,7 +130,7 @@ def connect_client(way: Way, why_lost: Callable[[], str] | None) -> tuple[Client
     calls = ClientCalls(caller, registered.service, way.where, why_lost)
     calls.take_key(registered.key, registered.uploads)
     if registered.token:
-        caller.peer.keep_calls()
+        caller.peer.questions.keep()
         caller.away_limit = way.limits.away
         caller.where = way.servers.all
         caller.redial = partial(_redial, way, registered, calls.take_key)

@@ -21,21 +21,21 @@ This is level 1 of the protocol, without promises of our own: we never send `res
 Whose fault: what the other side may not say raises `ProtocolError` out of `receive`. The driver
 then says `abort` with the reason, and closes. Whatever else a handler raises is ours.
 
-Calling (`bootstrap`, `call`, `write`, `say`, `give_up`) may happen in any thread, and in a signal
-handler between any two steps of it; receiving and answering happen in one thread.
+Calling (`bootstrap`, `call`, `questions`) may happen in any thread, and in a signal handler between
+any two steps of it; receiving and answering happen in one thread.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 
 from rain.base.errors import ProtocolError
-from rain.rpc.calling import CallError, Calling, OnReturn, Question
 from rain.rpc.capnproto.framing import MESSAGE_LIMIT, Framer
 from rain.rpc.interface import Fields, Method
 from rain.rpc.offered import Exports, Offered, RemoteCapability
 from rain.rpc.protocol import MESSAGE, echo, shortened
+from rain.rpc.questions import CallError, OnReturn, Question, Questions
 from rain.rpc.serving import Serving
 
 __all__ = ["MESSAGE", "CallError", "Peer", "Question", "RemoteCapability"]
@@ -64,13 +64,13 @@ class Peer:
         self._flush = flush
         self._framer = Framer(longest)
         self._exports = Exports()
-        self._calling = Calling(self._pass_on, self._exports, say, self._flush)
+        self.questions = Questions(self._pass_on, self._exports, say, self._flush)
         self._serving = Serving(self._tell, self._tell_later, self._exports, bootstrap)
         self._deaf = False
         self._ended = False
         self._handlers: dict[str, Callable[[Fields], object]] = {
             "call": self._serving.called,
-            "return": self._calling.returned,
+            "return": self.questions.returned,
             "finish": self._serving.finished,
             "bootstrap": self._serving.bootstrapped,
             "release": self._released,
@@ -83,11 +83,6 @@ class Peer:
     def allow(self, longest: int) -> None:
         """From now on the other side's messages may be as long as this."""
         self._framer.longest = longest
-
-    @property
-    def open_questions(self) -> int:
-        """How many calls of ours have not returned."""
-        return len(self._calling)
 
     def receive(self, chunk: bytes) -> None:
         """Takes bytes of the other side; raises `ProtocolError` when they break the rules."""
@@ -112,13 +107,13 @@ class Peer:
         self._framer.forget()
         self._serving.end()
         self._exports.clear()
-        self._calling.end(reason)
+        self.questions.end(reason)
 
     # Calling. In any thread.
 
     def bootstrap(self) -> RemoteCapability:
         """The first object of the other side, which may be called at once."""
-        return self._calling.bootstrap()
+        return self.questions.bootstrap()
 
     def call(
         self, target: RemoteCapability, method: Method, params: Fields, on_return: OnReturn
@@ -129,41 +124,11 @@ class Peer:
 
         When the connection has ended, `on_return` is told so here and now.
         """
-        call = self._calling.write(target, method, params, on_return)
-        self._calling.say([call], again=False)
+        call = self.questions.write(target, method, params, on_return)
+        self.questions.say([call], again=False)
         return call
 
-    def write(
-        self, target: RemoteCapability, method: Method, params: Fields, on_return: OnReturn
-    ) -> Question:
-        """A call that is made later (`say`), or never."""
-        return self._calling.write(target, method, params, on_return)
-
-    def say(self, calls: Sequence[Question]) -> None:
-        """Makes calls that were written; no other call comes between them."""
-        self._calling.say(calls)
-
-    def is_open(self, question: Question) -> bool:
-        """Whether a call was made and has not returned."""
-        return self._calling.is_open(question)
-
-    def give_up(self, question: Question) -> None:
-        """Nobody waits for the results of this call any more: the other side is told.
-
-        Results that are on their way already are still returned, and otherwise that the call was
-        cancelled.
-        """
-        self._calling.give_up(question)
-
     # Going on over another connection. In the thread that receives.
-
-    def keep_calls(self) -> None:
-        """From now on calls can be made again over another connection, until they have returned."""
-        self._calling.keep()
-
-    def send_ahead(self) -> None:
-        """Does what goes ahead of the calls that are to be made again over another connection."""
-        self._calling.send_ahead()
 
     def begin_anew(self, said: deque[bytes]) -> None:
         """Another connection takes the place of one that was lost; what has come of a message there
@@ -174,15 +139,7 @@ class Peer:
         on to hand over calls: each of these is among the former, or stays in `said`.
         """
         self._framer.forget()
-        self._calling.make_again(said)
-
-    def take_settled(self) -> list[int]:
-        """The numbers of the calls that have returned since the last time."""
-        return self._calling.take_settled()
-
-    def put_back_settled(self, numbers: Iterable[int]) -> None:
-        """The other side was not told of these after all."""
-        self._calling.put_back_settled(numbers)
+        self.questions.make_again(said)
 
     # Receiving. In one thread.
 

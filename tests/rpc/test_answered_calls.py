@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 from rain.base.errors import ConnectionLostError
-from rain.rpc.calling import CallError, Question
 from rain.rpc.client_calls import PendingCall
 from rain.rpc.interface import Fields
+from rain.rpc.questions import CallError, Question
 
 
 @pytest.fixture

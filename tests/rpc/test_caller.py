@@ -25,7 +25,7 @@ def connected(request: pytest.FixtureRequest) -> Iterator[Connected]:
 
 def test_a_thread_calls_and_gets_its_answer(connected: Connected) -> None:
     assert connected.call("add", number=2) == {"sum": 2}
-    assert connected.caller.peer.open_questions == 0
+    assert not connected.caller.peer.questions
 
 
 def test_many_threads_call_at_once_and_each_gets_its_own_answer(connected: Connected) -> None:

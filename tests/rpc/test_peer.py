@@ -33,7 +33,7 @@ def test_a_call_returns_its_results_in_two_messages() -> None:
     assert len(pair.down) == 1
     pair.run()
     assert pair.returned == [{"sum": 3}, {"sum": 7}]
-    assert pair.caller.open_questions == 0
+    assert not pair.caller.questions
 
 
 def test_a_call_may_name_an_object_that_has_not_come_yet() -> None:
@@ -78,7 +78,7 @@ def test_what_nobody_waits_for_returns_in_any_order_together_with_others() -> No
     last.acknowledge({"answer": "heard, too"})
     pair.run()
     assert pair.returned == [{"answer": "heard"}] * len(most) + [{"answer": "heard, too"}]
-    assert pair.caller.open_questions == 0
+    assert not pair.caller.questions
 
 
 def test_a_call_that_was_heard_returns_although_it_is_given_up_meanwhile() -> None:
@@ -87,14 +87,14 @@ def test_a_call_that_was_heard_returns_although_it_is_given_up_meanwhile() -> No
     pair.run()
     first, *others = pair.counter.waiting
     first.acknowledge({"answer": "heard"})
-    pair.caller.give_up(questions[0])
+    pair.caller.questions.give_up(questions[0])
     pair.run()
     for call in others:
         call.acknowledge()
     pair.run()
     assert pair.returned == [{"answer": "heard"}] + [{"answer": ""}] * len(others)
     assert pair.counter.given_up == 0
-    assert pair.caller.open_questions == 0
+    assert not pair.caller.questions
 
 
 def test_a_call_that_is_given_up_is_told_to_who_serves_it_and_returns_as_cancelled() -> None:
@@ -102,15 +102,15 @@ def test_a_call_that_is_given_up_is_told_to_who_serves_it_and_returns_as_cancell
     question = pair.call("wait")
     pair.run()
     (waiting,) = pair.counter.waiting
-    pair.caller.give_up(question)
-    pair.caller.give_up(question)
+    pair.caller.questions.give_up(question)
+    pair.caller.questions.give_up(question)
     assert len(pair.up) == 1
     pair.run()
     assert pair.counter.given_up == 1
     (error,) = pair.returned
     assert isinstance(error, CallError)
     assert error.kind == "cancelled"
-    assert pair.caller.open_questions == 0
+    assert not pair.caller.questions
     waiting.answer({"answer": "too late"})
     assert not pair.down
 
@@ -120,7 +120,7 @@ def test_a_return_and_a_give_up_may_cross_each_other() -> None:
     question = pair.call("wait")
     pair.run()
     pair.counter.waiting[0].answer({"answer": "a"})
-    pair.caller.give_up(question)
+    pair.caller.questions.give_up(question)
     pair.run()
     assert pair.returned == [{"answer": "a"}]
     pair.call("add", number=1)
@@ -178,7 +178,7 @@ def test_the_end_tells_every_caller_and_who_serves() -> None:
     assert isinstance(error, CallError)
     assert (error.kind, error.reason) == ("disconnected", "the link was cut")
     assert pair.counter.given_up == 1
-    assert not pair.caller.is_open(pair.call("add", number=1))
+    assert not pair.caller.questions.is_open(pair.call("add", number=1))
     assert len(pair.returned) == 2
 
 
@@ -195,15 +195,15 @@ def test_several_calls_leave_as_one_piece_or_not_at_all() -> None:
     pair = Pair()
     pair.run()
     add = COUNTER.methods["add"]
-    write, answered = pair.caller.write, pair.returned.append
-    pair.caller.say([write(pair.root, add, {"number": n}, answered) for n in (1, 2)])
+    write, answered = pair.caller.questions.write, pair.returned.append
+    pair.caller.questions.say([write(pair.root, add, {"number": n}, answered) for n in (1, 2)])
     assert len(pair.up) == 1
     pair.run()
     assert pair.returned == [{"sum": 1}, {"sum": 3}]
     with pytest.raises(Exception, match="integer"):
         write(pair.root, add, {"number": "three"}, answered)
     assert not pair.up
-    assert pair.caller.open_questions == 0
+    assert not pair.caller.questions
 
 
 @pytest.mark.parametrize(
@@ -332,21 +332,21 @@ def test_calls_answers_and_give_ups_in_any_order_and_in_any_pieces(data: st.Data
         elif step == "give up" and wanted:
             number = data.draw(st.sampled_from(sorted(wanted)))
             if all(number != known for known, _ in got):
-                pair.caller.give_up(wanted[number])
+                pair.caller.questions.give_up(wanted[number])
         else:
             pair.run(data.draw(st.integers(1, 40)))
     pair.run()
     while pair.counter.waiting:
         pair.counter.waiting.pop().answer({"answer": "done"})
     pair.run(7)
-    while pair.caller.open_questions:  # until all that was heard has returned, too
+    while pair.caller.questions:  # until all that was heard has returned, too
         pair.caller.call(pair.root, COUNTER.methods["wait"], {}, lambda _: None)
         pair.run()
         pair.counter.waiting.pop().acknowledge()
         pair.run()
     assert pair.counter.sum == total
     assert sorted(number for number, _ in got) == sorted(wanted)
-    assert pair.caller.open_questions == 0
+    assert not pair.caller.questions
 
 
 @settings(max_examples=300)

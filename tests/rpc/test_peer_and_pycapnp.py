@@ -140,7 +140,7 @@ def test_we_call_the_server_of_pycapnp() -> None:
         failed = await call("fail", reason="no such thing")
         assert isinstance(failed, CallError)
         assert "no such thing" in failed.reason
-        assert peer.open_questions == 0
+        assert not peer.questions
         server.close()
 
     with_both(Peer, main)

@@ -146,7 +146,7 @@ class Client(Mortal):
         self._service, self._token = outcome["service"], outcome["token"]
         self._cluster = outcome["cluster"]
         caller = cast("Caller", self._caller)
-        self._caller.peer.keep_calls()
+        self._caller.peer.questions.keep()
         self._calls = ClientCalls(caller, outcome["service"], "simulation", None)
         self._submissions = SubmissionCalls(self._calls, cast("StreamReader", None))
         self.later(0.0, BEAT, self._beat)

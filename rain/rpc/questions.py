@@ -63,7 +63,7 @@ class Question:
         on_return(outcome)
 
 
-class Calling:
+class Questions:
     """The questions of one side by their numbers."""
 
     def __init__(
@@ -97,7 +97,7 @@ class Calling:
     def write(
         self, target: RemoteCapability, method: Method, params: Fields, on_return: OnReturn
     ) -> Question:
-        """A call that is to be made. What cannot be written leaves nothing behind."""
+        """A call that is made later (`say`), or never; nothing is left if it cannot be written."""
         number = next(self._numbers) & _LAST_NUMBER
         while number in self._questions:  # of a call four thousand million calls ago
             number = next(self._numbers) & _LAST_NUMBER
@@ -182,7 +182,7 @@ class Calling:
     # Going on over another connection.
 
     def keep(self) -> None:
-        """From now on calls can be made again, until they have returned."""
+        """From now on calls can be made again over another connection, until they have returned."""
         self._settled = []
 
     def take_settled(self) -> list[int]:
@@ -191,12 +191,12 @@ class Calling:
         return settled
 
     def put_back_settled(self, numbers: Iterable[int]) -> None:
-        """These were not told after all."""
+        """The other side was not told of these after all."""
         if self._settled is not None:
             self._settled.extend(numbers)
 
     def send_ahead(self) -> None:
-        """Does what goes ahead of the calls that are to be made again."""
+        """Does what goes ahead of the calls that are to be made again over another connection."""
         for question in list(self._questions.values()):
             if question.ahead is not None and not question.is_given_up:
                 question.ahead()
