@@ -113,12 +113,20 @@ def check_quiet(connected: Connected) -> None:
 
 
 async def turn_away(
-    accepted: Connected, reason: str, limit: float, *, stands_by: bool = False
+    accepted: Connected,
+    reason: str,
+    limit: float,
+    *,
+    stands_by: bool = False,
+    first: bytes = b"",
 ) -> None:
-    """Tells a peer why there is no room; OSError or trio.TooSlowError if it does not listen."""
+    """Tells a peer why it is not served, of which these bytes have come.
+
+    OSError or trio.TooSlowError if it does not listen.
+    """
     accepted.setblocking(False)
     with trio.fail_after(limit):
-        first = await first_byte(accepted)
+        first = first or await first_byte(accepted)
         if spoken(first) is Speaks.HTTP:
             await refuse_http(accepted, HTTPStatus.SERVICE_UNAVAILABLE, reason)
         else:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from rain.base.address import SAME, seen_by_peer, spell_address, split_address
+from rain.base.address import seen_by_peer, spell_address, split_address
 from rain.base.admission import MemberKind, Role
 from rain.base.errors import ConnectionLostError, RefusedError, StartError
 from rain.base.leading import Servers
@@ -31,7 +31,7 @@ from rain.tls.keys import Keys
 
 @frozen
 class ReachedServer:
-    """A server. `http` is "" if the address of its HTTP side is unknown.
+    """A server. `http` is "" if the address of its HTTP side is not known here (`told_http`).
 
     `cluster` is what the user has started there, if it was started here.
     """
@@ -75,8 +75,6 @@ def reach(
         known_http = _told_http(cluster, host, port, keys)
     if http:
         known_http = spell_address(*parse_address(http, host, DEFAULT_HTTP_PORT))
-    elif cluster is None:  # it says itself if HTTP is served elsewhere
-        known_http = spell_address(host, port)
     return ReachedServer(spell_address(host, port), known_http, keys, cluster)
 
 
@@ -94,14 +92,19 @@ def _told_http(
     try:
         connection = ClientConnection(host, port, keys=keys)
         try:
-            told = connection.ask(OverviewOf()).http
+            told = told_http(connection, address)
         finally:
             connection.close()
     except (ConnectionLostError, RefusedError) as error:
         raise StartError(f"the server at {address}: {error}") from error
     is_away = any(server.host and server.address == address for server in cluster.servers)
-    if is_away and told and told != SAME and is_loopback(split_address(told)[0]):
-        return ""
+    is_apart = told not in ("", address)
+    return "" if is_away and is_apart and is_loopback(split_address(told)[0]) else told
+
+
+def told_http(connection: ClientConnection, address: str) -> str:
+    """Where the server that was reached at an address serves HTTP, as it says; "" if nowhere."""
+    told = connection.ask(OverviewOf()).http
     return seen_by_peer(told, address) if told else ""
 
 

@@ -20,6 +20,7 @@ from rain.rpc.client_endpoint import ClientConnection
 from rain.start.clusters import ClusterDescription
 from rain.start.jobs import JobLine, look_at_jobs
 from rain.start.processes import is_running
+from rain.start.reaching import told_http
 from rain.start.scaling_files import read_state
 from rain.start.standbys import look_at_servers
 from rain.tls.identity import Identity
@@ -90,14 +91,15 @@ class ClusterStatus:
 
 
 def ask(address: str, http: str, keys: Keys = NO_KEYS) -> ClusterStatus:
-    """Asks a server, and its HTTP side if it is known."""
-    reports, durable, usage = _server_info(address, keys)
+    """Asks a server, and its HTTP side, which is where the server says unless that is given."""
+    reports, durable, usage, told = _server_info(address, keys)
+    http = http or told
     governors = read_governors(reports)
     if usage is not None:
         return ClusterStatus(address, governors, sessions_of_user(usage))
     if not http:
         return ClusterStatus(
-            address, governors, None, "the HTTP address of the server is not known: use --http"
+            address, governors, None, "the server serves no HTTP (it was started with --no-http)"
         )
     try:
         status = ask_http(http, keys)
@@ -267,13 +269,14 @@ def _connection(host: str, port: int, identity: Identity | None) -> HTTPConnecti
 
 def _server_info(
     address: str, keys: Keys
-) -> tuple[Sequence[GovernorReport], Sequence[DurableReport], UsageReport | None]:
-    """The last part is for users, to whom the HTTP side says nothing."""
+) -> tuple[Sequence[GovernorReport], Sequence[DurableReport], UsageReport | None, str]:
+    """The usage is for users, to whom the HTTP side says nothing; the text is where that is."""
     host, port = split_address(address)
     connection = ClientConnection(host, port, keys=keys)
     try:
         governors, named = connection.ask(ServerInfo()), connection.ask(DurableSessions())
-        return governors, named.sessions, connection.ask(UsageOf()) if keys.user else None
+        usage = connection.ask(UsageOf()) if keys.user else None
+        return governors, named.sessions, usage, told_http(connection, address)
     except (ConnectionLostError, RefusedError) as error:
         raise StartError(f"the server at {address} does not answer: {error}") from error
     finally:

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeVar
 
+from attrs import evolve
+
 from rain.base.address import split_address
 from rain.base.errors import (
     ConnectionLostError,
@@ -19,7 +21,7 @@ from rain.base.states import TaskState
 from rain.base.wire.printed import Watch
 from rain.base.wire.requests import JoinSession, ReportsOf, Request, TakePrinted, WatchPrinted
 from rain.rpc.client_endpoint import ClientConnection
-from rain.start.reaching import ReachedServer
+from rain.start.reaching import ReachedServer, told_http
 from rain.start.status import ask_http
 
 A = TypeVar("A")
@@ -59,6 +61,8 @@ def show_logs(reached: ReachedServer, task: TaskId, write: Write, *, follow: boo
         try:
             connection.ask(JoinSession(session_of(task), "", numbers=False))
         except (RefusedError, SessionFailedError) as error:  # it is over, or never was
+            if not reached.http:
+                reached = evolve(reached, http=told_http(connection, reached.address))
             write(logs_in_event_log(reached, task, error), False)
             return
         if follow:
@@ -100,7 +104,7 @@ def _logs(server: LogServer, task: TaskId) -> str:
 def logs_in_event_log(reached: ReachedServer, task: TaskId, error: RainError) -> str:
     """What a task of a session that is over has printed."""
     if not reached.http:
-        raise StartError(f"{_said(error)}; with --http ADDRESS its event log is asked")
+        raise StartError(f"{_said(error)}, and without HTTP its event log cannot be read")
     session, number = unpack(task)
     try:
         told = ask_http(

@@ -98,7 +98,7 @@ def test_the_event_log_tells_the_last_output_of_a_task() -> None:
 
 
 def test_a_session_that_is_over_on_a_server_without_http_is_refused_by_name() -> None:
-    with pytest.raises(StartError, match="no such session; with --http ADDRESS its event log"):
+    with pytest.raises(StartError, match="no such session, and without HTTP its event log"):
         logs_in_event_log(
             ReachedServer("here:1", "", NO_KEYS), TASK, RefusedError("no such session")
         )
@@ -146,4 +146,4 @@ def test_the_command_follows_a_task_and_prints_what_has_ended(tmp_path: Path) ->
         unknown = rain_logs("99/1", *reach)
         _, complaint = unknown.communicate()
         assert unknown.returncode == 1
-        assert complaint.startswith("rain: there is no open session 99; with --http ADDRESS")
+        assert complaint.startswith("rain: there is no open session 99, and without HTTP")

@@ -16,7 +16,9 @@ import trio
 from attrs import define, field
 
 from rain.base.admission import MemberKind
-from rain.rpc.handshake import accept_tls, linger
+from rain.base.first_byte import Speaks, spoken
+from rain.rpc.handshake import accept_tls, first_byte, linger, refuse_http, turn_away
+from rain.rpc.listener import NOT_ENCRYPTED
 from rain.server.http.messages import Headers, HttpRequest, Response, text
 from rain.server.http.stream import HttpStream
 from rain.stream.sockets import Connected
@@ -36,6 +38,8 @@ Answer = Callable[[HttpRequest], Awaitable[Response]]
 Waits = Callable[[bool], object]
 
 _READERS = frozenset({MemberKind.CLIENT, MemberKind.SERVER})
+
+_HTTP_ALONE = "this is a port for HTTP alone: name the port of the server (its --listen)"
 
 _EVERYWHERE: Headers = (("cache-control", "no-store"),)
 _PIECE = 4 * 1024  # a head may exceed the limit by at most this
@@ -66,15 +70,28 @@ async def serve_connection(
         return  # it has gone, is too slow, or does not speak HTTP: no answer is possible
 
 
-async def encrypted(accepted: socket.socket, identity: Identity | None) -> Connected | None:
-    """A connection to a port for HTTP alone, after TLS if there is any; None if that fails."""
+async def greet(
+    accepted: socket.socket, identity: Identity | None
+) -> tuple[Connected, bytes] | None:
+    """A connection to a port for HTTP alone, after TLS if there is any, and its first byte.
+
+    None if it fails, or is no HTTP: then the other side was told so.
+    """
     try:
         with trio.fail_after(HEAD_PATIENCE):
-            return await accept_tls(accepted, identity, bears_strangers=True)
+            connected = await accept_tls(accepted, identity, bears_strangers=True)
+            first = await first_byte(connected)
+            speaks = spoken(first)
+            if speaks is Speaks.RAIN:
+                await turn_away(connected, _HTTP_ALONE, HEAD_PATIENCE, first=first)
+            elif speaks is Speaks.TLS:
+                await refuse_http(connected, HTTPStatus.BAD_REQUEST, NOT_ENCRYPTED)
+            else:
+                return connected, first
     except TlsError:
         await linger(accepted)
     except (OSError, trio.TooSlowError):
-        pass
+        pass  # it has gone, or says nothing
     return None
 
 

@@ -25,7 +25,7 @@ from rain.rpc.listener import Listener
 from rain.rpc.port import Port, bind
 from rain.rpc.sockets import prepare
 from rain.server.beside import beside
-from rain.server.http.connection import Answer, Waits, encrypted, serve_connection
+from rain.server.http.connection import Answer, Waits, greet, serve_connection
 from rain.server.settings import Address, HttpSettings
 from rain.stream.sockets import Connected
 from rain.tls.encrypted import READ_SIZE
@@ -110,9 +110,10 @@ class _Doorman:
         """Serves a connection to a port for HTTP alone."""
 
         async def serve(waits: Waits) -> None:
-            connected = await encrypted(accepted, identity)
-            if connected is not None:
-                await serve_connection(connected, self.answer, b"", waits)
+            greeted = await greet(accepted, identity)
+            if greeted is not None:
+                connected, first = greeted
+                await serve_connection(connected, self.answer, first, waits)
 
         try:
             prepare(accepted)

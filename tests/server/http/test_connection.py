@@ -15,7 +15,9 @@ import trio
 from attrs import Factory, define
 
 from rain.base.errors import StartError
+from rain.base.wire.requests import OpenSession
 from rain.daemon import program
+from rain.rpc.client_endpoint import ClientConnection
 from rain.server.history.keeper import HistorySettings, open_history
 from rain.server.http import listener
 from rain.server.http.connection import Answer
@@ -269,6 +271,39 @@ def test_more_connections_than_the_limit_are_turned_away_while_all_are_answered(
             assert b"GET /a" in await first.receive_some()
 
     serving(slow, use)
+
+
+def _register(address: str) -> None:
+    client = ClientConnection("127.0.0.1", int(address.rpartition(":")[2]))
+    assert client.ask(OpenSession("x")) == 1
+    client.close()
+
+
+def test_slow_requests_keep_no_peer_of_the_same_port_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rain.server.http.connection.HEAD_PATIENCE", 60.0)  # not what closes them
+
+    async def use(address: str) -> None:
+        async with AsyncExitStack() as stack:
+            for number in range(200):
+                slow = await _from(f"127.0.0.{2 + number % 16}", address)
+                stack.push_async_callback(trio.aclose_forcefully, slow)
+                await slow.send_all(b"GET /slow HTTP/1.1\r\n"[: 1 + number % 20])
+            await trio.to_thread.run_sync(_register, address)
+
+    serving(_echo, use)
+
+
+def test_a_peer_at_a_port_for_http_alone_is_told_so() -> None:
+    async def use(address: str) -> None:
+        def register() -> None:
+            with pytest.raises(StartError, match="this is a port for HTTP alone: name the port of"):
+                _register(address)
+
+        await trio.to_thread.run_sync(register)
+        assert b"write http:// instead" in await _raw(address, b"\x16\x03\x01\x02\x00\x01\x00")
+        assert (await ask(address, "GET", "/still")).status == 200
+
+    serving_alone(_echo, use)
 
 
 def test_an_address_that_is_taken_is_refused_by_name() -> None:
