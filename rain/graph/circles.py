@@ -1,17 +1,17 @@
-"""Circles: objects with futures inside that claim each other, and that nobody else claims.
+"""Circles: objects with futures inside that claim each other, and that nothing else claims.
 
-Claims are counted, so that what nobody claims goes at once (`claims`). But futures inside of a
-result may lead back to it: two results have the future of each other inside, or a result has that
-of a task which has read it. These claim each other for ever. While their sessions have clients,
-they end with these. In sessions that were left (rain/server/closing.py) nobody ends them, so that
-these sessions are looked through.
+Claims are counted, so that unclaimed objects go at once (`claims`). But futures inside of a result
+may lead back to it: two results have the future of each other inside, or a result has that of a
+task which has read it. These claim each other for ever. If their sessions have clients, they end
+with the sessions. In sessions whose clients have left (rain/server/closing.py) they would stay, so
+these sessions are searched.
 
-A look goes from each container backwards to whatever claims it: to other containers, and through
-finished tasks that may run again to the outputs for the sake of which they would. What is claimed
-by anything else is **reached**: by a client, by a task that has not finished, by a session that has
-a client. So is all that it leads to. The rest are circles, and what hangs on them.
+A search goes from each container backwards to everything that claims it: to other containers, and
+through finished tasks that may run again to the outputs for whose sake they would. A node that is
+claimed by anything else is **reached**: by a client, by a task that has not finished, by a session
+that has a client. So are all nodes that it claims. The rest are circles, and nodes claimed by them.
 
-Only results can close a circle: all other claims lead to what was there before.
+Only results can close a circle: all other claims lead to older nodes.
 """
 
 from __future__ import annotations

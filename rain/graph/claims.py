@@ -3,15 +3,16 @@
 * A **handle** of a client (`handles`) claims that the object is known and, if the client has kept
   it, also its data. Tasks are claimed by handles only.
 * A **reader**, a task that has not finished, claims the data (`needed_by`).
-* **Lineage**, a finished task that may have to run again, claims what it reads (`remade_by`): the
-  data as far as the server has it, since the rest can be made again, too.
-* A **container**, an object or arguments with futures inside, claims what these stand for. It
-  counts as a reader, or as lineage (`references`).
-* A task that will be tried again **holds** what it has had made, and counts as a container of it.
-  So does a durable session. So does a late task with what its second run makes (`shadows`).
+* **Lineage**, a finished task that may have to run again, claims its inputs (`remade_by`): the data
+  as far as the server has it, since the rest can be made again, too.
+* A **container**, an object or arguments with futures inside, claims the objects of these futures.
+  It counts as a reader, or as lineage (`references`).
+* A task that will be tried again **holds** results of its former runs, and counts as a container of
+  them. So does a durable session. So does a late task with the results of its second run
+  (`shadows`).
 
-Readers and lineage are counters, and change only here and in `references`. A claim that ends says
-which objects nobody claims any more; `release` lets them go.
+Readers and lineage are counters, and change only here and in `references`. A function that ends a
+claim returns the objects that are now unclaimed; `release` lets them go.
 """
 
 from __future__ import annotations

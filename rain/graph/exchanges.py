@@ -1,8 +1,8 @@
 """Exchanges: tasks that list where partitioned objects are (rain/base/exchange.py).
 
 An exchange reads its objects like any task, but none of them is brought to its governor: their
-places are its configuration. What it makes **contains** them, so that their data stays as long as
-somebody will read parts of it.
+places are its configuration. Its result, a list, **contains** them, so that their data stays as
+long as a task will read parts of it.
 
 A list that names a copy which is gone is of no use. So when any copy of one of its objects is lost,
 the list is lost as a whole: its readers wait until the exchange has run again. Readers that have

@@ -1,8 +1,8 @@
 """Tasks that have failed for good or were cancelled, and everything that depends on them.
 
 In a session that goes on after failures, the objects of a failed task fail with it, the tasks that
-read them are skipped, the objects of these fail, and so on. Everything else stays as it is. What
-depends on a cancelled task is cancelled, too. A finished task stays finished even if an object that
+read them are skipped, their objects fail, and so on. Everything else stays as it is. Tasks that
+depend on a cancelled one are cancelled, too. A finished task stays finished even if an object that
 it has read cannot be made again.
 """
 

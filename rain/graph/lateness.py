@@ -2,12 +2,12 @@
 
 The tasks of one name in a session are a **group**. Only tasks that may run twice at a time are in
 one (`TaskKind.idempotent`), so a session without such tasks has none. When most of a group have
-finished, their durations say how long such a task takes, and one that has been running for much
+finished, their durations show how long such a task takes, and one that has been running for much
 longer is late.
 
-A group knows which of its tasks run, as far as their starts were told: short tasks are over before
+A group knows its running tasks, as far as their starts were reported: short tasks are over before
 that, and cost nothing here. The graph knows the earliest time at which one of them all can become
-late (`Graph.late_due`). Nobody looks at them before it.
+late (`Graph.late_due`). No group is looked at before it.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Moves of tasks that a governor was told of: it may have begun them, so it is asked.
+"""Moves of tasks that were sent to a governor: it may have started them, so the server asks first.
 
-A task never begins in two places because the scheduler has changed its mind. So one that a governor
-was told of is first asked back, and stays planned and assigned there until the answer. The governor
-gives it back, and then it may go elsewhere, or says that it has begun it, and then it stays.
+A task never starts in two places because the scheduler has changed its mind. So a task that was
+sent to a governor is first asked back, and stays planned and assigned there until the answer. If
+the governor gives it back, it may go elsewhere; if the governor has started it, it stays.
 
-Where it shall go, its target, can be known before the answer. The asked governor counts the cpus of
-the task no more, and the target counts them, so that a scheduler does not move too much.
+Its new governor, the target, can be known before the answer. The asked governor does not count the
+cpus of the task any more, and the target counts them, so that a scheduler does not move too much.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """How much memory the next run of a task is expected to take, beyond what its kind declares.
 
 A task that was ended for want of memory gets twice of what it had. Any other gets what tasks of its
-name have had so far, if it declares nothing itself.
+name have had so far, unless it declares something itself.
 
-Tasks inside of other tasks get nothing of this: the task that waits for them may hold the
-memory that they would wait for.
+Tasks inside of other tasks get nothing of this: the task that waits for them may hold the memory
+that they would wait for.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tasks that pause between two tries: they take nothing, and nobody plans them.
+"""Tasks that pause between two tries: they take no resources, and are not planned.
 
 The graph has a heap of the pauses by their ends. An entry names a task and its last run. If the
 task does not pause after this run any more, because it was cancelled, is waiting for a lost input

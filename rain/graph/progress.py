@@ -1,4 +1,4 @@
-"""Going forward: tasks that start and finish, objects that become finished, their consumers."""
+"""Progress: tasks start and finish, objects become finished, their readers become ready."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""References: futures inside of arguments and of data, which claim what they stand for.
+"""References: futures inside of arguments and of data, which claim the objects that they stand for.
 
-A task whose arguments have futures inside of them does not wait for these, and gets no data of
-them: it may ask for it while it runs. An object whose data has futures inside of it can be read by
-anybody, who may then ask for them. So each of these **contains** other objects:
+A task whose arguments have futures inside of them does not wait for these, and does not get their
+data: it may ask for it while it runs. An object whose data has futures inside of it can be read by
+any task or client, which may then ask for them. So each of these **contains** other objects:
 
-* A task claims the data of what it contains, like a reader, until it is done; and then by its
-  lineage, as long as it may run again.
-* An object claims the data of what it contains as long as somebody claims its own.
+* A task claims the data of the objects that it contains, like a reader, until it is done; and then
+  by its lineage, as long as it may run again.
+* An object claims their data as long as its own is claimed.
 
 Both are counted together with readers and lineage (`needed_by`, `remade_by`); the session of the
 container lists it in `contents`. Nothing here asks whether an object is finished.

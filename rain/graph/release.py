@@ -1,6 +1,6 @@
 """Releases objects that are not needed, and whole sessions.
 
-Every function returns what governors must be told; it never tells them itself.
+Every function returns the orders for governors; none of them sends anything.
 """
 
 from __future__ import annotations

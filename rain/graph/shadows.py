@@ -1,13 +1,13 @@
 """Shadows: second runs of tasks that are late.
 
-A task has one open run, and from that follow its governor, the cpus that it takes and where its
-outputs are made. So a second run beside the first one is that of another task, its **shadow**,
-which the server adds to the session: of the same kind, with the same inputs, and with outputs of
-its own. No client has a handle of it, and what is told of the session leaves it out.
+A task has one open run, which determines its governor, the cpus that it takes and where its outputs
+are made. So a second run beside the first one is that of another task, its **shadow**, which the
+server adds to the session: of the same kind, with the same inputs, and with outputs of its own. No
+client has a handle of it, and reports of the session leave it out.
 
-While both are at work, the late task claims what the shadow makes, as a reader would. When the
-shadow has finished, the late task passes on what it has made (`standing_in`). In any other case the
-shadow is dissolved: it leaves the graph as if it had never been there.
+While both run, the late task claims the outputs of the shadow, like a reader. When the shadow has
+finished, the late task passes them on (`standing_in`). In any other case the shadow is dissolved:
+it leaves the graph without a trace.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Tasks that stand in for others: all that they do from now on is to pass on what these make.
+"""Tasks that stand in for others: from then on they only pass on the results of these.
 
 A task stands in when its result comes from elsewhere: its function has handed the rest on to
 another task (rain/server/handing_on.py), or a former run of its parent had submitted the same task
-before (rain/server/adopting.py). It keeps its id, its outputs and its waits. Its inputs are
-what the others make, and it is of another kind: a built-in task that takes no cpus.
+before (rain/server/adopting.py). It keeps its id, its outputs and its waits. Its inputs are the
+results of the others, and its kind is another one: a built-in task that takes no cpus.
 
-If one stands in for another that stands in itself, it passes on what that one would. So a chain of
-any length has one that waits, and those between can go.
+A task that stands in for one that stands in itself passes on the results that the other one would.
+So a chain of any length has one task that waits, and those between can go.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How long a task is expected to run, and whether that is over before its governor must be gone.
 
-A governor may have an end: that of its job, or one that its user has named. A task of unknown
-length may begin anywhere.
+A governor may have an end: the end of its job, or one that its user has set. A task of unknown
+length may start anywhere.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A wait: somebody's request that is answered when enough tasks or objects are done."""
+"""A wait: a request of a client that is answered when enough tasks or objects are done."""
 
 from __future__ import annotations
 

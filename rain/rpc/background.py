@@ -1,7 +1,7 @@
-"""What a daemon does beside its turns: it waits for times, descriptors and threads.
+"""Work that a daemon does beside its turns: timers, watched descriptors, threads.
 
-A turn is a plain function that never waits. What it starts runs as tasks of one nursery of the
-program, and ends with it. A failure in any of these is ours, and ends the program.
+A turn is a plain function that never waits. What it starts runs in tasks of the program's nursery,
+and ends with the program. An exception in such a task is a bug of ours, and ends the program.
 """
 
 from __future__ import annotations

@@ -3,21 +3,20 @@
 Clients are synchronous and are used from scripts, from several threads and from Jupyter, where the
 main thread has a loop of its own. A call is written and sent by the thread that makes it. A thread
 of the connection receives: it hands over each answer, sends what the socket did not take at once,
-and gives signs of life.
+and sends heartbeats.
 
 * Ctrl-C, or a signal handler that makes a call itself, may come between any two steps of the
   thread that sends. So each change of the stream is a single step: one call into C sends a part
-  of a piece and notes its length. A signal handler may take the lock that its thread holds, and
-  then only adds what is to be sent.
-* A pump of TLS belongs to one thread, and no step of it can be undone. So the thread of the
-  connection encrypts what all threads say.
-* A server with a journal comes back when it has died. Then the thread of the connection looks for
-  it and goes on over another socket: all calls that have not returned are made again, with the
-  numbers that they had, and the server does none of them twice. The threads that wait notice
-  nothing.
-* A forked child has no such thread: connections of its parent are closed there.
+  of a piece and notes its length. A signal handler may take the lock that its thread holds; then
+  it only queues its messages.
+* A TLS pump belongs to one thread, and none of its steps can be undone. So the thread of the
+  connection encrypts the messages of all threads.
+* A server with a journal comes back after a crash. Then the thread of the connection looks for it
+  and goes on over another socket: all calls that have not returned are made again with their old
+  numbers, and the server executes none of them twice. The waiting threads notice nothing.
+* A forked child has no such thread: it closes the connections of its parent.
 * At exit the connections are closed and their threads joined. A thread that still waits for an
-  answer then is a daemon thread, and waits until it ends with the process.
+  answer then is a daemon thread, and ends with the process.
 """
 
 from __future__ import annotations

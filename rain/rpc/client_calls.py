@@ -1,8 +1,9 @@
-"""The calls of a client: each leaves in the thread that makes it, and its answer wakes that thread.
+"""The calls of a client: each is sent by the thread that makes it, which its answer wakes.
 
-The calls of one thread arrive in their order. Nothing overtakes a submission whose large constants
-are still being uploaded, whichever thread says it. The answer to a submission comes before that to
-any call behind it, so after an answer it is known whether an earlier submission was refused.
+The calls of one thread arrive in their order. While large constants of a submission are being
+uploaded, no call overtakes the submission, not even a call of another thread. The answer to a
+submission comes before the answers to all calls behind it. So after an answer it is known whether
+an earlier submission was refused.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A client's connection to the server, for any thread.
 
-A call leaves in the thread that makes it, and waits there. It can be interrupted; what was asked is
-given up on the server as well.
+A call is sent by the thread that makes it, which then waits. If the wait is interrupted, the server
+is asked to give the call up, too.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What has come of an object that a client fetches, in memory or in a file.
+"""The part of an object that a client has received so far, in memory or in a file.
 
-If a holder breaks off, another one that has the same bytes goes on from there, as it does for a
-governor (`rain.governor.arriving`). Everything is used by one thread, that of the transfer.
+If a holder breaks off, another holder of the same bytes continues from there, as for a governor
+(`rain.governor.arriving`). Only one thread, that of the transfer, uses this.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""How a client gets to the calls of a server, or is told in one line why it does not.
+"""Registers a client with a server, and registers it again when the server has come back.
 
-It comes here again when a server that comes back was away.
+What goes wrong is raised as `StartError`, in one line.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Connecting to an address and being let in there, in a thread that may block.
+"""Connects to an address and passes the admission there, in a thread that may block.
 
 `trio_dialing.py` does the same for a daemon. A client does without trio, which takes long to load.
 """

@@ -1,8 +1,7 @@
 """The frames of executors, over a stream socket.
 
-A frame is a length of four bytes, the lowest first, and then the content. A frame is sent where
-it is said, as far as the socket takes it. Whatever one readiness of the socket has brought is
-handed over as one list of frames.
+A frame is a length of four bytes, the lowest first, and then the content. A frame is sent at once,
+as far as the socket takes it. All frames that arrive together are handed over as one list.
 """
 
 import socket

@@ -1,9 +1,9 @@
-"""What the two sides of each connection call on each other, in plain Python.
+"""The interfaces between the endpoints of this folder and the programs, in plain Python.
 
-The server, the governor and the client implement or receive these; the endpoints in this folder
-carry them over Cap'n Proto. All methods are plain functions that return at once and are called in
-the thread of trio, one at a time; a handler that cannot answer yet keeps the `Reply`.
-A handler that raises `ProtocolError` closes the peer that called it, and only that one.
+The server, the governor and the client implement or receive them; the endpoints carry them over
+Cap'n Proto. All methods are plain functions that return at once and are called in the thread of
+trio, one at a time. A handler that cannot answer yet keeps the `Reply`. A handler that raises
+`ProtocolError` closes the peer that called it, and only that one.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Driving what comes before anything else over a socket: TLS, and the words of admission.
+"""The start of a connection, before its first message: TLS, and then admission.
 
 The sockets do not block, and trio waits for them. `rain.stream.admission` does the same with
 sockets that block.

@@ -1,6 +1,6 @@
 """A connection of a daemon: a socket and the peer that speaks on it, driven by trio tasks.
 
-One task receives. What is said is sent at once, as far as the socket takes it; another task sends
+One task receives. Messages are sent at once, as far as the socket takes them; another task sends
 the rest. `run` lasts as long as the connection and closes the socket.
 """
 

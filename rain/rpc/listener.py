@@ -1,4 +1,4 @@
-"""The server's port, and the connections that it has brought."""
+"""The server's port, and the connections that were accepted there."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""What a client has sent of a submission that is not whole yet. Pure.
+"""The received parts of submissions that are not complete yet. Pure.
 
-A submission is applied whole or not at all, so its parts are kept here until the last one has
-come, and then joined. What one client may have pending is bounded. When it sends more, all that is
-pending is dropped, and everything up to the last part of that submission is refused with the same
-reason: the client has sent it all without waiting, and none of it may be taken for another one.
+A submission is applied as a whole or not at all, so its parts are kept here until the last one has
+come, and then joined. The bytes that one client may have pending are limited. When it sends more,
+all that is pending is dropped, and everything up to the last part of that submission is refused
+with the same reason: the client has sent it all without waiting, and none of it must be taken for
+another submission.
 """
 
 from collections.abc import Callable, Sequence

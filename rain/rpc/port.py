@@ -1,4 +1,4 @@
-"""Listening on a port: connections are accepted, also when the system runs out of something."""
+"""Listens on a port, and goes on when the system runs out of descriptors or memory."""
 
 import errno
 import logging

@@ -1,7 +1,7 @@
-"""The server's port: connections arrive, say once who they are, and become clients or governors.
+"""New connections of the server: each of them registers, as a client or as a governor.
 
-A connection registers once and in one role. One that says nothing within the handshake limit is
-closed. Streams of data come to the same port and go their own way.
+A connection registers once and in one role. One that does not within the handshake limit is closed.
+Streams of data and HTTP come to the same port (`listener`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The server's side of one governor: its news come in, orders go out."""
+"""The server's side of one governor: updates come in, orders go out."""
 
 from __future__ import annotations
 

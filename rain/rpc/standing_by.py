@@ -1,7 +1,7 @@
-"""The port of a standby: each peer that comes is told that another server leads, and looks there.
+"""The port of a standby: it turns peers away, and they look for the server that leads.
 
-The port is opened when the standby starts. So it is known at once whether that can be done, and
-peers that try it need not wait for an answer.
+The port is opened when the standby starts. So an address that cannot be used is reported at once,
+and peers that try it get an answer at once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where streams meet the program: the port of a governor, and the streams of the server's port."""
+"""Serves streams of data: at the port of a governor, and at the server's port."""
 
 from __future__ import annotations
 

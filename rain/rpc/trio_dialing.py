@@ -1,4 +1,4 @@
-"""Connecting to an address and being let in there, in a trio program."""
+"""Connects to an address and passes the admission there, in a trio program."""
 
 from __future__ import annotations
 

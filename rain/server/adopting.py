@@ -1,19 +1,19 @@
-"""What a task that is tried again finds of its former runs: the tasks that these have submitted.
+"""Tasks of former runs that a task finds when it is tried again.
 
 When a run is lost with its process or its governor, or is withdrawn, its sessions are **held** for
-the next run of the task: what runs in them goes on, and what was made stays. What the next run
-submits is compared with that, and stands in for what is the very same: the same function, arguments
-and inputs, down to the last byte. So a task that does something else the next time gets nothing
-that it has not asked for. Of equal tasks each stands in for one of its own, in the order of their
-submission. What nobody has asked for ends with the task.
+the next run of the task: their tasks go on, and their results stay. A task that the next run
+submits is compared with them. If one has the same function, arguments and inputs, down to the last
+byte, the new task stands in for it. So a task that does something else in its next run gets only
+results that it has asked for. Of equal tasks each stands in for one of its own, in the order of
+their submission. Held tasks that the next run did not submit again end with the parent task.
 
-A task that has failed by its own doing finds nothing: one of the results may be the reason. One
-that has taken too long finds what was made, and not what still ran: it may hang.
+A task that has failed by itself finds nothing: one of the results may be the reason. A task that
+has exceeded its time limit finds results, but no running tasks: one of them may hang.
 
-What has no outputs has nothing that anybody could read: it counts as done if it has finished, and
-else it ends with its run.
+Nobody can read anything of a task without outputs: if it has finished, it counts as done, and if
+not, it ends with its run.
 
-`rain.server.sameness` says what is the same.
+`rain.server.sameness` compares tasks.
 """
 
 from __future__ import annotations

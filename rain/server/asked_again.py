@@ -1,12 +1,11 @@
 """Clients that go on when their connection or the server was away.
 
-A server with a journal comes back with the state that it had. A client that has lost its connection
-makes all its calls again that have not returned, with the numbers that they had. So the server
-notes by their numbers which calls it has heard, and keeps their answers until the client has said
-that it has them (`Settled`). A call that comes again is not done again: it has the answer that was
-kept, or waits as before.
+A server with a journal comes back with its state. A client that has lost its connection makes all
+calls again that have not returned, with their old numbers. So the server notes the numbers of calls
+that it has received, and keeps their answers until the client confirms them (`Settled`). A call
+that comes again is not executed again: it gets the answer that was kept, or waits as before.
 
-A client that does not come back in time has left, as if its connection had told so at once.
+A client that does not come back in time has left, as if its connection had just ended.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The audience of tasks: clients that watch what tasks print while they run.
+"""Clients that watch what tasks print while they run.
 
-What is printed is no state: nothing depends on it. So it passes by the reactor, from the governors
-to the clients, and is gone when it is told. A client that is slow holds up nobody: the server keeps
-a bounded part of what it has not read, and only counts the rest.
+Output is no state: nothing depends on it. So it goes from the governors to the clients past the
+reactor, and is not kept. A slow client holds nobody up: the server keeps a limited amount of what
+the client has not read, and only counts the rest.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Governors on which tasks fail that finish elsewhere.
 
-A failure alone does not say whose fault it is, the task's or the machine's. The next try is on
-another governor, and tells: if the task finishes there, the first governor is blamed. Each task
-that it finishes itself makes up for one that it was blamed for. With `ENOUGH` more of these it
+A failure alone does not say whether the task or the machine is the cause. The next try runs on
+another governor and shows it: if the task finishes there, the first governor is blamed. Each task
+that a governor finishes itself makes up for one such task. A governor with `ENOUGH` more of them
 rests: a machine without a library, or with a broken gpu, fails its tasks at once, is always free,
 and so would get the first try of every task.
 """

@@ -1,13 +1,13 @@
-"""Durable sessions: what clients have made under a name stays when they have gone.
+"""Durable sessions: results under a name stay when the clients that made them have gone.
 
-Each client that opens the name has a session of its own, as any other, and what its tasks make is
-**held** under the name. So when the session ends its tasks go on, as those of which somebody else
-has the results. What a client submits is compared with what is there already, made or on its way,
-and stands in for what is the same (`sameness`). Of equal tasks the first of a session stands in for
-the first one there, the second for the second. So a program that runs again finds all that it had,
-and two that run at a time share it. What has failed, or was cancelled, is made again.
+Each client that opens the name has an ordinary session of its own, and the results of its tasks are
+**held** under the name. So when the session ends its tasks go on, like tasks whose results another
+client has. Each task that a client submits is compared with the held ones, finished or not, and
+stands in for one that is the same (`sameness`). Of equal tasks the first of a session stands in for
+the first one there, the second for the second. So a program that runs again finds all its results,
+and two that run at the same time share them. A task that has failed or was cancelled runs again.
 
-It ends when it is removed. A server that comes back has all of it.
+A durable session ends when it is removed. A server that comes back has all of it.
 """
 
 from __future__ import annotations

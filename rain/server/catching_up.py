@@ -1,8 +1,8 @@
-"""Notes how things stand, for an event log that begins in the middle of a run.
+"""Notes the present state in an event log that begins in the middle of a run.
 
 The log then has the governors, the clients, and the open sessions with their tasks, as if it had
-been there from the beginning. What has gone before is not told. Of a session that the log of an
-earlier server has already, only what it lacks is noted.
+been there from the beginning. Nodes that have gone before are not noted. If the log of an earlier
+server has a session already, only its missing events are noted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Looks through the sessions that were left for circles of futures (rain/graph/circles.py).
+"""Looks for circles of futures (rain/graph/circles.py) in sessions whose clients have left.
 
-Claims end in many ways, and most of them close no circle. So nobody watches for that: there is a
-look soon after a session was left, and then from time to time as long as there are such sessions.
+Claims end in many ways, and most of them close no circle. So circles are not looked for whenever a
+claim ends, but soon after a client has left a session, and then from time to time while there are
+such sessions.
 """
 
 from __future__ import annotations

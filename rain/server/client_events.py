@@ -1,7 +1,7 @@
-"""Step two of a turn: what clients asked.
+"""Step two of a turn: the requests of clients.
 
 Every request gets exactly one answer: at once, or when its wait is over. A request that names what
-does not exist, or belongs to somebody else, is refused with one line and changes nothing.
+does not exist, or belongs to another client, is refused with one line and changes nothing.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""How sessions are closed: by their clients, with these, or with the run that has opened them.
+"""How sessions are closed: by their clients, or with the run that has opened them.
 
-Mostly nothing remains. But what others have of a session stays: futures that a task has returned,
-or that another client has. Then the session is **left**: its client and all that it had are gone,
-what nobody needs is cancelled, and the session ends with the last of what others have.
+Mostly nothing remains. But others may have objects of a session: a task may have returned futures
+of them, or another client may have them. Then the session is **left**: its client has no part in it
+any more, what is not needed is cancelled, and the session ends with the last of these objects.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Collects happenings during turns, for the event log.
 
-The functions of a turn append small values here if the event log is on (`State.happenings`); they
+The functions of a turn append small values here if the event log is on (`State.happenings`). They
 are taken after some turns, and another process formats them.
 
 A stalled disk must not fill the memory: beyond `limit` bytes, happenings per task are only counted,

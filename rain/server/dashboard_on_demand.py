@@ -1,7 +1,7 @@
-"""A dashboard that begins when a client asks for it, as in an embedded cluster.
+"""A dashboard that starts when a client asks for it, as in an embedded cluster.
 
-Until then there is no event log, no process that writes one and no HTTP: most programs never look,
-and none of it is on the way of their tasks. The log begins with how things stand.
+Until then there is no event log, no process that writes one and no HTTP. Most programs never use
+the dashboard, and their tasks do not pay for it. The log begins with the present state.
 """
 
 from __future__ import annotations

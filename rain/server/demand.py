@@ -1,7 +1,8 @@
-"""What tasks need that could run, and how busy governors are: for those who start governors.
+"""Which resources ready tasks need, and how busy governors are: for programs that start governors.
 
-Told between two turns, to a client that asks every second or so. Only the tasks that are assigned
-are looked at one by one, and a part of those that wait: the rest is taken to be like that part.
+It is computed between two turns, for a client that asks about once a second. Only the assigned
+tasks are looked at one by one. Of the waiting ones a part is looked at, and the rest is taken to be
+like that part.
 """
 
 from __future__ import annotations

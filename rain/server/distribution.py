@@ -1,9 +1,8 @@
-"""Step four of a turn: telling governors what to run, fetch and drop.
+"""Step four of a turn: orders to governors: what to run, fetch and drop.
 
-A governor is told more than it can run at once, up to a limit, so that it never waits for the
-server between two tasks. Tasks whose missing inputs it makes itself go along ahead of these, up to
-another limit. With every task goes what the governor does not know yet: kinds, and where its inputs
-are.
+A governor gets more tasks than it can run at once, up to a limit, so that it never waits for the
+server between two tasks. Tasks whose missing inputs it makes itself go along with these, up to
+another limit. Each order has what the governor does not know yet: kinds, and where inputs are.
 """
 
 from __future__ import annotations

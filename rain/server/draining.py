@@ -1,9 +1,9 @@
-"""Governors that drain: they have been told to end, and leave when nothing is lost with them.
+"""Governors that drain: they were asked to end, and leave when nothing is lost with them.
 
-A governor that drains starts nothing any more, and has told of all that it has started. What it has
-not started goes elsewhere. What runs there may finish. Needed data of which it has the only copy is
-copied to other governors, a part at a time. Then the server lets it go. The governor itself waits
-no longer than its `--drain-seconds`.
+A governor that drains starts nothing any more, and has reported all that it has started. Tasks that
+it has not started go elsewhere. Running tasks may finish. Needed data of which it has the only copy
+is copied to other governors, a part at a time. Then the server lets it go. The governor itself
+waits no longer than its `--drain-seconds`.
 """
 
 from __future__ import annotations

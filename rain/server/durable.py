@@ -1,4 +1,4 @@
-"""What is known by the name of a durable session (`rain.server.by_name`)."""
+"""The tasks under the name of a durable session (`rain.server.by_name`)."""
 
 from __future__ import annotations
 

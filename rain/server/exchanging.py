@@ -1,7 +1,7 @@
-"""Exchanges (rain/graph/exchanges.py): what their governors are told, and what becomes of lists.
+"""Exchanges (rain/graph/exchanges.py): their orders, and what happens to their lists.
 
-A governor is told of an exchange without inputs: where these are is the configuration of the task,
-and the list that it makes. So nothing is moved, and the list goes to its readers as any object.
+The order for an exchange names no inputs: where they are is the configuration of the task, and the
+list that it makes. So no input is moved, and the list goes to its readers like any object.
 """
 
 from __future__ import annotations

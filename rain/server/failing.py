@@ -1,7 +1,7 @@
-"""Runs that fail: the task is tried again, or it has failed for good, and what that means.
+"""Failed runs: the task is tried again, or has failed for good, with the consequences.
 
-In a session that stops, it is the end of the session. In one that goes on, it is the end of what
-depends on the task, and those who wait for any of that are told the cause.
+In a session that stops after failures, the session fails. In one that goes on, everything that
+depends on the task fails with it, and waiting clients get the cause.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Tasks that governors have finished, and what they made: in columns, as they were told.
+"""Finished tasks and their outputs, in columns as governors report them.
 
-A message tells of a hundred tasks, so whatever can be done for all of them at once is done at once.
+A message may report a hundred tasks, so whatever can be done for all of them at once is done at
+once.
 """
 
 from __future__ import annotations

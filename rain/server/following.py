@@ -1,8 +1,8 @@
-"""Following a session: a client hears which tasks are done, in that order, each of them once.
+"""Following a session: a client gets its finished tasks in their order, each of them once.
 
-The session notes their order as soon as the first client follows. A client says how many entries
-it knows and is told the others. So a question costs the same whatever the client waits for, and a
-client that asks again after a lost answer misses nothing.
+The session notes the order from the first such request on. A client says how many entries it knows
+and gets the others. So a request costs the same whatever the client waits for, and a client that
+asks again after a lost answer misses nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Tasks that governors give back, because they were asked to and have not begun them.
+"""Tasks that governors give back because the server has asked for them, before they have started.
 
-Only now such a task may go elsewhere. If it is known where, it goes there in the same turn, else
-the scheduler plans it anew. A task that a governor has begun is not given back: news of it says so.
+Only after that such a task may go elsewhere. If its new governor is known, it goes there in the
+same turn; if not, the scheduler plans it anew. A governor does not give back a task that it has
+started: it reports the start.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Step one of a turn: what governors said.
+"""Step one of a turn: the messages of governors.
 
 News of a run that is not the open one, or of a session that is gone, is recognised by number and
-id and ignored. A governor that contradicts the protocol is dismissed.
+id and ignored. A governor that breaks the protocol is dismissed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Requests of clients that are granted, or refused, as soon as they are heard."""
+"""Requests of clients that are granted or refused at once."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
 """Tasks that a governor could not start, and the rest that it gets.
 
-To have no descriptor, process, memory or room on the disk left for a task is the governor's trouble
-and not the fault of the task: the task is planned anew, and no try is used up. But such a
-governor is always free, so that it would eat the whole queue. So it rests: nothing is planned on it
-for a while, and for twice as long when that was not long enough. What it runs goes on, and what it
-holds can be read.
+A governor that has no descriptor, process, memory or room on the disk for a task hands it back.
+That is no fault of the task: it is planned anew, and no try is used up. But such a governor is
+always free and would take the whole queue. So it rests: nothing is planned on it for a while, and
+for twice as long if that was not long enough. Its running tasks go on, and its data can be read.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Tasks that hand the rest on: their functions have ended, and other tasks make their results.
 
-The task stands in for the others from then on. It counts as unfinished until they have finished,
-takes no process and no cpus meanwhile, and fails or is cancelled with them.
+From then on the task stands in for the others. Until they have finished it counts as unfinished,
+takes no process and no cpus, and fails or is cancelled with them.
 """
 
 from __future__ import annotations

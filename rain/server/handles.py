@@ -1,4 +1,4 @@
-"""Handles of clients: they come, and go one by one or with their client, and data with them."""
+"""Handles of clients: they are taken and given up, one by one or all at once."""
 
 from __future__ import annotations
 

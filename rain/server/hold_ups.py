@@ -1,8 +1,7 @@
-"""Why tasks that could run do not: what people can mend, for those who wait and for the status.
+"""Why ready tasks do not run, as far as users can help it: for waiting clients and for the status.
 
-No governor may be there, none may have what a task needs, all that have it may take no tasks now,
-or one that has taken them has no room for what they make. Nothing here is kept: it is found when
-somebody asks.
+There may be no governor, none with what a task needs, none that takes tasks at present, or a
+governor that has no room for their results. Nothing of this is kept: it is computed on request.
 """
 
 from __future__ import annotations

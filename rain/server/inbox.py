@@ -1,9 +1,8 @@
 """Everything that has arrived since the last turn.
 
-Most of it asks for a turn at once. That a governor lives does not: with a hundred of them that have
-nothing to do, there would be a turn for it fifty times in a second. So it waits a little for others
-and for whatever else comes. A governor that has said so is never taken for silent meanwhile,
-because each turn begins with all that has arrived.
+Most of it asks for a turn at once. A heartbeat of a governor does not: a hundred idle governors
+would cause fifty turns a second. So it waits a little for others, or for whatever else comes. The
+governor is not taken for silent meanwhile, because each turn begins with all that has arrived.
 """
 
 from __future__ import annotations

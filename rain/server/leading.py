@@ -1,7 +1,7 @@
-"""How a server with a journal gets to lead its cluster: it takes the lease, or waits for it.
+"""How a server with a journal comes to lead its cluster: it takes the lease, or waits for it.
 
-A server that is started without `--standby` takes the lease or says who has it. A standby waits. It
-makes the turns of the other server again while it does, so that little is left to read when it
+A server without `--standby` takes the lease, or fails with the name of the holder. A standby waits.
+Meanwhile it makes the turns of the leading server again, so that little is left to read when it
 takes over.
 """
 

@@ -1,7 +1,6 @@
-"""What one user may have at a time: more is refused by name, and nothing of it is half done.
+"""Limits of one user: a request beyond them is refused by name, and nothing of it is applied.
 
-What tasks open and submit is not limited: a task that is refused a part of its work would fail in
-the middle of it.
+Requests of tasks are not limited: a task whose request is refused would fail in the middle.
 """
 
 from __future__ import annotations

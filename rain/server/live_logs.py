@@ -1,7 +1,7 @@
 """The output of running tasks so far: their governors are asked on demand.
 
-The reactor only knows what runs have printed that are over. So this is done at the border, beside
-the turns, and costs nothing as long as nobody looks.
+The reactor only knows the output of ended runs. So this happens at the border, beside the turns,
+and costs nothing unless a client asks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The printed output of tasks: kept while the session is open, at most the latest part."""
+"""The printed output of tasks: the latest part, as long as the session is open."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What the reactor hears (events, in the past tense) and what it wants done (effects, orders).
+"""The events that the reactor gets (in the past tense) and the effects that it returns.
 
-Both are plain values: a run is its events, and they can be written down and replayed.
+Both are plain values: a run consists of its events, which can be written down and replayed.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What this release knows of files that earlier ones have written: journals and snapshots.
+"""How this release reads journals and snapshots of earlier ones.
 
-A file says which version of the format it has, and names the fields of all classes in it. A field
-that is new needs nothing but a default. Whatever else changes, a field that is renamed or goes, or
-a value that means something else, is a `Migration` here: plain functions from what was written to
-what is read now, one for each class. They see plain values, as they stand in the file: numbers,
-texts, bytes and lists. All that are newer than a file are applied to it, in order.
+A file has the version of its format, and the names of the fields of all classes in it. A new field
+needs nothing but a default. For any other change, a field that is renamed or goes, or a value that
+means something else, there is a `Migration` here: plain functions from the written value to the one
+that is read now, one for each class. They get plain values, as in the file: numbers, texts, bytes
+and lists. All that are newer than a file are applied to it, in order.
 
 A new one is appended to `MIGRATIONS` with the next number, which becomes the version of the format.
 """

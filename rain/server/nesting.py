@@ -1,12 +1,12 @@
-"""Tasks that submit tasks: their sessions, and what they lend while they wait.
+"""Tasks that submit tasks: their sessions, and the cpus that they lend while they wait.
 
-A task that opens a session is the parent of what is submitted there. The session ends with the run
-of its parent, in whatever way that ends, and its unfinished tasks are cancelled with it. So a task
-that is cancelled takes along what it has begun. The exception is a task that was cancelled alone:
+A task that opens a session is the parent of all tasks submitted there. The session ends with the
+run of its parent, however that run ends, and its unfinished tasks are cancelled. So a cancelled
+task takes along the tasks that it has submitted. The exception is a task that was cancelled alone:
 its sessions are set free, and end when their tasks have ended, also when their client has left.
 
-While a task waits for other tasks its governor says that it is blocked: it takes no cpus, and
-deeper tasks may have them.
+While a task waits for other tasks its governor reports it as blocked: it takes no cpus, and deeper
+tasks may have them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The steps of plans as plain values: noted when they are made, and made again in a replay.
 
-A scheduler may be a stranger's, may draw numbers, may fail, and may be interrupted. What it leaves
-behind are the steps of its plan. With these a turn is made again without any scheduler,
-no matter which one planned: the scheduler, one in its place, or the one of nested tasks.
+A scheduler may be foreign code, may draw random numbers, may fail, and may be interrupted. What it
+leaves behind are the steps of its plan. With these a turn is made again without any scheduler, no
+matter which one planned: the scheduler, one in its place, or the one of nested tasks.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Small objects are sent with the orders, so they arrive with them; an object that only one task reads
 is lent with that task. For all others the order names a holder, and the governor reports when they
-have arrived. A large object goes to few governors at a time (`sources`): the others are told that
-its source comes later, and get it when somebody can send.
+have arrived. Few governors at a time get a large object (`sources`). For the others the order says
+that the source comes later, and they get it when a holder has room to send.
 """
 
 from __future__ import annotations

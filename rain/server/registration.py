@@ -1,4 +1,4 @@
-"""Peers that join the server, and those that come back to it over another connection."""
+"""Peers that join the server, and peers that come back over another connection."""
 
 from __future__ import annotations
 

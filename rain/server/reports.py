@@ -1,4 +1,4 @@
-"""Asking every governor for its report, live, and answering once all have spoken or gone."""
+"""Asks every governor for its report, and answers when all have answered or left."""
 
 from __future__ import annotations
 

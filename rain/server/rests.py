@@ -1,6 +1,6 @@
 """Rests of governors: nothing is planned on one for a while.
 
-What it runs goes on, and what it holds can be read. Each rest is twice as long as the one before,
+Its running tasks go on, and its data can be read. Each rest is twice as long as the one before,
 until the governor has worked for long (`resting`).
 """
 

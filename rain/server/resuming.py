@@ -1,14 +1,14 @@
 """Governors that go on when their connection or the server was away.
 
-A server with a journal comes back with the state that it had. To its governors that is nothing but
-a connection that resumes: orders and updates are numbered, and each side keeps what the other has
-not said to have applied. When a governor resumes, both say what they have applied last, and say
-again what comes after that. So everything is applied once, wherever the connection was cut.
+A server with a journal comes back with its state. For its governors that is only a connection that
+resumes: orders and updates are numbered, and each side keeps its messages until the other has
+confirmed them. When a governor resumes, both sides say which message they have applied last, and
+send the later ones again. So every message is applied once, wherever the connection was cut.
 
-A governor cannot resume if its work was given up meanwhile, or if it and the server do not have the
-same past: the machine of the server has lost the end of the journal. Then all that it has and does
-is void, and it joins as a new one. It has another past if it has heard more orders than were made
-until it was away: those that the server has made since have numbers of lost ones.
+A governor cannot resume if its work was given up meanwhile, or if it and the server have different
+pasts: the machine of the server has lost the end of the journal. Then the state of the governor is
+void, and it joins as a new one. Its past is different if it has received more orders than were made
+until it was away: new orders of the server have the numbers of lost ones.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Who may see what: a user sees the sessions of that user, an admin and the owner see all.
 
-A client sees a durable session of another user if that one has shared it. All that is refused is
-refused by name. A cluster whose clients are all of its owner never gets beyond the first line of
-these functions.
+A client sees a durable session of another user if that user has shared it. Every refusal names what
+is refused. In a cluster whose clients all belong to its owner, these functions return at their
+first line.
 """
 
 from __future__ import annotations

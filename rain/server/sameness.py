@@ -1,9 +1,9 @@
 """When two tasks are the same: the same function, arguments and inputs, down to the last byte.
 
-What a client has given a key is the same as what has the same key. Everything else is compared by
-its kind, its config, and what it reads. Inputs, and futures inside of arguments and constants, are
-compared by what makes them, or by their ids if they are of other sessions. Of large constants,
-which are files, their client has told a digest, if they are of a task.
+Tasks and constants to which a client has given keys are the same if their keys are. Everything else
+is compared by its kind, its config, and its inputs. Inputs, and futures inside of arguments and
+constants, are compared by the tasks that make them, or by their ids if they are of other sessions.
+Large constants are files: their client sends a digest, if it is the client of a task.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Step three of a turn: the scheduler, and somebody in its place when it fails.
+"""Step three of a turn: the scheduler, and another one in its place when it fails.
 
-A scheduler may be a stranger's code. When it raises, breaks a rule of planning or takes too long,
-the server says so, in its log, in the event log and in its status, and lives: `rain` plans in its
+A scheduler may be foreign code. When it raises, breaks a rule of planning or takes too long, the
+server reports that in its log, in the event log and in its status, and goes on: `rain` plans in its
 place. The steps of its plan that were right stay.
 
-One that has raised gets another chance in the next turn. One that took too long is interrupted: the
-border does that, because nothing here knows the time, and the recording of a run says after how
-many steps. It is thrown away, `rain` plans while it rests, and then a new one is made, which hears
-of all tasks without a plan. The same happens to one that has changed nodes itself; then the plans
+A scheduler that has raised gets another chance in the next turn. One that took too long is
+interrupted by the border, because nothing here knows the time, and the recording of a run has the
+number of steps. It is thrown away, `rain` plans while it rests, and then a new one is made, which
+gets all tasks without a plan. The same happens to one that has changed nodes itself; then the plans
 of the graph are restored first.
 """
 

@@ -1,4 +1,4 @@
-"""Who may ask about a session and its nodes; how it fails (`closing` has how it is closed)."""
+"""Which clients may use a session and its nodes; how it fails (`closing`: how it is closed)."""
 
 from __future__ import annotations
 

@@ -1,11 +1,10 @@
-"""From whom a governor fetches a large object: a holder that is near, or one with room to send.
+"""Which holder a governor fetches a large object from: a near one, or one with room to send.
 
-A holder sends one object to few others at the same time. A reader that finds no
-room waits until somebody has received it, and reads it there: those who have received it send it
-on, so that the object spreads as a tree. On one machine only one governor fetches it, and the
-others link to its file.
+A holder sends one object to few others at the same time. A reader that finds no room waits until
+another reader has received the object, and fetches it there. So the object spreads as a tree. On
+one machine only one governor fetches it, and the others link to its file.
 
-Nothing is counted from turn to turn: who sends to whom is written at the copies themselves.
+Nothing is counted from turn to turn: each copy has the governor that it comes from.
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
 """Second runs: a task that is late is run once more elsewhere, and the first run that ends wins.
 
-Only for tasks whose kinds allow it (`idempotent`). `rain.graph.lateness` says who is late. The late
-task gets a shadow (`rain.graph.shadows`) on a governor with idle cpus (`rain.scheduler.spare`).
-Then one of these happens:
+Only tasks whose kinds allow it (`idempotent`) get one. `rain.graph.lateness` says which tasks are
+late. The late task gets a shadow (`rain.graph.shadows`) on a governor with idle cpus
+(`rain.scheduler.spare`). Then one of these happens:
 
-* The shadow finishes first. The run of the late task is withdrawn as *outrun*, which counts for
-  nothing, and the task passes on what its shadow has made.
-* The late task is done first, in whatever way. Its shadow is dissolved.
-* The shadow fails, is handed back, or loses its governor. It is dissolved, and nobody is blamed.
+* The shadow finishes first. The run of the late task is withdrawn as *outrun*, which uses up no
+  try, and the task passes on the results of its shadow.
+* The late task ends first, in whatever way. Its shadow is dissolved.
+* The shadow fails, is handed back, or loses its governor. It is dissolved, without blame.
 * The late task fails for good (`failing`). It stands by: if its shadow finishes, it has finished.
-  If not, it has failed as it has said. So two failures are one.
+  If not, it has failed with its own failure. So two failures are one.
 
 All of it follows from the events and the time of the turn: a server that makes its turns again
-comes to the same.
+gets the same result.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Large constants of clients, as files of the server.
 
 A client uploads them before the submission that names them. Until that submission is accepted they
-belong to the client and are removed with it; then they belong to the session, and are removed when
-the reactor says that they are not needed. Uploads arrive in threads, so a lock protects all data.
+belong to the client and are removed with it. Then they belong to the session, and are removed when
+the reactor does not need them any more. Uploads arrive in threads, so a lock protects all data.
 
-The folder of a server with a journal lasts: it goes on with the files that its objects need. A file
-counts there when it is complete and durable. Its name is a number and the object, and has an
-ending while it is not complete.
+The folder of a server with a journal lasts: it keeps the files that its objects need. A file counts
+when it is complete and durable. Its name is a number and the object, and has an ending while it is
+not complete.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the reactor knows and what it is about to say; the functions around it do the deciding."""
+"""The state of the reactor, and the effects of the turn; functions around it decide."""
 
 from __future__ import annotations
 

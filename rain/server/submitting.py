@@ -1,7 +1,7 @@
 """Submissions: read at once or, when they are large, part by part in several turns.
 
-A submission is accepted whole or refused whole, with its last part. Until then nothing of it is in
-the graph, and what its client has asked after it waits; all others are heard in between.
+A submission is accepted or refused as a whole, with its last part. Until then nothing of it is in
+the graph, and later requests of its client wait; those of all others are served in between.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Notices a scheduler that changes nodes of the graph itself, instead of by the steps of its plan.
+"""Detects a scheduler that changes nodes of the graph itself, instead of by the steps of its plan.
 
-Only the schedulers of Rain are trusted. After a run of another one, the tasks in its news and some
+Only Rain's own schedulers are trusted. After a run of another one, the tasks in its news and some
 of those that it has not planned yet are compared with their rows, and the sums of all governors
-with the plan. This is cheap and may miss a change, which is noticed later: by the next looks, or by
-a step that finds a contradiction.
+with the plan. This is cheap and may miss a change. A missed change is found later: by the next
+comparison, or by a step that finds a contradiction.
 """
 
 from __future__ import annotations

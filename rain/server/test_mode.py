@@ -1,10 +1,10 @@
 """Test mode (RAIN_TEST_MODE=1): data objects that are put where a test of a scheduler wants them.
 
-A new object whose user notes hold `"_testing": {"governors": ["host:port", ...], "size": n}` is
-taken by schedulers for one of n bytes, and is forced onto those governors before the scheduler
-runs: a constant is copied to them, a task that makes such an output is planned on the first one,
-and its output is copied to the others when it is made. Nothing is forced twice; what the scheduler
-does afterwards is its own affair.
+A new object whose user notes hold `"_testing": {"governors": ["host:port", ...], "size": n}` has a
+size of n bytes for schedulers, and is forced onto those governors before the scheduler runs: a
+constant is copied to them, a task that makes such an output is planned on the first one, and its
+output is copied to the others when it is made. Nothing is forced twice; what the scheduler does
+afterwards is its own decision.
 """
 
 from __future__ import annotations

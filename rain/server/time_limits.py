@@ -1,12 +1,12 @@
-"""Governors that must be gone at some time: what cannot end there before is taken back in time.
+"""Governors that must be gone at some time: tasks that cannot end there in time are taken back.
 
 The rule is `rain.graph.times.has_time`, and schedulers keep to it when they plan (`rules`). A task
-that waits at a governor may lose its chance meanwhile, so all that wait are looked at every second.
-What a governor has begun goes on: it may still end, and the governor drains before its time is
-over.
+that waits at a governor may run out of time meanwhile, so all waiting tasks are checked every
+second. Tasks that have started go on: they may still end, and the governor drains before its time
+is over.
 
-Time is counted in whole seconds here: how much a governor has left depends on nothing but the time
-of the turn, and so it is the same when the turn is made again.
+Time is counted in whole seconds here, so the time that a governor has left depends only on the time
+of the turn, and is the same when the turn is made again.
 """
 
 from __future__ import annotations

@@ -1,20 +1,20 @@
 """Whether a task is tried again: the one place where that is decided.
 
-A task has three budgets, all of which its kind says:
+A task has three budgets, which are declared by its kind:
 
-* `tries` for what it does itself: an exception, an exit code, wrong outputs.
-* `crash_tries` for what ends around it: its executor ends under it, or its governor is lost while
-  it runs. If the kind does not say, there are as many as the server says (`crash_limit`).
+* `tries` for its own failures: an exception, an exit code, wrong outputs.
+* `crash_tries` for runs that were cut off: the executor has ended, or the governor was lost. The
+  default is that of the server (`crash_limit`).
 * `memory_tries` for runs that its governor has ended for want of memory. Each next one gets more
   (`rain.graph.needs`); if no governor has more, there is none.
 
-Each run that has failed uses up one of these, and the task has failed when nothing of one is left,
-or when what it has failed by is not worth another try: `retry_on` says what is, and the executor or
-the governor judges, since only they know the exception or the exit code.
+Each failed run uses up one of these. The task has failed when a budget is used up, or when the
+failure is not worth another try: `retry_on` says which ones are, and the executor or the governor
+judges, since only they know the exception or the exit code.
 
 An executor that ends is the end of one call, which is known. A governor that is lost may run many
 tasks, of which one may be the reason. The others are not blamed for long: a task with one chance
-left never shares a governor with another such task, so that the next loss tells which it was.
+left never shares a governor with another such task, so that the next loss shows which it was.
 
 Only the runs after the last one that has finished count: a task that runs again for a lost output
 has all its tries again.

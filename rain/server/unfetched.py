@@ -1,10 +1,10 @@
-"""Copies that a governor was told to fetch and could not.
+"""Copies that a governor should fetch and could not.
 
 Each holder is tried in turn. If no governor delivers an object, it is made again; an object of the
 server is offered again with exponential back-off. Both are limited. If the object still does not
-arrive, the tasks there that read it go elsewhere, and the governor rests: the network may be cut
-for a while. When that has happened several times, a firewall may be the reason, and they fail with
-an error that names both ends.
+arrive, the tasks that read it there go elsewhere, and the governor rests: the network may be cut
+for a while. When that has happened several times, a firewall may be the reason, and the tasks fail
+with an error that names both ends.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Who has used how much, and who waits.
+"""How much each user has used, and whose tasks wait.
 
-What has finished is counted when its durations are learned, so that nobody waits for it, and what
-is stored about once a second. The counts are part of the state: a server that comes back has them.
+Finished tasks are counted when their durations are learned, so that nothing waits for the counting;
+stored bytes are counted about once a second. The counts are part of the state, so a server that
+comes back has them.
 """
 
 from __future__ import annotations

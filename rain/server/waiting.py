@@ -1,8 +1,8 @@
-"""Waits and fetches: who waits for what, and what they get when it is there.
+"""Waits and fetches: which requests wait for which nodes, and their answers.
 
-A wait hangs on every task and object that is not done yet; each one that gets done takes one off.
-An answer also brings the small kept results of its session that were finished since the last
-answer, so that fetching them costs no further trip.
+A wait is attached to every task and object that is not done yet; each one that gets done is taken
+off. An answer also brings the small kept results of its session that were finished since the last
+answer, so that fetching them costs no further round trip.
 """
 
 from __future__ import annotations
