@@ -6,7 +6,7 @@ mappings look into all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, ValuesView
 from typing import TypeVar, overload
 
 from rain.base.ids import NUMBER_BITS, SessionId
@@ -47,3 +47,19 @@ class ById(Mapping[K, N]):
 
     def __len__(self) -> int:
         return sum(len(self._table(session)) for session in self._sessions.values())
+
+    def values(self) -> ValuesView[N]:
+        """All nodes. None of them is looked up by its id."""
+        return _Nodes(self)
+
+    def tables(self) -> Iterator[Mapping[K, N]]:
+        """The table of each session."""
+        return map(self._table, self._sessions.values())
+
+
+class _Nodes(ValuesView[N]):
+    _mapping: ById[int, N]
+
+    def __iter__(self) -> Iterator[N]:
+        for table in self._mapping.tables():
+            yield from table.values()

@@ -6,6 +6,9 @@ scheduler chooses, and however many tasks it plans ahead, users get cpus by thei
 
 The turns are those of start-time fair queueing. Each session has a place, which moves back by the
 expected work of each task that is let on, times its pace (`paces`); the first place goes next.
+
+When the second user comes, and when one user is left, all tasks are gone through, some in each run
+(`Walk`). What governors begin last is withdrawn first, so they have work meanwhile.
 """
 
 from __future__ import annotations
@@ -37,6 +40,9 @@ PATIENCE = 10.0
 """Seconds for which one user alone goes on by turns: others may come back, and a beginning costs a
 look at all tasks."""
 
+MOVES, LOOKS = 1000, 5000
+"""Tasks that one run withdraws or gives to the scheduler at most, and at which it looks."""
+
 _WITHDRAWN = (TaskRow.PLANNED, TaskRow.QUEUED)
 _WAITS = (TaskRow.READY, TaskRow.QUEUED, TaskRow.ASSIGNED)
 _TAKES = (*_WAITS, TaskRow.RUNNING)
@@ -53,10 +59,31 @@ class Line:
 
 
 @define(eq=False)
+class Walk:
+    """The tasks of some sessions, of which each run takes some."""
+
+    left: list[Task]  # the next one last
+    moves: int = 0  # of this run, as its caller counts them
+
+    def __bool__(self) -> bool:
+        return bool(self.left)
+
+    def some(self) -> Iterator[Task]:
+        """The tasks of one run."""
+        self.moves = 0
+        end = max(len(self.left) - LOOKS, 0)
+        while len(self.left) > end and self.moves < MOVES:
+            yield self.left.pop()
+
+
+@define(eq=False)
 class UserShares:
     """The lines of all sessions."""
 
     is_on: bool = False
+    _withdrawn: Walk | None = None  # while tasks are withdrawn, the newest first
+    _asked: list[Governor] = Factory(list)  # are asked for tasks after that
+    _given: Walk | None = None  # while one user is left, who gets all tasks on, the oldest first
     _paces: Paces = Factory(Paces)
     lines: dict[Session, Line] = Factory(dict)
     _let_on: dict[Task, int] = Factory(dict)  # after how many cpus' worth of others, in that order
@@ -68,41 +95,85 @@ class UserShares:
         """Whether several users have work, or tasks are kept back."""
         return self.is_on or bool(news.submitted and _several(graph))
 
-    def begin(self, graph: Graph, plan: Plan) -> None:
-        """Withdraws the tasks that nobody has begun, but for the next ones of each governor.
+    def is_to_begin(self, graph: Graph) -> bool:
+        """Whether they are due, and the scheduler has heard of more tasks than it may."""
+        return not self.is_on or (self._given is not None and _several(graph))
 
-        The scheduler must forget all tasks before: it may keep some of them itself.
+    def begin(self, graph: Graph, news: News) -> None:
+        """From now on all tasks but the next ones of each governor are withdrawn.
+
+        The scheduler must forget all tasks: it may keep some of them itself.
         """
-        self.is_on = True
-        for session in graph.sessions.values():
-            for task in session.tasks.values() if session.unfinished else ():
-                if task.is_done or is_nested(task):
-                    continue
-                if task.row in _WITHDRAWN:
-                    plan.take_back(task)
-                elif task.scheduled is not None:
-                    self._let_on[task] = 0
-                    continue
-                self._keep(task)
-        for governor in graph.governors.values():
-            _ask_back(governor, plan)
+        self._forget(news)
+        self.is_on, self._given = True, None
+        self._let_on = {
+            task: self._count
+            for governor in graph.governors.values()
+            for task in governor.assigned
+            if not is_nested(task)
+        }
+        self._withdrawn = Walk(_tasks_of(graph))
+        self._asked = list(graph.governors.values())
 
     def take(self, graph: Graph, news: News, plan: Plan) -> None:
         """Takes tasks out of the news for the scheduler, and puts those in that are let on."""
         self._paces.look(graph, news, plan.now)
         self._forget(news)
+        if self._given is not None:
+            self._give_on(self._given, news, plan)
+            return
         for task in (*news.submitted, *news.unplanned):
             self._keep(task)
         for task in news.ready:
             self._hear_of_ready(task, plan)
         self.hide(news)
+        if self._withdrawn is not None:
+            self._withdraw(graph, self._withdrawn, plan)
         news.unplanned.update(dict.fromkeys(self._next(graph.governors.values(), plan)))
         if _several(graph):
             self._several_at = plan.now
-        elif not self._waits() or plan.now > self._several_at + PATIENCE:
-            self._end(news)
+        elif self._withdrawn is None and (
+            not self._waits() or plan.now > self._several_at + PATIENCE
+        ):
+            self._given = Walk(_tasks_of(graph)[::-1])
+            self._give_on(self._given, news, plan)
         if self.is_on:
             plan.run_soon()
+
+    def _withdraw(self, graph: Graph, walk: Walk, plan: Plan) -> None:
+        """Withdraws some more tasks, and when all are, asks some governors for theirs."""
+        for task in walk.some():
+            if task.is_done or task in self._let_on or not task.is_known or is_nested(task):
+                continue
+            if task.row in _WITHDRAWN:
+                plan.take_back(task)
+                walk.moves += 1
+            elif task.scheduled is not None:
+                self._let_on[task] = self._count
+                continue
+            self._keep(task)
+        while self._asked and not walk and walk.moves < MOVES:
+            governor = self._asked.pop()
+            if graph.governors.get(governor.id) is governor:
+                walk.moves += _ask_back(governor, plan)
+        if walk or self._asked:
+            plan.run_again()
+        else:
+            self._withdrawn = None
+
+    def _give_on(self, walk: Walk, news: News, plan: Plan) -> None:
+        """One user is left: the scheduler hears of some more tasks that were kept."""
+        self.hide(news)
+        for task in walk.some():
+            line = self.lines.get(task.session)
+            if line is not None and line.kept.pop(task, None) is not None and needs_plan(task):
+                news.unplanned[task] = None
+                walk.moves += 1
+        if walk:
+            plan.run_again()
+            return
+        self.is_on, self._given, self._last = False, None, 0.0
+        self.lines, self._let_on, self._count = {}, {}, 0
 
     def hide(self, news: News) -> None:
         """Takes those that are kept out of the news."""
@@ -114,9 +185,12 @@ class UserShares:
     def contradictions(self, news: News) -> Iterator[str]:
         """What must not be; nothing, unless there is a mistake. The news were not taken yet."""
         fresh = {*news.submitted, *news.unplanned, *news.ready}
+        given = {*self._given.left} if self._given is not None else ()
         for line in self.lines.values():
             listed = {task_id for _, _, task_id in line.ready}
             for task in line.kept:
+                if task in given:
+                    continue
                 waits = needs_plan(task) and not task.missing and task not in fresh
                 if waits and task.id not in listed:
                     yield f"{task!r} is kept from the scheduler, and nothing ends that"
@@ -205,24 +279,26 @@ class UserShares:
     def _waits(self) -> bool:
         return any(line.ready for line in self.lines.values())
 
-    def _end(self, news: News) -> None:
-        """One user is left: the scheduler hears of all that is kept."""
-        kept = [task for line in self.lines.values() for task in line.kept if needs_plan(task)]
-        news.unplanned.update(dict.fromkeys(sorted(kept, key=lambda task: task.order)))
-        self.is_on, self._last = False, 0.0
-        self.lines, self._let_on, self._count = {}, {}, 0
+
+def _tasks_of(graph: Graph) -> list[Task]:
+    """Of all sessions with work; those of each session in order."""
+    return [
+        task for one in graph.sessions.values() if one.unfinished for task in one.tasks.values()
+    ]
 
 
-def _ask_back(governor: Governor, plan: Plan) -> None:
-    """Asks a governor for what it would begin last."""
+def _ask_back(governor: Governor, plan: Plan) -> int:
+    """Asks a governor for what it would begin last; of how many tasks."""
     if governor.is_behind:
-        return
+        return 0
     waiting = [
         task for task in governor.assigned if task.row is TaskRow.ASSIGNED and not is_nested(task)
     ]
     waiting.sort(key=lambda task: (-task.priority, task.order))
-    for task in waiting[LEAD * max(governor.cpus, 1) :]:
+    late = waiting[LEAD * max(governor.cpus, 1) :]
+    for task in late:
         plan.take_back(task)
+    return len(late)
 
 
 def _waits_for_cpus(task: Task, largest: int) -> bool:

@@ -147,12 +147,14 @@ class Scheduling:
         if shares is None or not graph.has_users or not shares.are_due(graph, news):
             return news
         plan = self._new_plan(state)
-        if not shares.is_on:
-            shares.begin(graph, plan)
+        if shares.is_to_begin(graph):
+            shares.begin(graph, news)
             self.scheduler = None  # it has plans for tasks that it shall not hear of yet
+            if self.stand_in is not None:
+                self.stand_in = self.instead()
             forget(graph)
             self.watch = TamperingWatch()
-            news = first_news(graph)
+            news = News(news.submitted, joined=list(graph.governors.values()))
         shares.take(graph, news, plan)
         _apply(state, plan)
         return news

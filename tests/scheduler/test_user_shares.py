@@ -12,6 +12,7 @@ from rain.base.ids import TaskId
 from rain.base.states import TaskRow
 from rain.base.users import UserRule
 from rain.graph import Graph, Task
+from rain.scheduler import user_shares
 from rain.scheduler.api import News, Plan, Scheduler
 from rain.scheduler.rain import RainScheduler
 from rain.scheduler.shipped import SCHEDULERS
@@ -160,6 +161,83 @@ def test_a_user_who_is_left_alone_goes_on_without_turns() -> None:
     assert {*few} <= {*done}
     s.world.turn(after=60.0)
     assert {*tasks} - {*done} == {*s.governors[0].tasks}
+
+
+def planned(s: Scene) -> set[Task]:
+    return {task for task in s.world.state.graph.tasks.values() if task.scheduled is not None}
+
+
+def moved(s: Scene, turns: int) -> list[int]:
+    """How many tasks lose or get a plan in each of these turns, in which nothing else happens."""
+    counts: list[int] = []
+    for _ in range(turns):
+        before = planned(s)
+        s.world.turn(after=0.01)
+        counts.append(len(before ^ planned(s)))
+    return counts
+
+
+@pytest.fixture
+def small_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(user_shares, "MOVES", 5)
+    monkeypatch.setattr(user_shares, "LOOKS", 20)
+
+
+@pytest.mark.usefixtures("small_turns")
+def test_the_second_user_makes_no_turn_long() -> None:
+    s = scene_of(RainScheduler, 2)
+    brought(s, s.world.client("ada"), 200, 0.5)
+    brought(s, s.world.client("bob"), 20, 0.5)
+    counts = moved(s, 50)
+    assert max(counts) <= 5
+    assert sum(counts) > 60  # what was not sent to the governor before
+    assert not any(moved(s, 5))
+    s.governors[0].give_back()
+    assert len(planned(s)) <= 2 * user_shares.LEAD * 2
+
+
+@pytest.mark.usefixtures("small_turns")
+def test_governors_have_work_while_tasks_are_withdrawn() -> None:
+    s = scene_of(RainScheduler, 2)
+    of_ada = brought(s, s.world.client("ada"), 400, 0.5)
+    of_bob = brought(s, s.world.client("bob"), 60, 0.5)
+    begun = run(s, 10, 0.5)
+    assert begun == of_ada[:20]  # no more is withdrawn yet, and nobody waits for that
+    run(s, 40, 0.5)
+    assert abs(len({*run(s, 15, 0.5)} & {*of_bob}) - 15) <= 3
+
+
+@pytest.mark.usefixtures("small_turns")
+def test_the_last_user_makes_no_turn_long() -> None:
+    s = scene_of(RainScheduler, 2)
+    brought(s, s.world.client("ada"), 100, 0.5)
+    brought(s, s.world.client("bob"), 2, 0.5)
+    run(s, 15, 0.5)
+    s.world.turn(after=60.0)
+    counts = moved(s, 40)
+    assert max(counts) <= 5
+    assert sum(counts) > 30
+    assert planned(s) == {one for one in s.world.state.graph.tasks.values() if not one.is_done}
+
+
+@pytest.mark.usefixtures("small_turns")
+def test_a_user_who_comes_while_the_last_one_is_given_all_tasks_gets_a_share() -> None:
+    s = scene_of(RainScheduler, 2)
+    brought(s, s.world.client("ada"), 100, 0.5)
+    bob = s.world.client("bob")
+    brought(s, bob, 2, 0.5)
+    run(s, 15, 0.5)
+    s.world.turn(after=60.0)
+    assert sum(moved(s, 3)) > 0
+    late = brought(s, bob, 30, 0.5)
+    run(s, 12, 0.5)
+    assert abs(len({*run(s, 10, 0.5)} & {*late}) - 10) <= 3
+
+
+@EVERY
+@pytest.mark.usefixtures("small_turns")
+def test_all_is_done_in_the_end_in_small_turns(make: Callable[[], Scheduler]) -> None:
+    test_all_is_done_in_the_end_while_governors_go(make)
 
 
 def test_a_server_that_returns_goes_on_with_the_shares() -> None:
