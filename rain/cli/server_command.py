@@ -132,8 +132,8 @@ from rain.scheduler import DEFAULT
 @click.option(
     "--http-listen",
     metavar="ADDRESS",
-    help="Serve the dashboard and all other HTTP there only; port 0 picks a free one.  [default: at"
-    " the address of --listen]",
+    help="Serve the dashboard and all other HTTP there only; port 0 picks a free one, 'none' serves"
+    " none.  [default: at the address of --listen]",
 )
 @click.option(
     "--http-host",
@@ -142,7 +142,7 @@ from rain.scheduler import DEFAULT
     metavar="NAME",
     help="Another name by which browsers reach this machine; may be repeated.",
 )
-@click.option("--no-http", is_flag=True, help="Serve no HTTP.")
+@click.option("--no-http", is_flag=True, help="Serve no HTTP, as with --http-listen none.")
 @click.option(
     "--dashboard-on-demand",
     is_flag=True,
@@ -212,12 +212,13 @@ def server(
     is_open = daemon.insecure or identity is not None
     check_exposure(host, secret, insecure=is_open, risk="run programs here")
     http = None
-    if not no_http:
+    if not no_http and http_listen != "none":
         own_port = http_listen and parse_address(http_listen, DEFAULT_HOST, DEFAULT_HTTP_PORT)
-        is_same = own_port == (host, port) and port != 0
-        http = HttpSettings(None if is_same else own_port or None, http_hosts, identity)
-    if http is not None and http.own_port is not None:
-        check_exposure(http.own_port[0], secret, insecure=is_open, risk="read the event log")
+        if own_port and (own_port != (host, port) or not port):
+            check_exposure(own_port[0], secret, insecure=is_open, risk="read the event log")
+            http = HttpSettings(own_port, (*http_hosts, own_port[0]), identity)
+        else:
+            http = HttpSettings(None, (*http_hosts, host), identity)
     secret = or_user_key(secret, host, insecure=is_open)
     settings = ServerSettings(
         host=host,

@@ -36,7 +36,8 @@ _OF_SERVER = (
         "--http-listen",
         metavar="ADDRESS",
         default="",
-        help="Serve HTTP there only, and not at the address of --listen (its --http-listen).",
+        help="Serve HTTP there only, and not at the address of --listen; 'none' for no HTTP (its"
+        " --http-listen).",
         cls=OfServer,
     ),
     click.option(

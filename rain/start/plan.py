@@ -17,6 +17,7 @@ DEFAULT_PORT = 7210
 DEFAULT_HTTP_PORT = 7222
 LOOPBACK = "127.0.0.1"
 NONE = Path("none")
+NO_HTTP = "none"
 ALL_BUT_ONE = "--cpus=-1"
 TEMPLATE, SERVER, GOVERNOR = "governors", "server", "governor"
 
@@ -105,7 +106,8 @@ def plan_server(settings: Settings, name: str = SERVER) -> PlannedDaemon:
     arguments = ["server", "--listen", spell_address(host, settings.listen_port)]
     if settings.http_listen:
         arguments += ["--http-listen", settings.http_listen]
-    for known_as in settings.http_hosts:
+    named = (settings.advertise,) if settings.advertise else ()
+    for known_as in (*settings.http_hosts, *named):
         arguments += ["--http-host", known_as]
     journal = _journal(settings)
     if journal is not None:
@@ -279,7 +281,7 @@ def needs_secret(settings: Settings) -> bool:
     if not isinstance(settings.governors, LocalGovernors):
         return True
     hosts = [settings.listen_host or LOOPBACK]
-    if settings.http_listen:
+    if settings.http_listen not in ("", NO_HTTP):
         hosts.append(parse_address(settings.http_listen, LOOPBACK, DEFAULT_HTTP_PORT)[0])
     return not all(is_loopback(host) for host in hosts)
 

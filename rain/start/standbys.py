@@ -29,7 +29,15 @@ from rain.start import processes
 from rain.start.children import Child
 from rain.start.clusters import ClusterDescription
 from rain.start.launch import Launch
-from rain.start.plan import DEFAULT_HTTP_PORT, LOOPBACK, NONE, PlannedDaemon, Settings, plan_server
+from rain.start.plan import (
+    DEFAULT_HTTP_PORT,
+    LOOPBACK,
+    NO_HTTP,
+    NONE,
+    PlannedDaemon,
+    Settings,
+    plan_server,
+)
 from rain.start.remote import RemoteAccess
 from rain.stream.errors import UnreachableError
 from rain.tls.identity import Identity
@@ -105,7 +113,7 @@ def plan_standby(settings: Settings, port: int) -> PlannedDaemon:
     """
     assert settings.standby is not None
     http = settings.http_listen
-    if http:
+    if http not in ("", NO_HTTP):
         host, http_port = parse_address(http, LOOPBACK, DEFAULT_HTTP_PORT)
         if settings.standby:
             http = spell_address(host if is_loopback(host) else ANY, http_port)
@@ -113,7 +121,8 @@ def plan_standby(settings: Settings, port: int) -> PlannedDaemon:
             http = spell_address(host, 0)
     changed = evolve(settings, listen_port=port, http_listen=http)
     if settings.standby:
-        changed = evolve(changed, listen_host=ANY)
+        names = (*settings.http_hosts, settings.standby.rpartition("@")[2])
+        changed = evolve(changed, listen_host=ANY, advertise="", http_hosts=names)
     planned = plan_server(changed, NAME)
     return evolve(planned, host=settings.standby, arguments=(*planned.arguments, *STANDS_BY))
 

@@ -95,13 +95,14 @@ def test_addresses_and_configuration_are_handed_on() -> None:
         listen_port=0,
         http_listen="8080",
         http_hosts=("login.example", "rain"),
+        advertise="head.example",
         governor_config=Path("/etc/rain.toml"),
         cache_limit="50GiB",
     )
 
     assert " ".join(plan_server(settings).command) == (
         "python -m rain server --listen node:0 --http-listen 8080 --http-host login.example"
-        " --http-host rain --logdir /logs/server"
+        " --http-host rain --http-host head.example --logdir /logs/server"
     )
     (command,) = commands(settings)
     assert command == (
@@ -175,6 +176,7 @@ def test_a_secret_is_needed_as_soon_as_other_machines_reach_the_cluster() -> Non
     assert needs_secret(REMOTE)
     assert needs_secret(evolve(SIMPLE, listen_host="0.0.0.0"))
     assert needs_secret(evolve(SIMPLE, http_listen="node:7222"))
+    assert not needs_secret(evolve(SIMPLE, http_listen="none"))
 
 
 def test_the_secret_of_the_daemons_here_is_named_by_its_file_and_that_of_others_is_not() -> None:

@@ -174,6 +174,18 @@ def test_on_another_host_it_listens_at_no_address_of_this_one(tmp_path: Path) ->
 
     assert "--listen 0.0.0.0:7210 --http-listen 0.0.0.0:7222 " in told
     assert "10.0.0.1" not in told
+    assert "--http-host beta " in told  # as browsers are told to call it
+
+
+@pytest.mark.parametrize(("http", "said"), [("", ()), ("none", ("--http-listen none ",))])
+def test_it_serves_http_where_the_server_does(
+    http: str, said: tuple[str, ...], tmp_path: Path
+) -> None:
+    for standby in ("", "beta"):
+        asked = Settings(LocalGovernors((1,)), RAIN, tmp_path, standby=standby, http_listen=http)
+        told = " ".join(plan_standby(asked, 7210).arguments)
+        assert ("--http-listen" in told) == bool(said)
+        assert all(part in told for part in said)
 
 
 @pytest.mark.parametrize(
