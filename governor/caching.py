@@ -80,7 +80,7 @@ class Caching:
     def kept(self, number: int) -> KeptOutputs:
         """The cache has these outputs now, or could not keep them.
 
-        The caller must finish the task, unless nobody wants it any more.
+        The caller must finish the task, unless it is not wanted any more.
         """
         kept = self.keeping.pop(number, None)
         if kept is None:

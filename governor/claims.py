@@ -26,7 +26,7 @@ class Claims:
 
     def __init__(self, capacity: Resources, dispatch: Dispatch) -> None:
         self._dispatch = dispatch
-        self._memory = capacity.amount(MEMORY)  # 0 if nobody knows: then nothing is claimed
+        self._memory = capacity.amount(MEMORY)  # 0 if it is unknown: then nothing is claimed
         self._share = self._memory // max(capacity.cpus, 1)
 
     def group_for(self, kind: KnownKind, need: int) -> ReadyGroup:

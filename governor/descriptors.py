@@ -15,7 +15,7 @@ from attrs import frozen
 from rain.base.errors import StartError
 
 TASK_DESCRIPTORS = 65_536
-"""How many a process of a task may have if nobody says how many, and if the system allows it."""
+"""How many a process of a task may have unless it is set, and if the system allows it."""
 
 _FILES = resource.RLIMIT_NOFILE
 

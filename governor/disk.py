@@ -21,7 +21,7 @@ SMALL = 64 * 1024
 
 
 class Disk:
-    """The files of a store, by their numbers. A budget of 0 means that nobody counts.
+    """The files of a store, by their numbers. A budget of 0 means that nothing is counted.
 
     If it `spills`, files that were used last come last.
     """

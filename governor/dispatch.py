@@ -3,7 +3,7 @@
 Rank is priority, then arrival. It compares the tasks of all sessions, as the scheduler wants it.
 The priority that a user gives (`TaskKind.priority`) decides within the user's session only: its
 ready tasks share out the ranks that they have brought, those of the largest priority first. So
-larger numbers give nobody more than a share of the governor.
+larger numbers give no user more than a share of the governor.
 
 If the next task of a group does not fit, groups of lower rank may run first, but their executors
 get no further calls queued: their calls end soon (see `pool`), and the freed resources go to the

@@ -28,7 +28,7 @@ from rain.governor.conda import PYTHON, check_python, conda_tool, creation
 from rain.stream.removing import remove
 
 LIMIT: Final = 10 << 30
-"""Bytes of all environments of a user on a machine; what nobody uses goes, the oldest first."""
+"""Bytes of all environments of a user on a machine; unused ones go, the oldest first."""
 
 FAILURES_KEPT: Final = 20
 """Logs of environments that could not be made, the last ones of a user on a machine."""
@@ -142,7 +142,7 @@ class EnvironmentFolder:
             if self._is_current() and self._is_whole():
                 os.utime(self.path / MARK)
                 return True
-            # A lock is not upgraded in one step: somebody else may make it in between.
+            # A lock is not upgraded in one step: another process may make it in between.
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return None
@@ -258,7 +258,7 @@ def kept_environments(root: Path) -> list[KeptEnvironment]:
 
 
 def shrink(root: Path, limit: int) -> list[str]:
-    """Removes environments that nobody uses until the others fit; gives the names of these."""
+    """Removes unused environments until the others fit; gives the names of these."""
     kept = kept_environments(root)
     total = sum(one.size for one in kept)
     removed: list[str] = []
@@ -284,7 +284,7 @@ def clear_remains(root: Path) -> None:
 
 
 def _forget(root: Path, path: Path) -> None:
-    """Removes the last of an environment with its lock, unless somebody makes it."""
+    """Removes the last of an environment with its lock, unless it is being made."""
     try:
         lock = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -317,7 +317,7 @@ def _time_of(file: Path) -> float:
 
 
 def _removed(root: Path, name: str) -> bool:
-    """Removes an environment, unless somebody uses it."""
+    """Removes an environment, unless it is in use."""
     lock = os.open(root / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -48,7 +48,7 @@ class CallsDone:
     results: list[Outputs | Failed | NotRun]
     notes: list[TaskNote] = Factory(list)
     printed: list[tuple[TaskId, Streams]] = Factory(list)  # of those that have printed anything
-    starts: list[float] = Factory(list)  # when each began; none if nobody knows
+    starts: list[float] = Factory(list)  # when each began; none if they are unknown
     peaks: list[int] = Factory(list)  # the most memory of each, as far as it is known
 
 

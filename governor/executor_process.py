@@ -252,7 +252,7 @@ def take_printed(number: int, places: Places) -> Streams:
 def _taken(path: Path) -> KeptText:
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    except FileNotFoundError:  # somebody has tidied up the log folder
+    except FileNotFoundError:  # the log folder was tidied up
         return NOTHING
     try:
         size = os.fstat(descriptor).st_size
@@ -266,7 +266,7 @@ def _taken(path: Path) -> KeptText:
 
 
 def _tail(path: Path, size: int) -> str:
-    """The end of a log; nothing if somebody has tidied up the log folder."""
+    """The end of a log; nothing if the log folder was tidied up."""
     try:
         with path.open("rb") as file:
             end = file.seek(0, os.SEEK_END)

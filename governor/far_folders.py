@@ -1,7 +1,7 @@
 """The names of the folders that governors have in a far store: they tell whose each one is.
 
 A name has the kernel, its space of process ids, the process, and when that was started. So the next
-governor on the machine knows which folders nobody owns any more.
+governor on the machine knows which folders have no owner any more.
 """
 
 from __future__ import annotations

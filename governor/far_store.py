@@ -54,7 +54,7 @@ class DamagedFileError(FilesError):
 
 
 class GoneError(FilesError):
-    """The directory was removed while it was copied: nobody needs it any more."""
+    """The directory was removed while it was copied: it is not needed any more."""
 
 
 class FarStore:
@@ -106,7 +106,7 @@ class FarStore:
     def fetch(self, effect: FetchObject) -> None:
         """Brings a file back into the store."""
         number = number_of(effect.source)
-        # It may be deleted meanwhile, because nobody wants it any more.
+        # It may be deleted meanwhile, because it is not wanted any more.
         work = partial(self._bring, number, self._written[number])
         self._background.in_thread(work, partial(self._fetched, effect))
 
@@ -257,7 +257,7 @@ class FarStore:
         self._system.invalidate_cache(folder)
         self._remove([str(path) for path in self._system.find(folder, detail=False)])
         if local_path(self.url) is not None:  # elsewhere folders are a part of names
-            with suppress(OSError):  # somebody else has put something there
+            with suppress(OSError):  # another program has put something there
                 Path(folder).rmdir()
 
     def _remove_abandoned(self, top: str) -> None:
@@ -302,7 +302,7 @@ class FarStore:
 
 @contextmanager
 def _breaking() -> Generator[None, None, None]:
-    """What cannot be read breaks a stream, whose reader then asks somebody else."""
+    """What cannot be read breaks a stream, whose reader then asks another source."""
     try:
         yield
     except (FilesError, StoreError) as error:

@@ -84,7 +84,7 @@ class Fetches:
         return target
 
     def stop(self, target: DataObject) -> None:
-        """Nobody waits for the object any more. Does nothing if it is not on its way."""
+        """The object is not waited for any more. Does nothing if it is not on its way."""
         if target.row is ObjectRow.PULLING:
             del self.going[target.fetch]
             self._outbox.effects.append(StopFetch(target.fetch))

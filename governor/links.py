@@ -185,7 +185,7 @@ class Executors:
 
     def look_at(self, number: int) -> Look | None:
         """Looks at what the call prints that an executor runs; None if the executor has ended."""
-        from rain.governor.printed import look_at_files  # noqa: PLC0415 # mostly nobody looks
+        from rain.governor.printed import look_at_files  # noqa: PLC0415 # rarely used
 
         if number not in self._links:
             return None

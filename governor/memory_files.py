@@ -141,7 +141,7 @@ class KernelKills:
         return True
 
     def forget(self) -> None:
-        """Kills that nobody has taken for so long concerned other processes."""
+        """Kills that were not taken for so long concerned other processes."""
         now, count = self._clock(), self._read()
         if count > (self._seen[-1][1] if self._seen else self._count):
             self._seen.append((now, count))

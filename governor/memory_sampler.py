@@ -41,7 +41,7 @@ CHANGE = 1024 * 1024
 """Bytes; what has changed by less is not told."""
 
 TASK_PROCESSES = 1000
-"""How many processes a task may have at the same time, if nobody says how many."""
+"""How many processes a task may have at the same time, unless it is set."""
 
 AT_ONCE = 0.1
 """Seconds between two looks at the number of all processes, while anything runs."""
@@ -107,7 +107,7 @@ class Watched:
 async def keep_watching(
     memory: int, watched: Watched, kills: KernelKills, tell: Callable[[Event], object]
 ) -> None:
-    """Looks for ever; `memory` is what all may have together, 0 if nobody knows."""
+    """Looks for ever; `memory` is what all may have together, 0 if it is unknown."""
     limit = memory * LIMIT_PERCENT // 100
     reserve = reserve_of(memory)
     told = MemorySampled({}, {})
@@ -132,7 +132,7 @@ async def keep_watching(
 async def pause_before_look(seconds: float, most: int, busy: Busy) -> bool:
     """Waits, but no longer than until the machine has many more processes; says whether it has.
 
-    While no task runs nobody looks at that: an idle governor sleeps.
+    While no task runs this is not read: an idle governor sleeps.
     """
     enough = processes_here() + most // 2
     with trio.move_on_after(seconds):

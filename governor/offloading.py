@@ -24,7 +24,7 @@ from rain.governor.shared_files import SharedFiles
 from rain.governor.tables import ObjectMove, ObjectRow
 
 Pinned = Callable[[], set[int]]
-"""Gives the files of which somebody has the path."""
+"""Gives the files whose paths are in use."""
 
 LOW_TENTHS = 6
 """Down to this part of the limit objects leave, so that this happens seldom."""
@@ -111,7 +111,7 @@ class Offloading:
 
 
 def is_idle(target: DataObject) -> bool:
-    """Whether it is a file that the server counts on, and that nobody here needs."""
+    """Whether it is a file that the server counts on, and that is not needed here."""
     return (
         target.row is ObjectRow.HELD
         and not target.consumers

@@ -93,7 +93,7 @@ class Pressure:
         self._dispatch = dispatch
         self._claims = claims
         capacity = pool.free.capacity
-        self._memory = capacity.amount(MEMORY)  # 0 if nobody knows
+        self._memory = capacity.amount(MEMORY)  # 0 if it is unknown
         self._limit = self._memory * LIMIT_PERCENT // 100 if self._memory else inf
         self._reserve = reserve_of(self._memory)
         self._resting = min(RESTING, self._memory // RESTING_PARTS) if self._memory else RESTING

@@ -87,7 +87,7 @@ def look_at_files(paths: Sequence[Path]) -> Look:
                 return b"", 0
             with path.open("rb", buffering=0) as file:
                 return _unsent(file.fileno(), told)
-        except FileNotFoundError:  # somebody has tidied up the log folder
+        except FileNotFoundError:  # the log folder was tidied up
             return b"", 0
 
     return look

@@ -123,7 +123,7 @@ def _remove_abandoned(parent: Path) -> None:
     """Removes empty groups of governors that were killed, and their wardens with them."""
     for group in parent.glob("rain-*-*"):
         if _OURS.fullmatch(group.name) and not _runs(int(group.name.split("-")[1])):
-            with suppress(OSError):  # processes are there, or somebody else removes it
+            with suppress(OSError):  # processes are there, or another process removes it
                 for inside in group.glob("*/"):
                     inside.rmdir()
                 group.rmdir()

@@ -52,7 +52,7 @@ class Failed:
 
 
 STOPPED: Final = Failed("the task was stopped")
-"""The result of a run inside the governor that nobody wants any more."""
+"""The result of a run inside the governor that is not wanted any more."""
 
 
 @frozen

@@ -110,7 +110,7 @@ class Service(Parting):
         self._background = background
         self._turns = TurnLoop(self._turn, self._settle, time.monotonic)
         self._next_time = inf  # when a turn is due without events
-        self._begins: trio.Event | None = None  # set when a task runs, if somebody waits for that
+        self._begins: trio.Event | None = None  # set when a task runs, if anything waits for that
         self._upstream: Upward | None = None
         self._carriers: tuple[Executors, Builtins, Fetcher] | None = None
         self._watcher: Watcher | None = None  # until the first watch
@@ -188,7 +188,7 @@ class Service(Parting):
             self._early_watches.append((number, watch))
             return
         if self._watcher is None:
-            from rain.governor.watcher import Watcher  # noqa: PLC0415 # mostly nobody looks
+            from rain.governor.watcher import Watcher  # noqa: PLC0415 # rarely used
 
             executors, builtins, _ = self._carriers
             self._watcher = Watcher(

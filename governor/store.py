@@ -77,7 +77,7 @@ class Store:
         self.copied = 0  # bytes copied although their source was on this machine
 
     def path(self, number: int) -> Path:
-        """The path of the number; that of an object that nobody pins may change."""
+        """The path of the number; that of an object that is not pinned may change."""
         if number & SHARED and self.shared is not None and number not in self._on_disk:
             return self.shared / str(number)
         return self.folder / str(number)

@@ -20,8 +20,8 @@ class TaskRow(enum.IntEnum):
     RUNNING = 4  # an executor has reached it, or it runs inside the governor
     FINISHED = 5
     FAILED = 6
-    CANCELLING = 7  # nobody wants its result, but it is still in hand; what it says is ignored
-    STOPPED = 8  # nobody wants its result, and nobody works on it
+    CANCELLING = 7  # its result is not wanted, but it is still in hand; what it says is ignored
+    STOPPED = 8  # its result is not wanted, and it is not worked on
     ASKING = 9  # its inputs are here, and the cache is asked for its outputs
     KEEPING = 10  # it has run, and the cache keeps what it has made
     TIMED_OUT = 11  # its time is over: it is being ended, and has failed when it has ended
@@ -47,7 +47,7 @@ class TaskMove(enum.Enum):
     HOLD_BACK = "hold back"  # what it makes has no room
     GO_ON = "go on"  # it may have room now
     STOP = "stop"
-    END = "end"  # it was stopped, and is in nobody's hands any more
+    END = "end"  # it was stopped, and is in hand no more
 
     __hash__ = object.__hash__  # that of Enum is a slow Python function
 

@@ -21,7 +21,7 @@ SLURM_END = "SLURM_JOB_END_TIME"
 
 
 def leaving_time(limit: str | None, environment: Mapping[str, str], now: float) -> float | None:
-    """When a governor that starts now must be gone, None if nobody says so.
+    """When a governor that starts now must be gone, None if there is no such time.
 
     The earlier one counts of the limit that its user gives and of the end of its job. 'none' means
     that it takes no notice of its job.

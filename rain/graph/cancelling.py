@@ -17,7 +17,7 @@ def unstarted(tasks: Iterable[Task]) -> list[Task]:
 def unwanted(targets: Iterable[Task]) -> list[Task]:
     """Unfinished tasks that only these need, and these themselves.
 
-    A task goes with them when each object that it makes is kept by nobody, and read only by tasks
+    A task goes with them when each object that it makes is not kept, and read only by tasks
     that go as well, or that cannot run without these.
     """
     gone = dict.fromkeys(task for task in targets if task.goes_on and not task.is_done)

@@ -29,7 +29,7 @@ Containers = dict[DataObject, list[references.Holder]]
 
 
 def unreached(left: Collection[Session], most: int) -> tuple[list[DataObject], int]:
-    """The containers in these sessions that nobody reaches, and how many nodes were looked at.
+    """The containers in these sessions that are not reached, and how many nodes were looked at.
 
     None are found if there are more than `most` nodes to look at.
     """
@@ -60,7 +60,7 @@ def unreached(left: Collection[Session], most: int) -> tuple[list[DataObject], i
 
 
 def cut(unreached_ones: Iterable[DataObject]) -> list[DataObject]:
-    """They contain nothing any more; returns what nobody needs now."""
+    """They contain nothing any more; returns what is not needed any more."""
     return [free for one in unreached_ones for free in references.let_go(one)]
 
 

@@ -108,7 +108,7 @@ def leave(graph: Graph, session: Session, member: Member) -> None:
 def leave_open(graph: Graph, session: Session) -> list[DataObject]:
     """The owner leaves a session that goes on without it, and all its handles go at once.
 
-    The same client may be given something of the session again. Returns what nobody wants to have.
+    The same client may be given something of the session again. Returns unclaimed objects.
     """
     owner = session.owner
     del session.members[owner.client]
@@ -170,7 +170,7 @@ def hold(graph: Graph, objects: Iterable[DataObject]) -> None:
 
 
 def end_hold(graph: Graph, objects: Iterable[DataObject]) -> list[DataObject]:
-    """They were asked for, or will not be; returns those of them that nobody needs now."""
+    """They were asked for, or will not be; returns those of them that are not needed now."""
     free: list[DataObject] = []
     for data_object in objects:
         if graph.held.pop(data_object, _NOT_HELD) is None:
@@ -203,7 +203,7 @@ def start_reading(data_object: DataObject, alone: tuple[Task]) -> bool:
 
 
 def finished_reading(tasks: Iterable[Task]) -> list[DataObject]:
-    """They have finished, and their outputs too; returns the inputs that nobody needs any more.
+    """They have finished, and their outputs too; returns the inputs that are not needed any more.
 
     As long as outputs that may be lost are needed, the inputs belong to their lineage.
     """
@@ -231,7 +231,7 @@ def finished_reading(tasks: Iterable[Task]) -> list[DataObject]:
 
 
 def never_reading(tasks: Iterable[Task]) -> list[DataObject]:
-    """They will never run (again): returns the inputs that nobody else needs either."""
+    """They will never run (again): returns the inputs that nothing else needs either."""
     free: list[DataObject] = []
     for task in tasks:
         inputs = task.inputs
@@ -256,7 +256,7 @@ def reading_again(task: Task) -> tuple[DataObject, ...]:
 
 
 def end_lineage(task: Task) -> list[DataObject]:
-    """A task need not be able to run again; returns the inputs that nobody needs any more."""
+    """A task need not be able to run again; returns the inputs that are not needed any more."""
     task.may_run_again = False
     free: list[DataObject] = []
     for data_object in task.unique_inputs():

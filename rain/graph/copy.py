@@ -37,7 +37,7 @@ class Copy:
     governor: Governor
     row: CopyRow
     tries: int = 0  # how often the governor could not fetch it
-    source: int = 0  # while it is coming: the incarnation of its sender, 0 for nobody yet
+    source: int = 0  # while it is coming: the incarnation of its sender, 0 for none yet
 
     def __repr__(self) -> str:
         return f"<Copy of {self.object!r} on {self.governor!r} {self.row.value}>"

@@ -83,7 +83,7 @@ class DataObject:
 
     @property
     def is_needed(self) -> bool:
-        """Whether somebody claims its data (`claims.claims_on` says who)."""
+        """Whether its data is claimed (`claims.claims_on` says who)."""
         return self.kept or self.needed_by > 0 or (self.remade_by > 0 and self.is_at_server)
 
     @property

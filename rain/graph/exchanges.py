@@ -43,7 +43,7 @@ def _source(data_object: DataObject) -> str:
 
 
 def lists_with(data_object: DataObject) -> list[DataObject]:
-    """The lists that name this object, and that somebody needs."""
+    """The lists that name this object, and that are needed."""
     return [
         output
         for task in data_object.consumers

@@ -34,7 +34,7 @@ class Fallout:
     cancelled: list[planning.Stopped] = Factory(list)  # runs that are told to end
     objects: list[DataObject] = Factory(list)
     stopped: list[planning.Stopped] = Factory(list)
-    free: list[DataObject] = Factory(list)  # inputs that nobody needs any more
+    free: list[DataObject] = Factory(list)  # inputs that are not needed any more
 
 
 def fail(tasks: Iterable[Task], failure: SessionFailure, now: float) -> Fallout:

@@ -59,7 +59,7 @@ class Graph:
     shadows: dict[Task, Task] = Factory(dict)  # of late tasks their second runs (see `shadows`),
     shadowed: dict[Task, Task] = Factory(dict)  # and of these the late tasks
     users: dict[str, UserRule] = Factory(dict)  # the rules of users, by name
-    has_users: bool = False  # somebody else than the owner has come
+    has_users: bool = False  # a user other than the owner has come
     sched: object = None  # the scheduler's own
     has_needs: bool = False  # some task has had more memory than governors need be told
     has_exchanges: bool = False  # some task lists where its inputs are (`exchanges`)

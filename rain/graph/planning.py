@@ -151,7 +151,7 @@ def withdraw(task: Task, ending: Ending, why: TaskMove = TaskMove.TAKE_BACK) -> 
 
 
 def cancel(task: Task) -> None:
-    """Nobody wants an assigned task any more: its governor is being told to end it.
+    """An assigned task is not wanted any more: its governor is being told to end it.
 
     It takes its cpus until its run ends. Its followers must be cancelled with it.
     """

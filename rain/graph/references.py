@@ -29,7 +29,7 @@ Holder = Task | DataObject
 
 
 def contain(holder: Holder, inside: Iterable[DataObject]) -> list[DataObject]:
-    """This is what it contains now; returns what it has contained before and nobody needs now.
+    """This is what it contains now; returns what it has contained before and is not needed now.
 
     An object does not claim itself, which would never end.
     """
@@ -44,7 +44,7 @@ def contain(holder: Holder, inside: Iterable[DataObject]) -> list[DataObject]:
 
 
 def can_be_had(data_object: DataObject, session: Session) -> bool:
-    """Whether something of this session may contain it: somebody must claim its data now.
+    """Whether something of this session may contain it: its data must be claimed now.
 
     An object that is being released is not revived. A session that ends with its first failure
     keeps its objects to itself.
@@ -68,7 +68,7 @@ def share(data_object: DataObject, session: Session) -> None:
 def let_go(holder: Holder) -> list[DataObject]:
     """It contains nothing any more: its data has gone, or it is a task that will never run.
 
-    Returns what nobody needs now.
+    Returns what is not needed any more.
     """
     inside = holder.session.contents.pop(holder, ())
     for one in inside:
@@ -98,7 +98,7 @@ def asked_again(task: Task) -> tuple[DataObject, ...]:
 
 
 def end_lineage(task: Task) -> list[DataObject]:
-    """A finished task need not be able to run again; returns what nobody needs now."""
+    """A finished task need not be able to run again; returns what is not needed any more."""
     _note_once_inside(task)
     inside = task.session.contents.pop(task, ())
     for one in inside:

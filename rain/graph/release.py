@@ -33,7 +33,7 @@ _REMOVED = ObjectState.REMOVED
 def release(
     graph: Graph, objects: Sequence[DataObject], most: int = maxsize
 ) -> tuple[dict[Governor, list[ObjectId]], int]:
-    """Removes finished objects that nobody needs.
+    """Removes finished objects that are not needed.
 
     Objects at the server stay there as long as a task that may run again reads them; only the
     copies of governors go. A removed object does not count as lineage any more.
@@ -116,7 +116,7 @@ def _end_lineage(
 
 
 def _look_at(graph: Graph, free: list[DataObject], looked_at: list[DataObject], most: int) -> None:
-    """Nobody needs these: they are looked at next, or in a later turn."""
+    """These are not needed: they are looked at next, or in a later turn."""
     for one in free:
         if len(looked_at) < most:
             looked_at.append(one)
@@ -137,7 +137,7 @@ def _unspool(graph: Graph, data_object: DataObject) -> None:
 
 
 def clear(graph: Graph, session: Session) -> dict[Governor, float]:
-    """Empties a session that was closed or has failed, and of whose objects nobody claims any.
+    """Empties a session that was closed or has failed, and whose objects are not claimed.
 
     Returns the governors that know of it, and at most how many bytes each holds of it; infinitely
     many for governors that work for it. Its nodes leave the graph and are taken apart later

@@ -26,7 +26,7 @@ class LastWords:
     status: int | None = None  # exit code of what has ended; of a signal the negative number
     logs: str = ""  # the end of what it has printed
     retryable: bool = True  # what it has failed by is worth another try
-    peak: int = 0  # the most bytes of memory that it had; 0 if nobody has looked
+    peak: int = 0  # the most bytes of memory that it had; 0 if it was not measured
 
 
 NOTHING_LEFT = LastWords()

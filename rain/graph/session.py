@@ -35,7 +35,7 @@ class Learned:
     seconds: float = 0.0  # all of them together
     bytes: int = 0  # of all their outputs together
     least: float = 0.0  # while none has finished: how long one of them has been running so far
-    peak: int = 0  # about the most bytes of memory that one of them had; 0 if nobody has looked
+    peak: int = 0  # about the most bytes of memory that one of them had; 0 if it was not measured
 
     @property
     def mean_seconds(self) -> float | None:

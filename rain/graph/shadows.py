@@ -31,7 +31,7 @@ class Dissolved:
     """What follows from the end of a shadow."""
 
     stopped: list[planning.Stopped] = Factory(list)
-    free: list[DataObject] = Factory(list)  # what nobody needs any more
+    free: list[DataObject] = Factory(list)  # what is not needed any more
     gone: list[Task | DataObject] = Factory(list)  # out of the graph
 
 
@@ -46,7 +46,7 @@ def can_have_one(task: Task) -> bool:
 
 
 def add(graph: Graph, late: Task) -> Task:
-    """Adds the shadow of a task that runs; it is ready, and nobody has planned it."""
+    """Adds the shadow of a task that runs; it is ready and has no plan."""
     session = late.session
     first = _take_numbers(session, 1 + len(late.outputs))
     graph.last_order += 1
@@ -77,7 +77,7 @@ def add(graph: Graph, late: Task) -> Task:
 
 
 def part(graph: Graph, late: Task) -> list[DataObject]:
-    """The late task does not wait for its shadow any more; returns what nobody needs now."""
+    """The late task does not wait for its shadow any more; returns what is not needed any more."""
     shadow = graph.shadows.pop(late)
     del graph.shadowed[shadow]
     for output in shadow.outputs:
@@ -86,7 +86,7 @@ def part(graph: Graph, late: Task) -> list[DataObject]:
 
 
 def dissolve(graph: Graph, late: Task, now: float) -> Dissolved:
-    """Nobody needs the shadow of this task any more."""
+    """The shadow of this task is not needed any more."""
     shadow = graph.shadows[late]
     dissolved = Dissolved(free=part(graph, late))
     if shadow.row in DONE:  # it leaves by itself

@@ -43,7 +43,7 @@ def _origin(data_object: DataObject) -> DataObject:
 def stand_in(graph: Graph, task: Task, objects: Sequence[DataObject]) -> list[DataObject]:
     """A task without a plan stands in for the tasks that make these, one for each of its outputs.
 
-    All of them must be claimed, and not be gone. Returns what nobody needs now.
+    All of them must be claimed, and not be gone. Returns what is not needed any more.
     """
     session = task.session
     if task.kind.idempotent:

@@ -123,7 +123,7 @@ class Caller:
     def is_interrupted_here(self) -> bool:
         """Whether this is a signal handler that came while its own thread was sending.
 
-        Until it returns, nobody can send anything.
+        Until it returns, no thread can send anything.
         """
         return self._busy and self._sender == threading.get_ident()
 

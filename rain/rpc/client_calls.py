@@ -41,7 +41,7 @@ LOOK_AGAIN = 0.1
 
 
 class GivenUpError(Exception):
-    """The server does not answer a call that nobody waits for any more."""
+    """The server does not answer a call that is not waited for any more."""
 
 
 class PendingCall(Generic[T]):
@@ -72,7 +72,7 @@ class PendingCall(Generic[T]):
             raise
 
     def leave_to(self, heir: Callable[[T | Exception], object]) -> None:
-        """Nobody waits here any more: the answer goes there, even if it has come already."""
+        """No thread waits here any more: the answer goes there, even if it has come already."""
         self._heir = heir
         self._pass_on(heir)
 
@@ -190,7 +190,7 @@ class ClientCalls:
             self._questions.say(calls)
 
     def tell(self, method: str, params: Fields, *, in_order: bool = True) -> None:
-        """Makes a call whose answer nobody wants. Raises `ConnectionLostError` if it cannot."""
+        """Makes a call whose answer is not wanted. Raises `ConnectionLostError` if it cannot."""
         call = self._questions.write(self._service, _METHODS[method], params, _ignore)
         if in_order:
             self._let_upload_pass()
@@ -207,16 +207,16 @@ class ClientCalls:
         return bool(asked.calls[-1].handed)
 
     def give_up(self, asked: PendingCall[T]) -> None:
-        """Nobody waits for this answer any more."""
+        """No thread waits for this answer any more."""
         self._questions.give_up(asked.calls[-1])
 
     def note_failure(self, session: SessionId, answer: object) -> None:
-        """Takes the answer to a submission that nobody waits for."""
+        """Takes the answer to a submission that is not waited for."""
         if isinstance(answer, Exception) and not isinstance(answer, GivenUpError):
             self.failed.setdefault(session, answer)
 
     def note_refusal(self, session: SessionId, answer: object) -> None:
-        """Takes the answer to a submission whose results nobody waits for any more.
+        """Takes the answer to a submission whose results are not waited for any more.
 
         That one of its tasks has failed is no news of the submission.
         """
@@ -343,4 +343,4 @@ class ClientCalls:
 
 
 def _ignore(_: Fields | CallError) -> None:
-    """Nobody waits for this answer."""
+    """No thread waits for this answer."""

@@ -167,7 +167,7 @@ class ClientConnection:
         return partial(self._answer, submit, asked)
 
     def say(self, said: Statement | WatchPrinted | CloseSession | Submit) -> None:
-        """Sends what nobody waits for; whatever is asked next comes behind it.
+        """Sends what no thread waits for; whatever is asked next comes behind it.
 
         If a submission is refused, the next request that concerns its session says so.
         """
@@ -237,7 +237,7 @@ class ClientConnection:
         return self._calls.is_interrupted_here
 
     def _begin(self, session: SessionId | None) -> None:
-        """Somebody will wait for what comes next, which concerns this session."""
+        """A thread will wait for the next answer, which concerns this session."""
         if self._calls.is_interrupted_here:
             raise RefusedError(NO_WAIT_IN_HANDLER)
         self._calls.raise_failure(session)
@@ -281,12 +281,12 @@ class ClientConnection:
         return answer
 
     def _send(self, submit: Submit, asked: PendingCall[WaitAnswer | None]) -> None:
-        """Makes the call of a submission whose answer nobody waits for."""
+        """Makes the call of a submission whose answer is not waited for."""
         asked.leave_to(partial(self._calls.note_failure, submit.concerns))
         self._calls.make(asked)
 
     def _leave(self, request: Request[Any], asked: PendingCall[Any]) -> None:
-        """Nobody waits for this answer any more."""
+        """No thread waits for this answer any more."""
         match request:
             case OpenSession():
                 asked.leave_to(self._close_unwanted)
@@ -307,6 +307,6 @@ class ClientConnection:
     def _tell(
         self, said: Statement | WatchPrinted | CloseSession, *, in_order: bool = True
     ) -> None:
-        """A call whose answer nobody wants."""
+        """A call whose answer is not wanted."""
         method = method_of(said)
         self._calls.tell(method.name, method.params.write(said), in_order=in_order)

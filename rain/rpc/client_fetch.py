@@ -51,7 +51,7 @@ class Downloads:
         """
 
         def read_on(source: str) -> None:
-            patience = STALL_LIMIT if source == SERVER else PATIENCE  # nobody is asked behind it
+            patience = STALL_LIMIT if source == SERVER else PATIENCE  # there is no source behind it
             self.reader.read_on(source, object_id, taker, Transfer(), patience)
 
         self._from(holder, read_on)

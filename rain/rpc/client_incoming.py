@@ -77,7 +77,7 @@ class IntoMemory:
         return data
 
     def take_shared(self, place: SharedPlace, length: int) -> bool:
-        """Looks at the stored file itself. It stays as long as somebody looks."""
+        """Looks at the stored file itself. It stays as long as it is open."""
         descriptor = open_same(place)
         if descriptor is None:
             return False

@@ -154,7 +154,7 @@ def spelled(where: str, timeout: float, secret: Secret | None) -> Generator[None
 
 
 def _advice(secret: Secret | None) -> str:
-    """What to do when the key of the user, which nobody has named, is not the right one."""
+    """What to do when the key of the user, which is the default, is not the right one."""
     if secret is None or not secret.of_user:
         return ""
     return (

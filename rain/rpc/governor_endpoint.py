@@ -88,7 +88,7 @@ class Upstream:
 
     def printed(self, watch: int, lines: Sequence[PrintedLines]) -> None:
         """Tells what was printed, for a watch; in order with the news."""
-        from rain.rpc.codec.printed import Told, write_told  # noqa: PLC0415 # mostly nobody looks
+        from rain.rpc.codec.printed import Told, write_told  # noqa: PLC0415 # rarely used
 
         self._link.peer.call(self._upstream, _PRINTED, write_told(Told(watch, lines)), _taken)
 
@@ -180,7 +180,7 @@ def _read_ticket(params: Fields) -> bytes:
 
 
 def _read_watched(params: Fields) -> Watched:
-    from rain.rpc.codec.printed import read_watched  # noqa: PLC0415 # mostly nobody looks
+    from rain.rpc.codec.printed import read_watched  # noqa: PLC0415 # rarely used
 
     return read_watched(params)
 

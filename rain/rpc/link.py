@@ -157,7 +157,7 @@ class Link:
                 self.end(REPLACED)
 
     def _take_heard(self) -> bool:
-        """Whether anything has come since the last time; while nobody listens, it may have."""
+        """Whether anything has come since the last time; while nothing listens, it may have."""
         heard, self._heard = self._heard, False
         return heard or self._must_wait()
 

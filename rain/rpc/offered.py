@@ -71,7 +71,7 @@ class IncomingCall:
             self._returner.return_results(self, results or {})
 
     def acknowledge(self, results: Fields | None = None) -> None:
-        """Returns these results some time, together with others: nobody waits for them."""
+        """Returns these results some time, together with others: they are not waited for."""
         if self._close():
             self.is_acknowledged = True
             self._returner.acknowledge(self, results or {})
@@ -82,7 +82,7 @@ class IncomingCall:
             self._returner.return_failure(self, reason, kind)
 
     def give_up(self) -> None:
-        """Nobody waits for the answer any more."""
+        """The answer is not waited for any more."""
         if self.is_open:
             self.is_open = False
             tell, self.on_give_up = self.on_give_up, None

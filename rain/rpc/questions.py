@@ -125,7 +125,7 @@ class Questions:
         try:
             for call in calls:
                 self._questions[call.id] = call
-            if self._ended is not None:  # if it ended before the line above, nobody else tells them
+            if self._ended is not None:  # before the line above: nothing else tells them
                 for call in calls:
                     if self._questions.pop(call.id, None) is not None:
                         call.end(self._ended)
@@ -149,7 +149,7 @@ class Questions:
         return self._questions.get(question.id) is question
 
     def give_up(self, question: Question) -> None:
-        """Nobody waits for the results of this call any more: the other side is told.
+        """The results of this call are not wanted any more: the other side is told.
 
         Results that are on their way already are still returned, and otherwise that the call was
         cancelled.
@@ -259,4 +259,4 @@ def _outcome(method: Method | None, returned: Fields) -> Fields | CallError:
 
 
 def _ignore(_: object) -> None:
-    """Nobody waits for this call."""
+    """No thread waits for this call."""

@@ -39,7 +39,7 @@ HANDSHAKE_LIMIT = 10.0
 """Seconds within which a connection has to say who it is."""
 
 FIRST_WORDS = 64 * 1024
-"""Bytes that it may need for that. Until then nobody knows what it is good for."""
+"""Bytes that it may need for that. Until then its role is not known."""
 
 log = logging.getLogger(__name__)
 
@@ -206,7 +206,7 @@ def _read_resumes(params: Fields) -> Resumes | None:
 
 
 def _read_time_left(seconds: float) -> float:
-    """The seconds after which a governor must be gone; 0 says that nobody has set a limit."""
+    """The seconds after which a governor must be gone; 0 says that there is no limit."""
     if not 0 <= seconds < inf:  # nor NaN
         raise ProtocolError(f"{seconds} is no time that a governor has left")
     return seconds or inf

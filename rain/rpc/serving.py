@@ -13,8 +13,8 @@ from rain.rpc.offered import Exports, IncomingCall, Offered, opened
 from rain.rpc.protocol import shortened
 
 TOGETHER = 16
-"""As many answers for which nobody waits are said at once: each is a message to be written and
-read, mostly while somebody waits for another one."""
+"""As many answers that are not waited for are said at once: each is a message to be written and
+read, mostly while another one is waited for."""
 
 OPEN_CALLS_LIMIT = 100_000
 """Calls of the other side that are not answered, or whose answers it has not finished with."""
@@ -77,7 +77,7 @@ class Serving:
                 self._exports.release_one(offered)
 
     def end(self) -> None:
-        """The connection has ended: nobody waits any more."""
+        """The connection has ended: nothing is waited for any more."""
         for answer in list(self._answers.values()):
             answer.give_up()
         self._answers.clear()

@@ -41,7 +41,7 @@ def hold(state: State, session: Session) -> None:
     held = state.held.get(parent)
     if held is None:
         held = state.held[parent] = Held()
-    session.on_failure = OnFailure.CONTINUE  # nobody is there to be told
+    session.on_failure = OnFailure.CONTINUE  # there is no client to be told
     for task in session.own_tasks:
         key = held.own.pop(task, None) or key_of(task, held.made, cluster=state.cluster)
         if key is None or not _may_be_held(parent, task):

@@ -100,7 +100,7 @@ class AskedAgain:
             self.due = min(self.due, until)
 
     def all_away(self, now: float, grace: float) -> None:
-        """The server has come back, and nobody is connected yet."""
+        """The server has come back, and no client is connected yet."""
         for client, calls in self.clients.items():
             calls.returns += 1
             until = now + grace if calls.returns <= MOST_RETURNS else now

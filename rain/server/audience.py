@@ -93,7 +93,7 @@ class Audience:
             reply.answer(watcher.waiting.take())
 
     def left(self, client: ClientId) -> None:
-        """A client has gone, and nobody watches for it."""
+        """A client has gone, and its watch ends."""
         self.watch(client, None)
         watcher = self._clients.pop(client, None)
         if watcher is not None:

@@ -21,7 +21,7 @@ def server_returned(state: State) -> None:
     """The server is there again, and all governors and clients may come back.
 
     Each return gives them time anew, because a server cannot know for how long the one before was
-    there. But a server that dies again and again waits for nobody for ever.
+    there. But a server that dies again and again does not wait for ever.
     """
     for governor in state.graph.governors.values():
         returns = 1 if governor.away is None else governor.away.returns + 1

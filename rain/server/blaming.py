@@ -22,7 +22,7 @@ ENOUGH = 3
 """A governor rests when this many more tasks have failed on it than it has finished meanwhile."""
 
 UNIT = 10.0
-"""Of rests, in seconds: somebody has to mend the machine."""
+"""Of rests, in seconds: the machine has to be mended."""
 
 _LINE = 200  # characters of a failure that people are told
 _BLAMED = (RunCause.TASK, RunCause.TIMEOUT, RunCause.EXECUTOR)

@@ -126,7 +126,7 @@ def is_wanted_elsewhere(task: Task) -> bool:
 
 
 def remove(state: State, name: str, user: str = OWNER) -> None:
-    """Nobody wants it any more; what is open goes on as an ordinary session."""
+    """It is not wanted any more; what is open goes on as an ordinary session."""
     durable = find(state, name, user)
     del state.durable[name]
     for opening in [one for one, of in state.openings.items() if of.durable is durable]:
@@ -141,7 +141,7 @@ def remove(state: State, name: str, user: str = OWNER) -> None:
 
 
 def _end_rest(state: State, session: Session) -> None:
-    """In a session whose client has gone, nobody wants what has no outputs to be claimed."""
+    """In a session whose client has gone, tasks without outputs are not wanted any more."""
     needed = references.leading_to(references.claimed_outside(session))
     unneeded = [task for task in session.own_tasks if not task.is_done and task not in needed]
     failing.cancel(state, unneeded, "its durable session was removed")

@@ -32,7 +32,7 @@ def was_left(state: State) -> None:
 
 
 def look(state: State) -> None:
-    """Releases the circles that nobody reaches."""
+    """Releases the circles that are not reached."""
     if not state.left:
         state.circles_due = inf
         return

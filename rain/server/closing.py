@@ -40,7 +40,7 @@ def close_session(state: State, session: Session, message: str = "") -> None:
 
 
 def cancel_unneeded(state: State) -> None:
-    """In sessions that were left, what nobody needs any more need not be made."""
+    """In sessions that were left, unneeded objects need not be made."""
     unwanted, state.graph.unwanted = state.graph.unwanted, []
     tasks = {one.producer: None for one in unwanted if one.is_known}
     unneeded = [task for task in tasks if task is not None and _serves_nobody(task)]
@@ -48,7 +48,7 @@ def cancel_unneeded(state: State) -> None:
 
 
 def end_left(state: State) -> None:
-    """Sessions that were left, and of which nobody has anything any more."""
+    """Sessions that were left, and whose objects have no handle any more."""
     for session in list(state.left):
         if not (session.tasks or session.objects):
             _end(state, session, state.left.pop(session))

@@ -20,7 +20,7 @@ MOST_TASKS = 5_000
 """The tasks of a session that are looked at, from the latest on."""
 
 MOST_OBJECTS = 1_000
-"""With more objects than this a governor is taken to have one that nobody else has."""
+"""With more objects than this a governor is taken to have the only copy of one."""
 
 LONG = 60.0
 """Waiting tasks that take longer than these seconds are told apart: by each doubling of that."""
@@ -65,7 +65,7 @@ def _assigned(task: Task, seconds: float, now: float) -> Need:
 
 
 def _waiting(session: Session) -> list[Need]:
-    """Tasks that nobody was told to run, of one session.
+    """Tasks that are not assigned, of one session.
 
     The latest come first: of a session that goes on, those that have finished are the earlier ones.
     """

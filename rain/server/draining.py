@@ -47,7 +47,7 @@ def go_on(state: State) -> list[Governor]:
 def _is_over(state: State, governor: Governor, drain: Drain) -> bool:
     for data_object in [one for one in drain.moving if not _is_under_way(one)]:
         del drain.moving[data_object]
-        drain.unseen.append(data_object)  # it is safe, or nobody fetches it any more
+        drain.unseen.append(data_object)  # it is safe, or it is not fetched any more
     _move_more(state, governor, drain)
     if drain.moving or governor.assigned or governor.away is not None:
         return False

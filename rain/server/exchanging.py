@@ -27,7 +27,7 @@ def places_told(columns: AssignedTasks, tasks: Sequence[Task]) -> list[DataObjec
 
 
 def lists_made(outputs: Sequence[DataObject], data: list[bytes]) -> list[DataObject]:
-    """New lists claim what they name; returns what former ones have claimed and nobody needs now.
+    """New lists claim what they name; returns what former ones have claimed and is not needed now.
 
     The server does not keep their bytes: they are of use only as long as nothing of it has moved.
     """

@@ -167,7 +167,7 @@ def skip_hopeless(state: State, tasks: Iterable[Task]) -> None:
 
 
 def cancel(state: State, targets: Iterable[Task], why: str, grace: float = OWN_GRACE) -> list[Task]:
-    """Nobody wants these any more: they end, with all that served nothing else.
+    """These are not wanted any more: they end, with all that served nothing else.
 
     Returns all that were cancelled. Those that run have these seconds to clean up.
     """

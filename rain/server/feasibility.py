@@ -58,7 +58,7 @@ def governors_changed(state: State) -> None:
 
 
 def is_promised(state: State, kind: TaskKind) -> bool:
-    """Whether somebody starts governors that could run tasks of this kind."""
+    """Whether a client starts governors that could run tasks of this kind."""
     if kind.constraints is not None and kind.constraints.pin:
         return False
     return any(

@@ -306,7 +306,7 @@ def _finish_outputs(
 
 
 def _take_in(state: State, outputs: list[DataObject], sizes: list[int], data: list[bytes]) -> None:
-    """Keeps what has come with the news as far as somebody needs it."""
+    """Keeps what has come with the news as far as it is needed."""
     unneeded: list[DataObject] = []
     for output, size, content in zip(outputs, sizes, data, strict=True):
         handles = output.handles

@@ -86,7 +86,7 @@ def grant(state: State, client_id: ClientId, request: RequestId, what: AnyReques
             _fetch(state, client_id, request, object_id)
             return
         case ServerInfo():
-            state.give_all()  # so that nobody sees what is about to go
+            state.give_all()  # so that it does not show what is about to go
             state.emit(GatherReports(request))
             return
         case RemoveDurable() | ShareDurable() | Promise():
@@ -191,7 +191,7 @@ def _join(state: State, client_id: ClientId, asked: JoinSession) -> JoinedSessio
 
 
 def _take_range(session: Session) -> int:
-    """The first of some numbers that nobody else in the session has."""
+    """The first of some numbers that are unused in the session."""
     first = FIRST_SHARED + session.ranges * SHARED_RANGE
     if first + SHARED_RANGE > FIRST_OF_SERVER:
         raise RefusedError(f"the session {session.id} has no numbers left for those who joined it")

@@ -207,8 +207,8 @@ class SecondRunState(enum.Enum):
 
     BEGUN = "begun"
     FINISHED = "finished"  # before the first one, which is withdrawn
-    STOPPED = "stopped"  # the first one was faster, or nobody wants the task any more
-    FAILED = "failed"  # which nobody minds: the first one goes on
+    STOPPED = "stopped"  # the first one was faster, or the task is not wanted any more
+    FAILED = "failed"  # without consequences: the first one goes on
     LOST = "lost"  # its governor could not start it or has gone
 
 

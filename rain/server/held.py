@@ -37,7 +37,7 @@ class Held:
         return runs.popleft() if runs else None
 
     def take(self, key: Key) -> Task | None:
-        """The next one of this key that can be had, which nobody gets again."""
+        """The next one of this key that can be had, which is not given out again."""
         found = self.by_key.get(key)
         while found:
             task = found.popleft()

@@ -52,7 +52,7 @@ class Candidate:
     mark: FolderStore | None = None  # in the folder, of a server whose lease is elsewhere
 
     async def take_now(self) -> Lease:
-        """Takes the lease if nobody has it; `StartError` says who has.
+        """Takes the lease if it is free; `StartError` says who has.
 
         A server on another machine may have died and not have said so: then this waits until its
         lease would have lapsed.

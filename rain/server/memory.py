@@ -9,7 +9,7 @@ from rain.server.state import State
 
 
 def note_peaks(state: State, governor: Governor, finished: FinishedTasks) -> None:
-    """Of those that have run for long enough that somebody has looked."""
+    """Of runs that were long enough to be measured."""
     for task_id, number, peak in zip(finished.ids, finished.runs, finished.peaks, strict=True):
         task = state.graph.tasks.get(task_id) if peak else None
         if task is None or task.assigned is not governor or task.run is None:

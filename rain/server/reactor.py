@@ -59,7 +59,7 @@ class TurnOutput:
     scheduled: bool  # whether the scheduler ran; the border reports how long it took
     interrupted_after: int | None  # how many steps the scheduler had made, if it was interrupted
     silent: Sequence[Silent]  # governors that were dismissed
-    plans: Plans | None  # the steps of all plans, if somebody planned and the reactor notes them
+    plans: Plans | None  # the steps of all plans, if there are any and the reactor notes them
 
 
 @define(eq=False)
@@ -212,7 +212,7 @@ class Reactor:
             test_mode.force(self.state)
 
     def settle(self) -> None:
-        """Does what nobody waits for, when the effects of a turn are on their way.
+        """Does what is not urgent, when the effects of a turn are on their way.
 
         Turns do not count on it: who leaves it out has only more to do when the scheduler runs.
         """

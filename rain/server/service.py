@@ -87,7 +87,7 @@ class Service:
         self._turn()
 
     def stop(self, reason: str) -> None:
-        """Ends all work: governors are stopped, and nobody waits any longer."""
+        """Ends all work: governors are stopped, and no wait goes on."""
         self._begin_to_end(reason)
         for governor in self.links.governors.values():
             governor.stop(reason)

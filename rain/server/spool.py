@@ -59,7 +59,7 @@ class Spool:
         return self._place
 
     def restore(self, wanted: Collection[ObjectId], generation: int = 0) -> list[ObjectId]:
-        """Takes up the files of an earlier server, and removes those that nobody wants.
+        """Takes up the files of an earlier server, and removes those that are not wanted.
 
         Their names become those of this generation. So whatever an earlier server still removes
         that was replaced while it stood still, it finds nothing. Returns which of the wanted

@@ -54,7 +54,7 @@ class ReactorSettings:
     overbooking: int = 2048  # ready tasks that a governor may be told of at once, at most
     overbooking_ahead: int = 512  # and tasks that follow them there
     grown_at_once: int = 5_000  # tasks and inputs of a submission that one turn reads
-    let_go_at_once: int = 10_000  # nodes that nobody needs any more of which one turn takes leave
+    let_go_at_once: int = 10_000  # nodes that are not needed any more of which one turn takes leave
     governor_silence: float = 20.0  # seconds without a word until a governor counts as lost
     delivery_limit: int = 8 * 1024 * 1024  # bytes of small results that one answer brings
     fetch_tries: int = 3  # how often one copy is tried before it counts as lost
@@ -164,7 +164,7 @@ class State:
     cluster: bytes = b""  # what clients know it by; the same when the server comes back
     generation: int = 0  # of the lease with which the server leads the cluster
     asked: AskedAgain = Factory(AskedAgain)  # calls of clients that may come back
-    happenings: Happenings | None = None  # what happened, when somebody keeps the event log
+    happenings: Happenings | None = None  # what happened, if there is an event log
     last_client: int = 0  # the largest numbers that earlier servers with this state have used
     last_request: int = 0
     ignored: int = 0  # late or stale reports that were recognised as such
@@ -239,7 +239,7 @@ class State:
         return effects
 
     def release(self, objects: Sequence[DataObject]) -> None:
-        """Lets go of objects that nobody needs, here and on the governors that hold them.
+        """Lets go of objects that are not needed, here and on the governors that hold them.
 
         Of very many a part: the others go in the turns that follow.
         """
@@ -250,7 +250,7 @@ class State:
             self.orders(governor).drops += dropped
 
     def release_soon(self, objects: Sequence[DataObject]) -> None:
-        """The same where nobody has asked for it.
+        """The same where no client has asked for it.
 
         It is not urgent, and a message of its own costs as much as ten tasks: so it waits for
         whatever else these governors are told, the longer the less they hold.
@@ -269,7 +269,7 @@ class State:
             take_apart(graph, most)
 
     def take_leave(self) -> None:
-        """What nobody needs, and nobody has a handle of, goes; the scheduler hears of it."""
+        """Nodes that are not needed, and have no handle, go; the scheduler hears of it."""
         self.have_gone(take_leave(self.graph, self.settings.let_go_at_once))
 
     def have_gone(self, gone: Sequence[Task | DataObject]) -> None:
@@ -360,7 +360,7 @@ class State:
     def _withdraw(self, governor: Governor, dropped: Sequence[ObjectId]) -> None:
         """Takes back orders of this turn to fetch what shall be dropped.
 
-        A governor drops first and fetches then: it would hold what nobody knows of.
+        A governor drops first and fetches then: it would hold an unknown copy.
         """
         orders = self._orders.get(governor.id)
         if orders is not None and orders.objects.ids:

@@ -112,5 +112,5 @@ def _granted(state: State, submission: Submission, session: Session, tasks: list
 
 
 def _release_unneeded(state: State, object_ids: Iterable[ObjectId]) -> None:
-    """Constants that nobody reads and nobody keeps are gone as soon as they came."""
+    """Constants that are neither read nor kept are gone as soon as they came."""
     release(state.graph, [state.graph.objects[object_id] for object_id in object_ids])

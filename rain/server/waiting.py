@@ -169,7 +169,7 @@ def _answer(state: State, wait: Wait) -> None:
         nodes: tuple[Task | DataObject, ...] = (*wait.tasks, *wait.objects)
         answer.failed = [node.id for node in nodes if node.has_failed]
         answer.cancelled = [node.id for node in nodes if was_cancelled(node)]
-        if wait.mode is WaitMode.SESSION:  # so that nobody takes all of its tasks for finished
+        if wait.mode is WaitMode.SESSION:  # so that its tasks are not all taken for finished
             answer.failed = [session.first_failed.task or 0]
     state.emit(Answered(wait.request, answer))
 

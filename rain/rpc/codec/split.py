@@ -137,7 +137,7 @@ def split_orders(orders: Orders) -> list[Orders]:
         parts.append(Orders(lent=_some_lent(lent, start, end)))
     inputs = _starts(tasks.input_counts)
     for start, end in ranges(map(len, tasks.configs)):
-        # As with submissions, nobody counts outputs before the parts are joined.
+        # As with submissions, outputs are not counted before the parts are joined.
         outputs, count = len(tasks.outputs), len(tasks.ids)
         some_tasks = AssignedTasks(
             ids=tasks.ids[start:end],

@@ -31,7 +31,7 @@ class SubmitPart:
 
 
 def write_submit(submit: SubmitPart) -> Fields:
-    """`RefusedError` or `UnicodeEncodeError` when its kinds are such as nobody would read."""
+    """`RefusedError` or `UnicodeEncodeError` when its kinds are such as no server would read."""
     part = submit.part
     check_ours(part)
     check_sendable(part.task_kinds, part.object_kinds)

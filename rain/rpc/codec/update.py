@@ -13,7 +13,7 @@ from rain.base.wire.update import (
 from rain.rpc.codec.border import LOGS_LIMIT, Fields, check_ours, clean, filled, shown, with_columns
 from rain.rpc.codec.runs import read_cause, read_status, write_cause, write_status
 
-_MOST_SECONDS = 1e12  # nobody could say when such a task has begun
+_MOST_SECONDS = 1e12  # more would give no valid start time
 
 
 def write_update(update: Update) -> Fields:

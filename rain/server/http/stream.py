@@ -25,7 +25,7 @@ class HttpStream:
 
     async def receive_some(self, most: int) -> bytes:
         """Some bytes, and nothing at the end."""
-        await trio.lowlevel.checkpoint()  # one that has said much keeps nobody else waiting
+        await trio.lowlevel.checkpoint()  # one that has said much keeps no other one waiting
         if self._came:
             came, self._came = self._came, b""
             return came

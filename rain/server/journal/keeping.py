@@ -1,6 +1,6 @@
 """Keeps the journal of a running server: writes each turn, and lets go what was promised in it.
 
-A turn is written between its making and its effects, so nobody has heard of what a killed server
+A turn is written between its making and its effects, so no peer has heard of what a killed server
 does not know any more. A machine that stops may lose what was not synced. Promises, which a client
 may count on for good, are carried out after the sync that holds their turn; everything else goes at
 once: orders, the ends of waits, the bytes of results. Syncs run in a thread, one at a time.
@@ -29,7 +29,7 @@ from rain.server.reactor import Reactor, TurnOutput
 from rain.server.state import State
 
 INTERVAL = 0.02
-"""The least seconds between the beginnings of two syncs, unless somebody waits."""
+"""The least seconds between the beginnings of two syncs, unless something waits for one."""
 
 _LATER = (Granted, DiscardConstants)  # a machine that comes back may still need their files
 
@@ -44,13 +44,13 @@ class JournalKeeper:
     lease: Lease | None = None  # without it nothing is told to anybody
     _held: deque[tuple[int, Effect]] = Factory(deque)  # by the numbers of their turns
     _written: trio.Event = Factory(trio.Event)  # something is not synced
-    _wanted: trio.Event = Factory(trio.Event)  # and somebody waits for that
+    _wanted: trio.Event = Factory(trio.Event)  # and something waits for that
 
     def turn(self, reactor: Reactor, given: TurnInput, *, quiet: bool) -> TurnOutput:
         """Makes a turn, writes it, and carries out what need not wait.
 
         In a quiet turn nothing has come but signs of life, and if nothing follows from them they
-        are not written. If the turn cannot be written, nobody hears of it.
+        are not written. If the turn cannot be written, no peer hears of it.
         """
         may_be_left_out = quiet and is_at_rest(reactor.state, given.now)
         came = encode_came(self.writer.turns + 1, TurnInput(given.now) if quiet else given)

@@ -74,7 +74,7 @@ class Decided:
     """The decisions of a turn that do not follow from the state and its input."""
 
     silent: list[Silent] = Factory(list)
-    plans: list[list[Step]] | None = None  # None if nobody was asked to plan
+    plans: list[list[Step]] | None = None  # None if no scheduler ran
 
 
 @define

@@ -139,7 +139,7 @@ class Recovery:
             self._open.close()
 
     def finish(self) -> Recovered:
-        """Reads the journal to its end, when nobody else may write; what is torn is cut off.
+        """Reads the journal to its end, when no other server may write; what is torn is cut off.
 
         The state then has the settings, and a new scheduler hears of everything.
         """
@@ -242,7 +242,7 @@ def _read_on(
     *,
     is_last: bool,
 ) -> None:
-    """Reads the rest of a file that nobody writes any more, or nobody should."""
+    """Reads the rest of a file that no server writes any more, or should."""
     records = begun.records
     until = first_of_successor(folder, begun)
     turns = records.turns()
@@ -286,7 +286,7 @@ def begin_anew(state: State, settings: ReactorSettings) -> None:
     """For a server that begins with this state, and a scheduler that knows nothing of the past."""
     graph = state.graph
     forget(graph)
-    graph.remains += state.news.gone  # nobody is left who has to hear of them
+    graph.remains += state.news.gone  # no scheduler has to hear of them any more
     state.settings = settings
     state.throttle = Throttle(settings.thresholds)
     tasks = without_plan(graph.tasks.values())

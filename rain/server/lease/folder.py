@@ -116,7 +116,7 @@ def _decoded(generation: int, content: bytes) -> Record:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether a process holds the lock. Several may ask at once, and disturb nobody."""
+    """Whether a process holds the lock. Several may ask at once without disturbing others."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:

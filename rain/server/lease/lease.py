@@ -23,7 +23,7 @@ from rain.server.lease.store import LeaseStore, LeaseStoreError
 
 
 class LeaseLostError(RainError):
-    """Another server leads the cluster, or may do so: this one ends, and tells nobody anything."""
+    """Another server leads the cluster, or may do so: this one ends, without telling anything."""
 
 
 class Lease:
@@ -77,7 +77,7 @@ class Lease:
             found = self._store.read()
             if not _is_same(found, record) or found == record:
                 return None
-            record = found  # an earlier renewal had arrived, though nobody was told so
+            record = found  # an earlier renewal had arrived, though its caller was not told so
         return after
 
     def _lose(self) -> None:

@@ -15,7 +15,7 @@ USUAL_NAME = "rain"
 
 
 def store_of(where: str, folder: Path) -> LeaseStore:
-    """The place of a URL, or the folder if there is none; `StartError` if nobody knows it."""
+    """The place of a URL, or the folder if there is none; `StartError` if it is unknown."""
     if not where:
         return FolderStore(folder)
     url = urlsplit(where)

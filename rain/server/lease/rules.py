@@ -2,7 +2,7 @@
 
 A lease is a record in a shared place. Its holder changes the record again and again: these are its
 beats. Another server looks at the record, and takes the lease when it has not changed for as long
-as the record says. Nobody compares the clocks of two machines. The holder counts from the moment
+as the record says. The clocks of two machines are never compared. The holder counts from the moment
 before it began to write. The other one counts from the moment after it has read a change to the
 moment before it read that there was no other. So the holder stops first, even if its clock is
 slower by the `MARGIN`, and wherever each of them is held up.
@@ -83,7 +83,7 @@ class Holding:
     def renewed(self, record: Record, began: float, now: float) -> Holding:
         """It was written again, and that was over by now.
 
-        If it took too long, the lease had lapsed before the change was there, and somebody may have
+        If it took too long, the lease had lapsed before the change was there, and others may have
         missed it. Then nothing is gained.
         """
         return Holding.of(record, began) if self.holds(now) else Holding(record, self.until)

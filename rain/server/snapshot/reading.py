@@ -17,7 +17,7 @@ from rain.server.snapshot.columns import Packed, as_list, unpack
 from rain.server.snapshot.layouts import Layout, Slot, layouts_from
 from rain.server.snapshot.leaving_out import ALWAYS_THERE
 
-_HASH = "_attrs_cached_hash"  # of frozen classes that remember it: None until somebody asks
+_HASH = "_attrs_cached_hash"  # of frozen classes that remember it: None until it is computed
 
 
 class SnapshotError(RainError):

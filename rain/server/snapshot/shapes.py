@@ -270,7 +270,7 @@ _COLLECTIONS: dict[Any, Callable[[Iterable[Any]], Any]] = {
     tuple: tuple,
     list: list,
     MutableSequence: list,
-    Sequence: tuple,  # nobody changes it
+    Sequence: tuple,  # it is not changed
     deque: deque,
     set: set,
     frozenset: frozenset,
