@@ -106,6 +106,12 @@ class AskedAgain:
             until = now + grace if calls.returns <= MOST_RETURNS else now
             self.away(client, until, calls.why_away or "the server was away")
 
+    def all_later(self, seconds: float) -> None:
+        """Those that are away may come back so much later."""
+        for calls in self.clients.values():
+            calls.away_until += seconds
+        self.due += seconds
+
     def resumed(self, client: ClientId) -> None:
         """A client is there again."""
         calls = self.clients.get(client)

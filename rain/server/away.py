@@ -6,18 +6,39 @@ from rain.base.ids import GovernorId
 from rain.graph.governor import Away, Governor
 from rain.server import resuming, waiting
 from rain.server.asked_again import MOST_RETURNS
-from rain.server.messages import DismissGovernor
+from rain.server.messages import (
+    DismissGovernor,
+    GovernorAway,
+    GovernorResumed,
+    ServerReturned,
+    ServerStoodStill,
+)
 from rain.server.state import State
 
 
-def gone_away(state: State, governor_id: GovernorId, cause: str) -> None:
+def apply(
+    state: State, event: GovernorAway | GovernorResumed | ServerReturned | ServerStoodStill
+) -> None:
+    """Somebody cannot be heard, or can be heard again."""
+    match event:
+        case GovernorAway(governor_id, cause):
+            _gone_away(state, governor_id, cause)
+        case GovernorResumed(governor_id, heard, last):
+            _resumed(state, governor_id, heard, last)
+        case ServerReturned():
+            _server_returned(state)
+        case ServerStoodStill(seconds):
+            _server_stood_still(state, seconds)
+
+
+def _gone_away(state: State, governor_id: GovernorId, cause: str) -> None:
     """The connection of a governor broke: for a while it may come back."""
     governor = state.graph.governors.get(governor_id)
     if governor is not None:
         _expect(state, governor, state.settings.governor_grace, cause, 0)
 
 
-def server_returned(state: State) -> None:
+def _server_returned(state: State) -> None:
     """The server is there again, and all governors and clients may come back.
 
     Each return gives them time anew, because a server cannot know for how long the one before was
@@ -30,6 +51,16 @@ def server_returned(state: State) -> None:
     state.asked.all_away(state.now, state.settings.client_grace)
 
 
+def _server_stood_still(state: State, seconds: float) -> None:
+    """Nobody could be heard meanwhile, so governors and clients have that time, too.
+
+    What they have said waits at its connections, and may come only after this turn.
+    """
+    for governor in state.graph.governors.values():
+        governor.heard = min(governor.heard + seconds, state.now)
+    state.asked.all_later(seconds)
+
+
 def _expect(state: State, governor: Governor, seconds: float, why: str, returns: int) -> None:
     governor.heard = state.now
     ordered = governor.ordered if governor.away is None else governor.away.ordered
@@ -37,7 +68,7 @@ def _expect(state: State, governor: Governor, seconds: float, why: str, returns:
     state.silence_due = min(state.silence_due, state.now + seconds)
 
 
-def resumed(state: State, governor_id: GovernorId, heard: int, last: int) -> None:
+def _resumed(state: State, governor_id: GovernorId, heard: int, last: int) -> None:
     """A governor that was away is there again."""
     governor = state.graph.governors.get(governor_id)
     if governor is None:  # it was given up in the same breath

@@ -46,6 +46,7 @@ from rain.server.messages import (
     GovernorUpdated,
     ReleaseGovernor,
     ServerReturned,
+    ServerStoodStill,
 )
 from rain.server.state import State
 
@@ -73,12 +74,8 @@ def apply(state: State, event: GovernorEvent) -> None:
             _joined(state, event)
         case GovernorLeft(governor_id, cause, on_purpose):
             left(state, governor_id, cause, on_purpose=on_purpose)
-        case GovernorAway(governor_id, cause):
-            away.gone_away(state, governor_id, cause)
-        case GovernorResumed(governor_id, heard, last):
-            away.resumed(state, governor_id, heard, last)
-        case ServerReturned():
-            away.server_returned(state)
+        case GovernorAway() | GovernorResumed() | ServerReturned() | ServerStoodStill():
+            away.apply(state, event)
 
 
 def _joined(state: State, event: GovernorJoined) -> None:

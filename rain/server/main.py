@@ -108,7 +108,7 @@ async def _serve(
         )
         stack.callback(listener.close)
         nursery.start_soon(service.turns.run)
-        _keep_house(nursery, settings, log)
+        _keep_house(nursery, settings, service, log)
         http = await _start_http(stack, nursery, listener, settings, service, history, reader, log)
         if not settings.standby:
             settings.readiness.announce(
@@ -196,8 +196,11 @@ async def _start_http(
     return http
 
 
-def _keep_house(nursery: trio.Nursery, settings: ServerSettings, log: FilteringBoundLogger) -> None:
+def _keep_house(
+    nursery: trio.Nursery, settings: ServerSettings, service: Service, log: FilteringBoundLogger
+) -> None:
     """Starts what has nothing to do with tasks."""
+    nursery.start_soon(service.look_at_the_time)
     if settings.work_folder is None:
         nursery.start_soon(in_a_thread, partial(remove_abandoned, log))
     if settings.identity is not None:

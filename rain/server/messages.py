@@ -78,6 +78,13 @@ class ServerReturned:
     """The server has come back: no governor has a connection yet, and all may resume."""
 
 
+@frozen
+class ServerStoodStill:
+    """The server was stopped, or too busy to hear anybody."""
+
+    seconds: float
+
+
 # From clients. What is asked is answered once, by one of the effects below.
 
 
@@ -155,6 +162,7 @@ GovernorEvent = (
     | GovernorAway
     | GovernorResumed
     | ServerReturned
+    | ServerStoodStill
 )
 ClientEvent = (
     ClientJoined

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import trio
 from structlog.typing import FilteringBoundLogger
 
+from rain.base.silence import BEAT
 from rain.base.users import UserRule
 from rain.daemon.garbage import LargeSubmissions
 from rain.daemon.turns import TurnLoop
@@ -20,7 +22,15 @@ from rain.server.inbox import Inbox
 from rain.server.journal.keeping import JournalKeeper
 from rain.server.journal.writer import Writer
 from rain.server.links import Links
-from rain.server.messages import ClientLeft, GovernorLeft, ServerReturned, TurnInput, UsersRead
+from rain.server.messages import (
+    ClientLeft,
+    GovernorLeft,
+    ServerReturned,
+    ServerStoodStill,
+    TurnInput,
+    UsersRead,
+)
+from rain.server.pulse import Pulse
 from rain.server.reactor import Reactor
 from rain.server.recording import Recorder, RecordingEnded
 from rain.server.registration import Registration
@@ -53,6 +63,7 @@ class Service:
         self.turns = TurnLoop(self._turn, self._settle, clock.now)
         self._large_submissions = LargeSubmissions()
         self.inbox = Inbox(self.turns.ring, self._ring_soon)
+        self._pulse = Pulse()
         self.links = Links(self.inbox, log, uploads, state)
         self.registration = Registration(state, self.links, uploads, self._turn, log)
         self.journal = None if journal is None else JournalKeeper(journal, self.links.carry)
@@ -60,6 +71,12 @@ class Service:
     def returns(self) -> None:
         """The first event of a server that goes on where an earlier one has ended."""
         self.inbox.from_governor(ServerReturned())
+
+    async def look_at_the_time(self) -> None:
+        """Notices in each beat that the server stood still, also when nobody says anything."""
+        while True:
+            self._look(self.clock.now())
+            await trio.sleep(BEAT)
 
     def hear_of_users(self, rules: tuple[UserRule, ...]) -> None:
         """What users may do is said anew; those who may not come any more leave."""
@@ -102,9 +119,17 @@ class Service:
     def _ring_soon(self) -> None:
         self.turns.ring_at(self.clock.now() + SIGN_OF_LIFE_WAIT)
 
+    def _look(self, now: float) -> None:
+        seconds = self._pulse.stood_still(now)
+        if seconds:
+            self.log.info("the server stood still", seconds=round(seconds, 1))
+            self.inbox.from_governor(ServerStoodStill(seconds))
+
     def _turn(self) -> None:
+        now = self.clock.now()
+        self._look(now)  # before anybody is given up in this turn
         quiet = self.inbox.quiet
-        given = self.inbox.take(self.clock.now(), self.guard.take())
+        given = self.inbox.take(now, self.guard.take())
         if self.recorder is not None:
             self._record(self.recorder, given)
         if self.journal is not None:

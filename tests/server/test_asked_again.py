@@ -32,6 +32,7 @@ from rain.server.messages import (
     RequestAbandoned,
     Said,
     ServerReturned,
+    ServerStoodStill,
 )
 from tests.support.fake_client import answer_of
 from tests.support.submissions import Draft
@@ -157,6 +158,21 @@ def test_a_server_that_dies_again_and_again_waits_for_no_client_for_ever() -> No
     # then
     assert ME not in r.world.state.graph.clients
     assert "the server was away" in r.world.given_up[0].why
+
+
+def test_a_client_can_come_back_to_a_server_that_stood_still_meanwhile() -> None:
+    # given
+    r = Returning()
+    grace = r.world.state.settings.client_grace
+    r.turn(ClientAway(ME, "a cut"))
+    # when: its call waits at a server that was stopped for longer than the client may be away
+    r.world.turn(ServerStoodStill(2 * grace), after=2 * grace + 1)
+    # then
+    assert ME in r.world.state.graph.clients
+    r.world.turn(after=grace - 2)
+    assert ME in r.world.state.graph.clients
+    r.world.turn(after=2)
+    assert ME not in r.world.state.graph.clients
 
 
 def test_a_client_that_was_there_in_between_is_waited_for_anew() -> None:

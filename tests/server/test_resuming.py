@@ -26,6 +26,7 @@ from rain.server.messages import (
     GovernorResumed,
     OrderGovernor,
     ServerReturned,
+    ServerStoodStill,
 )
 from rain.server.state import ReactorSettings
 from tests.support.fake_client import answer_of
@@ -217,6 +218,21 @@ def test_all_governors_have_as_long_as_they_may_be_silent_when_the_server_return
     assert world.dismissed == {
         other.id: "it has not come back within 20 seconds: the server was away"
     }
+
+
+def test_governors_are_not_silent_while_the_server_stands_still() -> None:
+    # given: one is connected, and one is away
+    world, fake, _ = scene()
+    other = world.governor()
+    world.turn(GovernorAway(other.id, "cut"))
+    # when
+    world.turn(ServerStoodStill(3600.0), after=3601.0)
+    # then
+    assert world.dismissed == {}
+    world.turn(after=RETURNS.governor_grace)
+    assert set(world.dismissed) == {other.id}
+    world.turn(after=RETURNS.governor_silence)
+    assert set(world.dismissed) == {other.id, fake.id}
 
 
 def test_the_status_says_since_when_a_governor_is_away() -> None:

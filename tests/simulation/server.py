@@ -21,7 +21,7 @@ from rain.server.lease.lease import Lease, LeaseLostError
 from rain.server.lease.rules import BEATS, LeaseHolder, LeaseWatch
 from rain.server.lease.store import LeaseStoreError
 from rain.server.links import Links
-from rain.server.messages import Effect, ServerReturned
+from rain.server.messages import Effect, ServerReturned, ServerStoodStill
 from rain.server.reactor import Reactor
 from rain.server.registration import Registration
 from rain.server.state import ReactorSettings, State
@@ -202,11 +202,13 @@ class Server(Daemon):
         if not self._stands_still:
             self._stands_still, self._freezes_for = True, None
             life = self.lives
-            self.agenda.after(seconds, partial(self._go_on, life))
+            self.agenda.after(seconds, partial(self._go_on, life, seconds))
 
-    def _go_on(self, life: int) -> None:
+    def _go_on(self, life: int, seconds: float) -> None:
         if self.is_alive and self.lives == life:
             self._stands_still = False
+            if self.leads:
+                self._inbox.from_governor(ServerStoodStill(seconds))
             delayed, self._delayed = self._delayed, []
             for do in delayed:
                 do()
