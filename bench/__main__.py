@@ -21,6 +21,7 @@ MODULES = {
     "prediction": "bench.prediction",
     "soak": "bench.soak.command",
     "standby": "bench.standby",
+    "pauses": "bench.pauses",
     "life": "bench.life.command",
     "memory": "bench.memory.command",
     "shuffle": "bench.shuffling",

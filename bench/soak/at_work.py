@@ -1,7 +1,7 @@
-"""A client of a soak, a process of its own: `python -m bench.soak.at_work PORT SEED FOLDER`.
+"""A client of a soak, a process of its own: `python -m bench.soak.at_work ADDRESS SEED FOLDER`.
 
-It runs random jobs until the file `stop` is in its folder, or it is killed. Each line it prints
-is one job, begun or ended.
+It runs random jobs until the file `stop` is in its folder, a job fails, or it is killed. Each
+line it prints is one job, begun or ended.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import traceback
 from pathlib import Path
 from random import Random
 
+from bench.soak.cluster import PATIENCE
 from bench.soak.jobs import JOBS
 from rain.client import Client
 
@@ -34,7 +35,7 @@ def work(client: Client, random: Random, folder: Path) -> None:
             found, right = JOBS[kind](client, Random(seed))
         except Exception:  # noqa: BLE001 # no error at all should reach a user here
             say(failed=kind, seed=seed, why=traceback.format_exc())
-            continue
+            sys.exit(1)
         if found == right:
             say(done=kind, seconds=round(time.monotonic() - start, 2))
         else:
@@ -43,8 +44,8 @@ def work(client: Client, random: Random, folder: Path) -> None:
 
 def main() -> None:
     faulthandler.register(signal.SIGUSR1, all_threads=True)
-    port, seed, folder = int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])
-    with Client("127.0.0.1", port) as client:
+    address, seed, folder = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
+    with Client(address, wait_for_server=float(PATIENCE)) as client:
         work(client, Random(seed), folder)
     say(ended=True)
 

@@ -11,12 +11,30 @@ import time
 from pathlib import Path
 from random import Random
 
-from attrs import Factory, define
+from attrs import Factory, define, frozen
+
+from bench.machines import HERE, Machine
+from rain.common.secret_file import VARIABLE, make_secret_file
 
 MARK = "RAIN_SOAK"
 """A variable in the environment of all processes of a soak, by which its leftovers are found."""
 
 END_SECONDS = 60.0
+
+SECRET = "secret"
+"""The file with the secret of a cluster, in its folder."""
+
+GOVERNOR_TIMEOUT, SERVER_TIMEOUT = "6", "7"
+"""Seconds of silence that are borne between machines: less than the longest cuts take."""
+
+SERVER_APART = ("--governor-timeout", GOVERNOR_TIMEOUT, "--client-grace", "30")
+"""A client may be cut off, stopped and cut off again before it has come back."""
+
+GOVERNOR_APART = ("--server-timeout", SERVER_TIMEOUT, "--no-share-store")
+"""How governors are started on machines of their own, whose files they share."""
+
+PATIENCE = "60"
+"""Seconds for which governors wait at their start: their way to the server may be cut."""
 
 
 @define(eq=False)
@@ -28,6 +46,7 @@ class Member:
     folder: Path
     checked: bool = True  # with the consistency checks of the daemons
     settings: dict[str, str] = Factory(dict)  # variables of its environment
+    machine: Machine = HERE
     lives: int = 0
     process: subprocess.Popen[bytes] | None = None
     errors_before: int = 0  # bytes of the lives before
@@ -46,7 +65,7 @@ class Member:
         ):
             self.errors_before = errors.tell()
             self.process = subprocess.Popen(
-                [sys.executable, *arguments],
+                [*self.machine.command, sys.executable, *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=errors,
@@ -91,6 +110,30 @@ class Member:
         self.process.send_signal(number)
 
 
+@frozen
+class Places:
+    """Which machine each member is on."""
+
+    server: Machine
+    clients: Machine
+    governors: list[Machine]
+
+    @classmethod
+    def here(cls, governors: int) -> Places:
+        """All on this machine."""
+        return cls(HERE, HERE, [HERE] * governors)
+
+    @classmethod
+    def apart(cls, machines: list[Machine], governors: int) -> Places:
+        """On three machines or more; governors share theirs if there are too few."""
+        server, clients, *others = machines
+        return cls(server, clients, [others[n % len(others)] for n in range(governors)])
+
+    @property
+    def are_apart(self) -> bool:
+        return self.server is not HERE
+
+
 @define(eq=False)
 class Cluster:
     """All members by what they are."""
@@ -119,46 +162,63 @@ class Cluster:
         ]
 
 
-def new_cluster(folder: Path, port: int, random: Random, governors: int, clients: int) -> Cluster:
+def new_cluster(folder: Path, port: int, random: Random, places: Places, clients: int) -> Cluster:
     """The members, none of which lives yet."""
-    address = f"127.0.0.1:{port}"
+    address = f"{places.server.address}:{port}"
+    make_secret_file(folder / SECRET)
+    settings = secret_in(folder)
     server = Member(
         "server",
         [
             *("-m", "rain", "server", "--listen", address, "--no-http", "--no-event-log"),
             *("--journal", f"{folder}/journal", "--crash-limit", "1000000"),
+            *(SERVER_APART if places.are_apart else ()),
             *("--logdir", f"{folder}/server-logs", "--ready-file", "{life}-ready"),
         ],
         folder,
+        settings=settings,
+        machine=places.server,
     )
+    governors = [
+        Member(
+            f"governor-{number}",
+            [
+                *("-m", "rain", "governor", address, "--cpus", "2"),
+                *("--listen", f"{machine.address}:0", "--wait-for-server", PATIENCE),
+                *(GOVERNOR_APART if places.are_apart else ()),
+                *("--workdir", "{life}-work", "--logdir", "{life}-logs"),
+                *("--ready-file", "{life}-ready"),
+            ],
+            folder,
+            settings=settings,
+            machine=machine,
+        )
+        for number, machine in enumerate(places.governors)
+    ]
     return Cluster(
         folder,
         port,
         server,
-        [
-            Member(
-                f"governor-{number}",
-                [
-                    *("-m", "rain", "governor", address, "--cpus", "2"),
-                    *("--workdir", "{life}-work", "--logdir", "{life}-logs"),
-                    *("--ready-file", "{life}-ready"),
-                ],
-                folder,
-            )
-            for number in range(governors)
-        ],
+        governors,
         [
             Member(
                 f"client-{number}",
                 [
-                    *("-m", "bench.soak.at_work", str(port)),
+                    *("-m", "bench.soak.at_work", address),
                     *(f"{random.randrange(10**6)}{{number}}", str(folder)),
                 ],
                 folder,
+                settings=settings,
+                machine=places.clients,
             )
             for number in range(clients)
         ],
     )
+
+
+def secret_in(folder: Path) -> dict[str, str]:
+    """What names the secret of a cluster to its members."""
+    return {VARIABLE: str(folder / SECRET)}
 
 
 def free_port() -> int:

@@ -1,4 +1,4 @@
-"""`python -m bench soak`: a cluster with a journal works while its processes are killed."""
+"""`python -m bench soak`: a cluster works while its processes are killed and its links cut."""
 
 from __future__ import annotations
 
@@ -6,16 +6,27 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from random import Random
 from tempfile import mkdtemp
 
 import click
 
+from bench.machines import MOST_MACHINES, machines
 from bench.processes import resident_bytes
 from bench.soak.beside import course as beside
-from bench.soak.cluster import END_SECONDS, Cluster, Member, free_port, new_cluster, wait_until_gone
-from bench.soak.faults import Faults
+from bench.soak.cluster import (
+    END_SECONDS,
+    Cluster,
+    Member,
+    Places,
+    free_port,
+    new_cluster,
+    wait_until_gone,
+)
+from bench.soak.cuts import Network
+from bench.soak.faults import WEIGHTS, Faults
 from bench.soak.tally import Tally, rows
 from rain.server.journal.listing import look_into
 
@@ -26,7 +37,7 @@ GLANCE_SECONDS = 0.1
 
 MEBIBYTE = 1024 * 1024
 
-GRACE_SECONDS = 30.0
+GRACE_SECONDS = 60.0
 """Longer than the server waits for clients that do not come back."""
 
 
@@ -35,24 +46,71 @@ GRACE_SECONDS = 30.0
 @click.option("--seed", default=1, show_default=True, help="Of work and faults.")
 @click.option("--governors", default=2, show_default=True, type=click.IntRange(min=1))
 @click.option("--clients", default=2, show_default=True, type=click.IntRange(min=1))
+@click.option(
+    "--faults", default=",".join(WEIGHTS), show_default=True, metavar="NAMES", help="What is hit."
+)
 @click.option("--peers", default="", metavar="NAMES", help="Rain beside these: dask,ray.")
 @click.option("--limit", default=60.0, show_default=True, help="Of work beside peers, seconds.")
 def command(
-    minutes: float, seed: int, governors: int, clients: int, peers: str, limit: float
+    minutes: float,
+    seed: int,
+    governors: int,
+    clients: int,
+    faults: str,
+    peers: str,
+    limit: float,
 ) -> None:
-    """Kill and stop processes of a cluster at work, and compare all results.
+    """Kill and stop processes of a cluster at work, cut its network, and compare all results.
 
-    With --peers each kind of fault has a round of its own on each system, which takes --minutes.
+    Links are cut between network namespaces, which need root. With --peers each kind of fault has
+    a round of its own on each system, which takes --minutes.
     """
     if peers:
         beside.show(beside.course(beside.peers_of(peers), seed, minutes * 60, limit))
         return
-    folder, random = Path(mkdtemp(prefix="rain-soak-")), Random(seed)
-    cluster = new_cluster(folder, free_port(), random, governors, clients)
-    faults = Faults(cluster, random)
+    with ExitStack() as stack:
+        targets = targets_of(faults)
+        places, network = Places.here(governors), None
+        if "network" in targets:
+            try:
+                _, made = stack.enter_context(machines(min(2 + governors, MOST_MACHINES)))
+            except OSError as error:
+                click.echo(f"no link is cut: this user may not make networks ({error.strerror})")
+                targets.remove("network")
+            else:
+                places = Places.apart(made, governors)
+                network = Network(places.server, places.clients, places.governors)
+        if not targets:
+            return
+        sys.exit(soak(places, network, targets, minutes * 60, Random(seed), clients))
+
+
+def targets_of(text: str) -> list[str]:
+    """The kinds of faults that an option names. Raises `click.BadParameter` for others."""
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in WEIGHTS:
+            raise click.BadParameter(f"{name!r} is no fault; there are {', '.join(WEIGHTS)}")
+    if not names:
+        raise click.BadParameter(f"--faults names nothing; there are {', '.join(WEIGHTS)}")
+    return names
+
+
+def soak(
+    places: Places,
+    network: Network | None,
+    targets: list[str],
+    seconds: float,
+    random: Random,
+    clients: int,
+) -> bool:
+    """Runs the whole course and tells what came of it; whether anything was wrong."""
+    folder = Path(mkdtemp(prefix="rain-soak-"))
+    cluster = new_cluster(folder, free_port(), random, places, clients)
+    faults = Faults(cluster, random, targets, network)
     leaks: list[str] = []
     try:
-        run(faults, minutes * 60, random)
+        run(faults, seconds, random)
         mend(faults)
         leaks = end(cluster)
     finally:
@@ -66,11 +124,12 @@ def command(
         tally.add(output.read_text(encoding="utf-8").splitlines())
     for name, count in rows(faults.thrown, tally):
         click.echo(f"{name:<32}{count:>8}")
+    (folder / "faults.log").write_text("\n".join(faults.log), encoding="utf-8")
     wrong = [*faults.strange, *tally.bad, *leaks]
     for line in wrong:
         click.echo(line)
     click.echo(f"logs, journal and output: {folder}")
-    sys.exit(bool(wrong))
+    return bool(wrong)
 
 
 def run(faults: Faults, seconds: float, random: Random) -> None:

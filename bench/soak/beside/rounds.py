@@ -51,6 +51,7 @@ class Round:
                 raise NoStart(f"the cluster does not start within {START_SECONDS:.0f} seconds")
             self.heal(0.0)
             time.sleep(GLANCE_SECONDS)
+        self.client.settings = self.system.settings
         self.client.arguments = [
             *("-m", "bench.soak.beside.at_work", self.system.name, self.system.address),
             *(f"{self.random.randrange(10**6)}{{number}}", str(self.folder)),

@@ -14,7 +14,7 @@ from random import Random
 from attrs import Factory, define
 
 from bench.soak.beside.processes import kill_all, words
-from bench.soak.cluster import Member, descendants, new_cluster, send
+from bench.soak.cluster import Member, Places, descendants, new_cluster, secret_in, send
 
 NODES = 2
 CPUS = 2
@@ -27,6 +27,7 @@ class System(ABC):
     name: str
     address: str
     members: list[Member]  # the server is the first, the others are nodes
+    settings: dict[str, str] = Factory(dict)  # variables in the environment of its clients
     stopped: dict[int, float] = Factory(dict)  # processes that are stopped, and until when
 
     @abstractmethod
@@ -96,11 +97,11 @@ class Rain(System):
 
 
 def rain(folder: Path, port: int) -> System:
-    cluster = new_cluster(folder, port, Random(0), NODES, clients=0)
+    cluster = new_cluster(folder, port, Random(0), Places.here(NODES), clients=0)
     members = cluster.members()
     for member in members:
         member.checked = False
-    return Rain("rain", f"127.0.0.1:{port}", members)
+    return Rain("rain", f"127.0.0.1:{port}", members, secret_in(folder))
 
 
 @define(eq=False)
