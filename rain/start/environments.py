@@ -11,12 +11,9 @@ from typing import Final
 
 from attrs import frozen
 
-from rain.base.address import split_address
-from rain.base.errors import ConnectionLostError, RefusedError, StartError
+from rain.base.errors import StartError
 from rain.client import Client, RainException
-from rain.rpc.client_endpoint import ClientConnection
-from rain.rpc.client_registration import ClientLimits
-from rain.start.reaching import ReachedServer
+from rain.start.reaching import ReachedServer, asking
 
 PATIENCE: Final = 20.0
 """Seconds that a program may take to say its version."""
@@ -94,10 +91,11 @@ def differences(here: Installed, there: Installed, only: Iterable[str] = ()) -> 
 
 def ask_governors(reached: ReachedServer, programs: Sequence[str] = ()) -> dict[str, Installed]:
     """What each governor has in which tasks can run now."""
-    host, port = split_address(reached.address)
     try:
-        connection = ClientConnection(host, port, reached.keys, limits=ClientLimits(away=0))
-        with Client.over(connection) as client:
+        with (
+            asking(reached.address, reached.keys) as connection,
+            Client.over(connection) as client,
+        ):
             governors = client.get_server_info()["governors"]
             addresses = [governor["governor_id"] for governor in governors]
             calls = {
@@ -107,7 +105,7 @@ def ask_governors(reached: ReachedServer, programs: Sequence[str] = ()) -> dict[
                 for address in addresses
             }
             return {address: call.result() for address, call in calls.items()}
-    except (ConnectionLostError, RefusedError, RainException) as error:
+    except RainException as error:
         raise StartError(f"the server at {reached.address}: {error}") from error
 
 

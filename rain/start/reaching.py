@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 from attrs import frozen
@@ -89,17 +91,25 @@ def _told_http(
     "" if that is only for its own machine, and that is another one.
     """
     address = spell_address(host, port)
+    with asking(address, keys) as connection:
+        told = told_http(connection, address)
+    is_away = any(server.host and server.address == address for server in cluster.servers)
+    is_apart = told not in ("", address)
+    return "" if is_away and is_apart and is_loopback(split_address(told)[0]) else told
+
+
+@contextmanager
+def asking(address: str, keys: Keys) -> Generator[ClientConnection]:
+    """A connection for some questions to a server; `StartError` says why it gives no answer."""
+    host, port = split_address(address)
     try:
-        connection = ClientConnection(host, port, keys=keys)
+        connection = ClientConnection(host, port, keys, limits=ClientLimits(away=0))
         try:
-            told = told_http(connection, address)
+            yield connection
         finally:
             connection.close()
     except (ConnectionLostError, RefusedError) as error:
         raise StartError(f"the server at {address}: {error}") from error
-    is_away = any(server.host and server.address == address for server in cluster.servers)
-    is_apart = told not in ("", address)
-    return "" if is_away and is_apart and is_loopback(split_address(told)[0]) else told
 
 
 def told_http(connection: ClientConnection, address: str) -> str:

@@ -8,13 +8,9 @@ from datetime import datetime
 
 from attrs import asdict
 
-from rain.base.address import split_address
-from rain.base.errors import ConnectionLostError, RefusedError, StartError
 from rain.base.wire.answers import DurableReport
 from rain.base.wire.requests import DurableSessions, RemoveDurable, ShareDurable
-from rain.rpc.client_endpoint import ClientConnection
-from rain.rpc.client_registration import ClientLimits
-from rain.start.reaching import ReachedServer
+from rain.start.reaching import ReachedServer, asking
 
 _SHARED = 7
 """The column with the users a session is shared with."""
@@ -24,19 +20,12 @@ def ask_sessions(
     reached: ReachedServer, remove: str = "", share: str = "", users: tuple[str, ...] = ()
 ) -> Sequence[DurableReport]:
     """Removes or shares a durable session, if one is named; then those that are there."""
-    host, port = split_address(reached.address)
-    try:
-        connection = ClientConnection(host, port, reached.keys, limits=ClientLimits(away=0))
-        try:
-            if remove:
-                connection.ask(RemoveDurable(remove))
-            if share:
-                connection.ask(ShareDurable(share, users))
-            return connection.ask(DurableSessions()).sessions
-        finally:
-            connection.close()
-    except (ConnectionLostError, RefusedError) as error:
-        raise StartError(f"the server at {reached.address}: {error}") from error
+    with asking(reached.address, reached.keys) as connection:
+        if remove:
+            connection.ask(RemoveDurable(remove))
+        if share:
+            connection.ask(ShareDurable(share, users))
+        return connection.ask(DurableSessions()).sessions
 
 
 def as_json(reports: Sequence[DurableReport]) -> str:

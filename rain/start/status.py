@@ -11,16 +11,15 @@ from attrs import Factory, asdict, evolve, frozen
 
 from rain.base.address import split_address
 from rain.base.admission import http_url
-from rain.base.errors import ConnectionLostError, RefusedError, StartError
+from rain.base.errors import StartError
 from rain.base.resources import CPUS
 from rain.base.wire.answers import DataLink, DurableReport, GovernorReport
 from rain.base.wire.requests import DurableSessions, ServerInfo, UsageOf
 from rain.base.wire.usage import UsageReport
-from rain.rpc.client_endpoint import ClientConnection
 from rain.start.clusters import ClusterDescription
 from rain.start.jobs import JobLine, look_at_jobs
 from rain.start.processes import is_running
-from rain.start.reaching import told_http
+from rain.start.reaching import asking, told_http
 from rain.start.scaling_files import read_state
 from rain.start.standbys import look_at_servers
 from rain.tls.identity import Identity
@@ -271,16 +270,10 @@ def _server_info(
     address: str, keys: Keys
 ) -> tuple[Sequence[GovernorReport], Sequence[DurableReport], UsageReport | None, str]:
     """The usage is for users, to whom the HTTP side says nothing; the text is where that is."""
-    host, port = split_address(address)
-    connection = ClientConnection(host, port, keys=keys)
-    try:
+    with asking(address, keys) as connection:
         governors, named = connection.ask(ServerInfo()), connection.ask(DurableSessions())
         usage = connection.ask(UsageOf()) if keys.user else None
         return governors, named.sessions, usage, told_http(connection, address)
-    except (ConnectionLostError, RefusedError) as error:
-        raise StartError(f"the server at {address} does not answer: {error}") from error
-    finally:
-        connection.close()
 
 
 def _words(answer: HTTPResponse, body: bytes) -> str:

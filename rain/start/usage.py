@@ -10,14 +10,10 @@ from datetime import UTC, datetime
 
 from attrs import asdict, evolve
 
-from rain.base.address import split_address
-from rain.base.errors import ConnectionLostError, RefusedError, StartError
 from rain.base.usage import DAY
 from rain.base.wire.requests import UsageOf
 from rain.base.wire.usage import SessionUsage, UsageReport, UserUsage
-from rain.rpc.client_endpoint import ClientConnection
-from rain.rpc.client_registration import ClientLimits
-from rain.start.reaching import ReachedServer
+from rain.start.reaching import ReachedServer, asking
 
 OWNER = "(owner)"
 """How the owner of a cluster is called in tables."""
@@ -43,15 +39,8 @@ GB_HOUR = 3600e9
 
 def ask_usage(reached: ReachedServer) -> UsageReport:
     """What the server tells this user."""
-    host, port = split_address(reached.address)
-    try:
-        connection = ClientConnection(host, port, reached.keys, limits=ClientLimits(away=0))
-        try:
-            return connection.ask(UsageOf())
-        finally:
-            connection.close()
-    except (ConnectionLostError, RefusedError) as error:
-        raise StartError(f"the server at {reached.address}: {error}") from error
+    with asking(reached.address, reached.keys) as connection:
+        return connection.ask(UsageOf())
 
 
 def parse_day(text: str) -> int:
