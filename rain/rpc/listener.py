@@ -163,7 +163,7 @@ class Listener:
     async def _judge(
         self, accepted: socket.socket, came_from: str
     ) -> tuple[Connected, Admitted | SpeaksHttp] | None:
-        identity, http = self._keys.identity, self.http
+        identity, http, first = self._keys.identity, self.http, b""
         try:
             with trio.fail_after(self._first_word):
                 connected = await accept_tls(accepted, identity, bears_strangers=http is not None)
@@ -185,5 +185,7 @@ class Listener:
         except (NotAdmittedError, ProtocolError) as error:
             log.warning("a peer from %s was not let in: %s", came_from, error)
         except trio.TooSlowError:
-            log.warning("a peer from %s did not say who it is in time", came_from)
+            # Browsers open connections that they may need later: those are no news.
+            level = logging.DEBUG if http is not None and not first else logging.WARNING
+            log.log(level, "a peer from %s did not say who it is in time", came_from)
         return None

@@ -216,12 +216,19 @@ def test_what_is_nothing_of_ours_is_closed_with_one_line_at_most(
     assert all(words in line for line in lines)
 
 
-def test_who_says_nothing_is_closed_within_the_limit_of_the_port() -> None:
+@pytest.mark.parametrize("said", [b"", MAGIC[:1]])
+def test_one_that_says_too_little_is_closed_and_told_of_unless_a_browser_may_have_opened_it(
+    said: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
     async def scene(here: Serving) -> None:
         here.listener.http = repeat
-        assert await say(here.port) == b""
+        with socket.create_connection(("127.0.0.1", here.port), timeout=30) as connected:
+            connected.sendall(said)  # it is there when the connection is accepted
+            assert await trio.to_thread.run_sync(all_that_comes, connected) == b""
 
     with_server(scene, limits=PeerLimits(0.2))
+    warned = [entry.getMessage() for entry in caplog.records if entry.levelname == "WARNING"]
+    assert any("did not say who it is in time" in line for line in warned) == (said != b"")
 
 
 def test_http_connections_do_not_take_the_places_of_peers(monkeypatch: pytest.MonkeyPatch) -> None:
