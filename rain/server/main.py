@@ -32,7 +32,7 @@ from rain.server.leading import lead
 from rain.server.plugins import maker_of
 from rain.server.recording import Header, Recorder
 from rain.server.service import Service
-from rain.server.settings import ServerSettings
+from rain.server.settings import HttpSettings, ServerSettings
 from rain.server.spool import Spool
 from rain.server.state import State
 from rain.server.users_file import Rules, keep_reading, read_users
@@ -165,7 +165,7 @@ async def _start_http(
     if settings.http is not None and history is not None and settings.on_demand:
         service.links.on_demand = DashboardOnDemand(
             DashboardSettings(
-                settings.http, history, _http_secret(settings), _own_names(settings.http.names)
+                settings.http, history, _http_secret(settings), _own_names(settings.http)
             ),
             listener,
             nursery,
@@ -190,7 +190,7 @@ async def _start_http(
         _http_secret(settings),
         service.links.live,
     )
-    site.names = _own_names(settings.http.names)
+    site.names = _own_names(settings.http)
     http = await stack.enter_async_context(serve_http(settings.http, listener, site.answer, log))
     service.links.serves_http(settings.http.told(http))
     return http
@@ -244,10 +244,12 @@ def _http_secret(settings: ServerSettings) -> Secret | None:
     return settings.secret
 
 
-def _own_names(more: tuple[str, ...]) -> frozenset[str]:
+def _own_names(http: HttpSettings) -> frozenset[str]:
     """The names by which browsers may reach this machine."""
     name = socket.gethostname()
-    return frozenset(known.lower() for known in (name, name.partition(".")[0], *more))
+    certified = () if http.identity is None else http.identity.who.hosts
+    own = (name, name.partition(".")[0], *http.names, *certified)
+    return frozenset(known.lower() for known in own)
 
 
 async def _asked_by_a_client(service: Service) -> str:

@@ -35,6 +35,7 @@ class Who:
     name: str
     expires: float  # as time.time()
     user: str = ""  # of the cluster; "" is its owner
+    hosts: tuple[str, ...] = ()  # the names of a server for browsers
 
 
 class Pump:
@@ -162,4 +163,5 @@ def read_who(certificate: Mapping[str, Any]) -> Who:
     names = [value for group in subject for kind, value in group if kind == "commonName"]
     users = [uri.removeprefix(USER) for uri in uris if uri.startswith(USER)]
     expires = ssl.cert_time_to_seconds(certificate["notAfter"])
-    return Who(member, names[0] if names else "", expires, users[0] if users else "")
+    hosts = tuple(value for kind, value in alternatives if kind == "DNS")
+    return Who(member, names[0] if names else "", expires, users[0] if users else "", hosts)

@@ -134,6 +134,7 @@ def test_browsers_find_the_hosts_in_the_certificate_of_the_server(tmp_path: Path
     papers, _ = read_papers((tmp_path / "client.pem").read_bytes())
     context = ssl.create_default_context(cadata=papers.authorities.decode())
     server = Identity.read(tmp_path, MemberKind.SERVER)
+    assert server.who.hosts == ("head",)
     for host, is_good in (("head", True), ("10.0.0.1", True), ("other", False)):
         incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         browser = context.wrap_bio(incoming, outgoing, server_hostname=host)

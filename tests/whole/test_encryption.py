@@ -178,6 +178,8 @@ def test_the_certificate_of_a_user_opens_http_and_shows_the_own_sessions(tmp_pat
     subprocess.run(
         [sys.executable, "-m", "rain", "keys", "user", "ada", "--folder", str(papers)], check=True
     )
+    folder.renew(papers, 30, ["head.example"])
+    browser = ssl.create_default_context(cafile=papers / "client.pem")
     ada = Keys(None, Identity.read(papers / "user-ada.pem", MemberKind.CLIENT))
     with (
         server(tmp_path, "--tls", str(papers)) as serving,
@@ -185,6 +187,9 @@ def test_the_certificate_of_a_user_opens_http_and_shows_the_own_sessions(tmp_pat
         owner.session("work of the owner"),
     ):
         assert ask_http(serving.http, ada)["sessions"] == []
+        # Names in the certificate of the server are its own, and others are not.
+        assert asked(serving, browser, host="Head.example") == 401
+        assert asked(serving, browser, host="tail.example") == 403
         with pytest.raises(StartError, match="403 Forbidden: ada may not see the session 1"):
             ask_http(serving.http, ada, "/api/session?session=1")
 
