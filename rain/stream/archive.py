@@ -17,15 +17,8 @@ from typing import Any, Protocol
 from attrs import define, frozen
 
 from rain.base.errors import RainError
-from rain.stream.sockets import (
-    BUFFER,
-    BrokenError,
-    Connected,
-    Incoming,
-    receive_into,
-    send,
-    send_file,
-)
+from rain.stream.bodies import Body, Joined, OfMemory, OfPath, Zeros
+from rain.stream.sockets import BUFFER, BrokenError, Incoming, receive_into
 from rain.stream.unpacking import extract
 
 _FOLDER_MODE = 0o755
@@ -98,17 +91,17 @@ class Archive:
             places |= _linked(folder.resolve(), links, places)
         return Archive(length, parts, places)
 
-    def send(self, connected: Connected) -> None:
-        """Sends the archive; raises `ChangedError` if the folder has changed."""
-        sent = 0
+    def body(self) -> Joined:
+        """What is sent of it; a folder that has changed breaks the stream."""
+        bodies: list[Body] = []
         for part in self._parts:
             if part.path is None:
-                send(connected, part.header)
+                bodies.append(OfMemory(part.header))
             else:
-                _send_part(connected, part.path, part.size)
-                send(connected, bytes(part.length - part.size))
-            sent += part.length
-        send(connected, bytes(self.length - sent))
+                bodies.append(OfPath(part.path, part.size))
+                bodies.append(Zeros(part.length - part.size))
+        sent = sum(part.length for part in self._parts)
+        return Joined([*bodies, Zeros(self.length - sent)])
 
     def write(self, file: Writable) -> None:
         """Writes the archive to a file; raises as `send` does."""
@@ -164,13 +157,6 @@ def _entry(name: str, path: Path) -> tarfile.TarInfo:
     else:
         raise ChangedError(f"{path} is neither a file nor a directory nor a link")
     return info
-
-
-def _send_part(connected: Connected, path: Path, size: int) -> None:
-    with path.open("rb") as file:
-        if os.fstat(file.fileno()).st_size < size:
-            raise ChangedError(f"{path} has become shorter")
-        send_file(connected, file.fileno(), 0, size)
 
 
 def _write_part(file: Writable, path: Path, size: int) -> None:

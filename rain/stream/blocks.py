@@ -14,11 +14,15 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from attrs import evolve
+
 from rain.base.errors import ProtocolError
 from rain.stream import sockets
+from rain.stream.bodies import Body
 from rain.stream.links import Link
 from rain.stream.packing import BLOCK, HEADER_SIZE, Packing, Run
-from rain.stream.sockets import BrokenError, Connected, InBlocks, Note
+from rain.stream.protocol import StreamAnswer
+from rain.stream.sockets import BrokenError, Connected, InBlocks, Incoming, Note
 from rain.tls.encrypted import Encrypted
 
 if TYPE_CHECKING:
@@ -59,7 +63,7 @@ def unpacked(data: bytes, length: int, decompressor: ZstdDecompressor) -> bytes:
 
 
 class SendingBlocks:
-    """Sends one body."""
+    """Sends bodies, one after the other: the answers to one request."""
 
     def __init__(
         self, connected: Connected, link: Link, clock: Callable[[], float] = time.monotonic
@@ -75,10 +79,13 @@ class SendingBlocks:
         self.sent = 0  # bytes on the link
         self.packed = 0  # bytes of the object that were compressed
 
-    def send_file(self, source: int, start: int, length: int, note: Note | None = None) -> None:
-        """Sends a part of a file; the part must exist."""
-        self._gauge.begin(self._clock())
-        done = 0
+    def send(self, body: Body, note: Note | None = None) -> None:
+        """Sends the body of one answer."""
+        waiting = _waiting(self._connected)
+        if not self.sent or not waiting:  # else the link is at work since the last look
+            self._gauge.begin(self._clock(), self.sent)
+        done, sent, packed = 0, self.sent, self.packed
+        length = body.length
         try:
             while done < length:
                 left = length - done
@@ -87,30 +94,29 @@ class SendingBlocks:
                 if plain:
                     if self._gauge.idles:  # that time says nothing of how fast these bytes leave
                         self._gauge.begin(self._clock(), self.sent - _waiting(self._connected))
-                    self._plain(source, start + done, plain, _from(done, note))
+                    self._plain(body, done, plain, _from(done, note))
                     done += plain
                 else:
-                    done += self._block(source, start + done, min(left, BLOCK))
+                    done += self._block(body, done, min(left, BLOCK))
                 if note is not None:
                     note(done)
                 waiting = _waiting(self._connected)
                 self._gauge.look(self._clock(), self.sent, waiting, idled=self._idled)
         finally:
-            self._link.add(self._gauge.rate, done, self.sent, self.packed)
+            self._link.add(self._gauge.rate, done, self.sent - sent, self.packed - packed)
 
-    def _plain(self, source: int, start: int, length: int, note: Note | None) -> None:
+    def _plain(self, body: Body, start: int, length: int, note: Note | None) -> None:
         sockets.send(self._connected, Run(length).encode())
-        sockets.send_file(self._connected, source, start, length, note)
+        body.send(self._connected, start, length, note)
         self.sent += HEADER_SIZE + length
 
-    def _block(self, source: int, start: int, length: int) -> int:
+    def _block(self, body: Body, start: int, length: int) -> int:
         """Sends a block compressed; how many bytes: none if that is not worth it."""
         if self._compressor is None:
             self._compressor = _compressor()
             self._buffer = memoryview(bytearray(BLOCK))
         block = self._buffer[:length]
-        if os.preadv(source, [block], start) < length:
-            raise BrokenError("a file became shorter while it was sent")
+        body.fill(block, start)
         began = self._clock()
         data = self._compressor.compress(block)
         # Asked before the block is sent: behind it something waits on any link.
@@ -208,6 +214,24 @@ class Unpacking(InBlocks):
         if self._decompressor is None:
             self._decompressor = _decompressor()
         self._block = memoryview(unpacked(bytes(data), run.length, self._decompressor))
+
+
+def answer_with(
+    connected: Connected, answer: StreamAnswer, body: Body, link: Link | None
+) -> SendingBlocks | None:
+    """Sends an answer and its body; in blocks if there is a link for that."""
+    sockets.send(connected, evolve(answer, blocks=link is not None).encode())
+    if link is None:
+        body.send(connected, 0, body.length)
+        return None
+    sending = SendingBlocks(connected, link)
+    sending.send(body)
+    return sending
+
+
+def body_of(connected: Connected, answer: StreamAnswer) -> Incoming:
+    """From where the bytes of an answer come."""
+    return Unpacking(connected, answer.length) if answer.blocks else connected
 
 
 def pass_on_blocks(source: Connected, target: Connected, length: int) -> None:

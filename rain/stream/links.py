@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from rain.base.wire.answers import DataLink
-from rain.stream.packing import Gauge
+from rain.stream.packing import IN_BLOCKS_FROM, Gauge
 from rain.stream.sockets import Connected, broken
 
 MOST = 4096
@@ -61,6 +61,10 @@ class Links:
                     del self._links[next(iter(self._links))]
                 link = self._links[host] = Link()
             return link
+
+    def for_body(self, connected: Connected, length: int, *, blocks: bool) -> Link | None:
+        """The link for a body of this length; None if it is to be sent as it is."""
+        return self.of(connected) if blocks and length >= IN_BLOCKS_FROM else None
 
     def report(self) -> tuple[DataLink, ...]:
         """Those over which most was sent."""

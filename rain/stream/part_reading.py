@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import ObjectId
 from rain.stream import sockets
+from rain.stream.blocks import Unpacking
 from rain.stream.errors import NotHereError
 from rain.stream.mapping import map_region, open_same
 from rain.stream.memory import receive_bytes
@@ -26,7 +27,7 @@ from rain.stream.protocol import (
     lengths_size,
 )
 from rain.stream.reading import receive_answer
-from rain.stream.sockets import BrokenError, Connected
+from rain.stream.sockets import BrokenError, Connected, Incoming
 
 Piece = Part | None
 """None where the object has no piece of that part."""
@@ -55,7 +56,9 @@ class PartPieces:
     ) -> None:
         for first in range(0, len(objects), PART_ASKED_AT_ONCE):
             some = objects[first : first + PART_ASKED_AT_ONCE]
-            request = StreamRequest(Ask.PARTS, ObjectId(self.part), holder, len(some), machine)
+            request = StreamRequest(
+                Ask.PARTS, ObjectId(self.part), holder, len(some), machine, blocks=True
+            )
             sockets.send(connected, request.encode() + encode_ids(some))
             while some:
                 some = some[self._receive(connected, some) :]
@@ -75,13 +78,14 @@ class PartPieces:
             raise BrokenError("the stream was cut off")
         lengths = decode_lengths(table)
         sent = [(one, size) for one, size in zip(objects, lengths, strict=False) if size < IN_FILE]
-        self._take(connected, sent)
+        size = sum(size for _, size in sent)
+        self._take(Unpacking(connected, size) if answer.blocks else connected, sent)
         for object_id, length in zip(objects, lengths, strict=False):
             if length >= IN_FILE:
                 self._map(object_id, receive_answer(connected))
         return count
 
-    def _take(self, connected: Connected, sent: list[tuple[ObjectId, int]]) -> None:
+    def _take(self, connected: Incoming, sent: list[tuple[ObjectId, int]]) -> None:
         run: list[tuple[ObjectId, int]] = []
         size = 0
         for object_id, length in sent:
@@ -92,7 +96,7 @@ class PartPieces:
             size += length
         self._take_run(connected, run, size)
 
-    def _take_run(self, connected: Connected, run: list[tuple[ObjectId, int]], size: int) -> None:
+    def _take_run(self, connected: Incoming, run: list[tuple[ObjectId, int]], size: int) -> None:
         data = receive_bytes(connected, size)
         if len(run) == 1:
             self.pieces[run[0][0]] = data or None

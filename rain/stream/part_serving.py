@@ -16,7 +16,10 @@ from rain.base.address import Source
 from rain.base.errors import RefusedError
 from rain.base.ids import ObjectId, spell
 from rain.stream import sockets
+from rain.stream.blocks import SendingBlocks
+from rain.stream.bodies import Body, Joined, OfFile, OfMemory
 from rain.stream.holder import Elsewhere, Held, Holder, InFile, InMemory
+from rain.stream.links import Links
 from rain.stream.parts import in_file, in_memory, place_of
 from rain.stream.protocol import (
     IN_FILE,
@@ -49,6 +52,7 @@ def give_parts(
     request: StreamRequest,
     holder: Holder,
     relay: Relay | None,
+    links: Links,
     *,
     shares: bool,
 ) -> None:
@@ -60,6 +64,7 @@ def give_parts(
     if not data:
         raise BrokenError("the request was cut off")
     ids = decode_ids(data)
+    giving = _Giving(connected, links if request.blocks else None, shares)
     for first in range(0, len(ids), TOGETHER):
         some = ids[first : first + TOGETHER]
         found = holder.find_each(some, request.holder)
@@ -73,7 +78,7 @@ def give_parts(
             if isinstance(pieces, StreamAnswer):
                 sockets.send(connected, pieces.encode())
                 return
-            _give(connected, pieces, shares=shares)
+            giving.give(pieces)
         finally:
             for held in found:
                 if isinstance(held, InFile):
@@ -102,30 +107,53 @@ def _pieces(
     return pieces
 
 
-def _give(connected: Connected, pieces: Sequence[_Piece], *, shares: bool) -> None:
-    mapped = [
-        shares and isinstance(piece.held, InFile) and piece.length >= MAPPED_FROM
-        for piece in pieces
-    ]
-    lengths = [
-        piece.length | (IN_FILE if is_mapped else 0)
-        for piece, is_mapped in zip(pieces, mapped, strict=True)
-    ]
-    small = [StreamAnswer(Say.PIECES, len(pieces)).encode(), encode_lengths(lengths)]
-    for piece, is_mapped in zip(pieces, mapped, strict=True):
-        if is_mapped:
-            continue
-        held = piece.held
-        if isinstance(held, InMemory):
-            small.append(held.data[piece.offset : piece.offset + piece.length])
-        elif piece.length < MAPPED_FROM:
-            small.append(in_file(held.descriptor)(piece.offset, piece.length))
+class _Giving:
+    """Answers with pieces, some at a time."""
+
+    def __init__(self, connected: Connected, links: Links | None, shares: bool) -> None:
+        self._connected = connected
+        self._links = links  # None if the reader takes no blocks
+        self._shares = shares
+        self._sending: SendingBlocks | None = None  # which knows how well earlier pieces compress
+
+    def give(self, pieces: Sequence[_Piece]) -> None:
+        """What is sent of these is one body, so that small pieces are compressed together."""
+        lengths: list[int] = []
+        bodies: list[Body] = []
+        places: list[bytes] = []
+        for piece in pieces:
+            held = piece.held
+            if isinstance(held, InMemory):
+                bodies.append(OfMemory(held.data[piece.offset : piece.offset + piece.length]))
+            elif self._shares and piece.length >= MAPPED_FROM:
+                size, place = held.place()
+                places.append(StreamAnswer(Say.SHARED, size, place.spell()).encode())
+                lengths.append(piece.length | IN_FILE)
+                continue
+            else:
+                bodies.append(OfFile(held.descriptor, piece.offset, piece.length))
+            lengths.append(piece.length)
+        table = encode_lengths(lengths)
+        sent = Joined(bodies)
+        sending = self._sending_of(sent)
+        answer = StreamAnswer(Say.PIECES, len(pieces), blocks=sending is not None)
+        if sending is not None:
+            sockets.send(self._connected, answer.encode() + table)
+            sending.send(sent)
+            bodies = []
         else:
-            sockets.send(connected, b"".join(small))
-            small.clear()
-            sockets.send_file(connected, held.descriptor, piece.offset, piece.length)
-    for piece, is_mapped in zip(pieces, mapped, strict=True):
-        if is_mapped and isinstance(piece.held, InFile):
-            size, place = piece.held.place()
-            small.append(StreamAnswer(Say.SHARED, size, place.spell()).encode())
-    sockets.send(connected, b"".join(small))
+            bodies.insert(0, OfMemory(answer.encode() + table))
+        bodies += map(OfMemory, places)
+        rest = Joined(bodies)
+        rest.send(self._connected, 0, rest.length)
+
+    def _sending_of(self, body: Body) -> SendingBlocks | None:
+        """Through what the body goes; None if it goes as it is."""
+        if self._links is None:
+            return None
+        link = self._links.for_body(self._connected, body.length, blocks=True)
+        if link is None:
+            return None
+        if self._sending is None:
+            self._sending = SendingBlocks(self._connected, link)
+        return self._sending

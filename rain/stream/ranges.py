@@ -18,7 +18,10 @@ from attrs import frozen
 
 from rain.base.errors import ProtocolError, RainError
 from rain.stream import sockets
+from rain.stream.blocks import answer_with, body_of
+from rain.stream.bodies import Body, OfFile, OfMemory
 from rain.stream.holder import InFar, InFile, InFolder, InMemory
+from rain.stream.links import Links
 from rain.stream.protocol import TEXT_LIMIT, Say, StreamAnswer
 from rain.stream.sockets import BrokenError, Connected
 
@@ -91,16 +94,27 @@ def piece_of(data: bytes | memoryview, wanted: Range) -> Piece:
         return Piece(place.file.read(length), place.size)
 
 
-def give_range(connected: Connected, held: InMemory | InFile | InFolder, wanted: Range) -> None:
-    """Answers with the range; the text has the size of the whole."""
+def give_range(
+    connected: Connected,
+    held: InMemory | InFile | InFolder,
+    wanted: Range,
+    links: Links | None,
+) -> None:
+    """Answers with the range; the text has the size of the whole.
+
+    It is sent in blocks over one of these links if that pays.
+    """
     try:
         with _found(held, wanted.path) as place:
             start, length = place.clip(wanted)
-            sockets.send(connected, StreamAnswer(Say.BYTES, length, str(place.size)).encode())
+            body: Body
             if isinstance(held, InMemory):
-                sockets.send(connected, held.data[start : start + length])
+                body = OfMemory(held.data[start : start + length])
             else:
-                sockets.send_file(connected, place.file.fileno(), start, length)
+                body = OfFile(place.file.fileno(), start, length)
+            answer = StreamAnswer(Say.BYTES, length, str(place.size))
+            link = None if links is None else links.for_body(connected, length, blocks=True)
+            answer_with(connected, answer, body, link)
     except NoSuchFileError as error:
         sockets.send(connected, StreamAnswer(Say.REFUSED, text=str(error)).encode())
 
@@ -133,7 +147,8 @@ def receive_piece(connected: Connected, answer: StreamAnswer) -> Piece:
     if not answer.text.isdecimal():
         raise ProtocolError("a stream does not say how large the whole of a range is")
     data = bytearray(answer.length)
-    if sockets.receive_into(connected, memoryview(data)) < answer.length:
+    body = body_of(connected, answer)
+    if sockets.receive_into(body, memoryview(data)) < answer.length:
         raise BrokenError("the stream was cut off")
     return Piece(bytes(data), int(answer.text))
 

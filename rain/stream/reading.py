@@ -17,7 +17,8 @@ from rain.base.ids import ObjectId, spell
 from rain.base.leading import Servers
 from rain.base.wire.orders import SERVER
 from rain.stream import sockets
-from rain.stream.blocks import SendingBlocks, Unpacking
+from rain.stream.blocks import SendingBlocks, body_of
+from rain.stream.bodies import Body, OfFile, OfMemory
 from rain.stream.connections import CONNECT_TIMEOUT, HolderConnections, Transfer
 from rain.stream.errors import NotHereError, StoppedError, UnreachableError
 from rain.stream.links import Links
@@ -86,7 +87,7 @@ class StreamReader:
             servers, connect_timeout, stall_limit, keys, calls_back
         )
         self._machine = machine  # a holder on the same machine may answer with a path
-        self._links = Links()  # over which this program uploads
+        self.uploads = Links()  # over which this program sends to the server
         self._counting = threading.Lock()
         self.received = 0  # bytes of objects received through sockets
 
@@ -112,7 +113,8 @@ class StreamReader:
         pieces: list[Piece] = []
 
         def exchange(connected: Connected, holder: int) -> None:
-            answer = self._ask(connected, StreamRequest(Ask.RANGE, object_id, holder), wanted)
+            request = StreamRequest(Ask.RANGE, object_id, holder, blocks=True)
+            answer = self._ask(connected, request, wanted)
             _expect(answer, Say.BYTES)
             if answer.length > wanted.stop - wanted.start:
                 raise ProtocolError(f"a stream gives {answer.length} bytes for a shorter range")
@@ -170,7 +172,7 @@ class StreamReader:
         _expect(answer, Say.BYTES)
         if received + answer.length != stamp.length:
             raise ProtocolError("a stream sends another number of bytes than are missing")
-        taker.take_rest(_body(connected, answer))
+        taker.take_rest(body_of(connected, answer))
         with self._counting:
             self.received += answer.length
         return True
@@ -195,17 +197,14 @@ class StreamReader:
             request = StreamRequest(Ask.WRITE, object_id, holder, len(data), key)
             if self._give(connected, request, data):
                 return
-            link = self._links.of(connected) if isinstance(data, Staged) else None
+            link = self.uploads.for_body(connected, len(data), blocks=True)
             answer = self._ask(connected, evolve(request, blocks=link is not None))
             _expect(answer, Say.READY)
-            if isinstance(data, Staged) and link is not None and answer.blocks:
-                SendingBlocks(connected, link).send_file(data.descriptor, 0, len(data), note)
-            elif isinstance(data, Staged):
-                sockets.send_file(connected, data.descriptor, 0, len(data), note)
-            elif note is not None:
-                sockets.send_noting(connected, data, note)
+            body: Body = OfMemory(data) if isinstance(data, bytes) else _of_staged(data)
+            if link is not None and answer.blocks:
+                SendingBlocks(connected, link).send(body, note)
             else:
-                sockets.send(connected, data)
+                body.send(connected, 0, len(data), note)
             _expect(receive_answer(connected), Say.DONE)
 
         try:
@@ -259,7 +258,7 @@ class StreamReader:
         _expect(answer, Say.BYTES)
         if begin is not None:
             begin(Stamp.read(answer.text))
-        taker.take(_body(connected, answer), answer.length)
+        taker.take(body_of(connected, answer), answer.length)
         with self._counting:
             self.received += answer.length
 
@@ -295,9 +294,8 @@ def receive_answer(connected: Connected) -> StreamAnswer:
     return evolve(answer, text=text.decode(errors="surrogateescape"))
 
 
-def _body(connected: Connected, answer: StreamAnswer) -> Incoming:
-    """From where the bytes of the answer come."""
-    return Unpacking(connected, answer.length) if answer.blocks else connected
+def _of_staged(data: Staged) -> Body:
+    return OfFile(data.descriptor, 0, len(data))
 
 
 def _expect(answer: StreamAnswer, say: Say) -> None:

@@ -116,7 +116,8 @@ class _Passing:
                 raise ProtocolError("a stream names files to a relay")
             self._tell(answer)
             sockets.send(self._target, encode_lengths(lengths))
-            sockets.pass_on(connected, self._target, sum(lengths))
+            pass_on = pass_on_blocks if answer.blocks else sockets.pass_on
+            pass_on(connected, self._target, sum(lengths))
             left -= answer.length
 
     def _tell(self, answer: StreamAnswer) -> None:

@@ -20,11 +20,11 @@ from rain.base.ids import GovernorId, ObjectId, spell
 from rain.stream import sockets
 from rain.stream.admission import accept_tls, admit
 from rain.stream.archive import Archive, ChangedError
-from rain.stream.blocks import SendingBlocks, Unpacking
+from rain.stream.blocks import Unpacking, answer_with
+from rain.stream.bodies import Body, OfFile, OfMemory
 from rain.stream.errors import UnreachableError
 from rain.stream.holder import Elsewhere, Held, Holder, InFar, InFile, InFolder, InMemory
 from rain.stream.links import Links
-from rain.stream.packing import IN_BLOCKS_FROM
 from rain.stream.part_serving import give_parts
 from rain.stream.protocol import HELLO, NOBODY, REQUEST_SIZE, Ask, Say, StreamAnswer, StreamRequest
 from rain.stream.ranges import Range, give_far_range, give_range
@@ -208,7 +208,7 @@ class StreamServer:
             raise ProtocolError("a stream tells of a link that nobody has asked for")
         if request.ask is Ask.PARTS:
             shares = self._shares_with(request)
-            give_parts(connected, request, self._holder, self._relay, shares=shares)
+            give_parts(connected, request, self._holder, self._relay, self.links, shares=shares)
             return
         held = self._holder.find(request.object, request.holder)
         if request.ask is Ask.READ_ON and isinstance(held, InMemory | InFar | InFolder):
@@ -221,8 +221,7 @@ class StreamServer:
             case None:
                 sockets.send(connected, StreamAnswer(Say.NOT_HERE).encode())
             case InMemory(data):
-                sockets.send(connected, StreamAnswer(Say.BYTES, len(data)).encode())
-                sockets.send(connected, data)
+                self._give_body(connected, request, OfMemory(data))
             case InFar(size, pieces):
                 sockets.send(connected, StreamAnswer(Say.BYTES, size).encode())
                 for piece in pieces():
@@ -239,6 +238,7 @@ class StreamServer:
 
     def _give_range(self, connected: Connected, request: StreamRequest, wanted: Range) -> None:
         held = self._holder.find(request.object, request.holder)
+        links = self.links if request.blocks else None
         match held:
             case None:
                 sockets.send(connected, StreamAnswer(Say.NOT_HERE).encode())
@@ -249,19 +249,30 @@ class StreamServer:
             case InFar():
                 whole = held.whole()
                 try:
-                    give_range(connected, whole, wanted)
+                    give_range(connected, whole, wanted, links)
                 finally:
                     whole.close()
             case InFile():
                 try:
-                    give_range(connected, held, wanted)
+                    give_range(connected, held, wanted, links)
                 finally:
                     held.close()
             case _:
-                give_range(connected, held, wanted)
+                give_range(connected, held, wanted, links)
 
     def _shares_with(self, request: StreamRequest) -> bool:
-        return request.ask is Ask.READ and request.key == self._machine != NOBODY
+        may = request.ask in {Ask.READ, Ask.PARTS}  # the key of others is no machine
+        return may and request.key == self._machine != NOBODY
+
+    def _give_body(
+        self, connected: Connected, request: StreamRequest, body: Body, text: str = ""
+    ) -> None:
+        link = self.links.for_body(connected, body.length, blocks=request.blocks)
+        answer = StreamAnswer(Say.BYTES, body.length, text)
+        sending = answer_with(connected, answer, body, link)
+        if sending is not None and link is not None and sending.packed:
+            what = "%s was sent compressed: %d bytes as %d, over a link of %d bytes/s"
+            log.info(what, spell(request.object), body.length, sending.sent, link.rate or 0)
 
     def _give_file(self, connected: Connected, request: StreamRequest, held: InFile) -> None:
         length, place = held.place()
@@ -273,18 +284,8 @@ class StreamServer:
         if start > length or (start and Stamp.decode(request.key) != stamp):
             sockets.send(connected, StreamAnswer(Say.CHANGED).encode())
             return
-        length -= start
-        link = self.links.of(connected) if request.blocks and length >= IN_BLOCKS_FROM else None
-        answer = StreamAnswer(Say.BYTES, length, stamp.spell(), blocks=link is not None)
-        sockets.send(connected, answer.encode())
-        if link is None:
-            sockets.send_file(connected, held.descriptor, start, length)
-            return
-        sending = SendingBlocks(connected, link)
-        sending.send_file(held.descriptor, start, length)
-        if sending.packed:
-            what = "%s was sent compressed: %d bytes as %d, over a link of %d bytes/s"
-            log.info(what, spell(request.object), length, sending.sent, link.rate or 0)
+        body = OfFile(held.descriptor, start, length - start)
+        self._give_body(connected, request, body, stamp.spell())
 
     def _give_folder(self, connected: Connected, request: StreamRequest, held: InFolder) -> None:
         try:
@@ -298,11 +299,7 @@ class StreamServer:
                 connected, StreamAnswer(Say.SHARED, archive.length, place.spell()).encode()
             )
             return
-        sockets.send(connected, StreamAnswer(Say.BYTES, archive.length).encode())
-        try:
-            archive.send(connected)
-        except ChangedError as error:
-            raise BrokenError(str(error)) from None
+        self._give_body(connected, request, archive.body())
 
     def _pass_on(
         self,

@@ -75,8 +75,8 @@ def test_a_folder_that_shrinks_while_it_is_read_is_noticed(tmp_path: Path) -> No
     archive = Archive.of(tmp_path)
     (tmp_path / "file").write_bytes(b"")
     here, there = socket.socketpair()
-    with here, there, pytest.raises(ChangedError, match="has become shorter"):
-        archive.send(there)
+    with here, there, pytest.raises(BrokenError, match="became shorter"):
+        archive.body().send(there, 0, archive.length)
 
 
 def test_what_is_no_file_cannot_be_archived(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from rain.base.errors import ProtocolError
 from rain.stream.blocks import SendingBlocks, Unpacking, pass_on_blocks
+from rain.stream.bodies import OfFile
 from rain.stream.links import Link, Links
 from rain.stream.packing import BLOCK, LARGEST_BLOCK, PROBE, Gauge, Run
 from rain.stream.sockets import BrokenError, receive_file, receive_into
@@ -90,7 +91,7 @@ def sent(path: Path, link: Link, start: int = 0) -> bytes:
     with here, path.open("rb") as file:
         with there:
             size = os.fstat(file.fileno()).st_size
-            SendingBlocks(there, link).send_file(file.fileno(), start, size - start)
+            SendingBlocks(there, link).send(OfFile(file.fileno(), start, size - start))
         receiver.join()
     return bytes(came)
 

@@ -12,6 +12,7 @@ from attrs import define
 
 from rain.stream import blocks, sockets
 from rain.stream.blocks import SendingBlocks
+from rain.stream.bodies import OfFile
 from rain.stream.links import Link
 from rain.stream.packing import BLOCK
 
@@ -77,7 +78,7 @@ def transfer(line: Line, link: Link, file: int, patch: pytest.MonkeyPatch) -> in
     patch.setattr(blocks, "_compressor", line.compressor)
     with socket.socket() as unused:
         sending = SendingBlocks(unused, link, line.clock)
-        sending.send_file(file, 0, SIZE)
+        sending.send(OfFile(file, 0, SIZE))
     return sending.packed
 
 

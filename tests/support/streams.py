@@ -189,7 +189,7 @@ def _archived(folder: Path) -> bytes:
     archive = Archive.of(folder)
     here, there = socket.socketpair()
     with here, there:
-        sender = threading.Thread(target=archive.send, args=(there,))
+        sender = threading.Thread(target=archive.body().send, args=(there, 0, archive.length))
         sender.start()
         taken = Collected()
         taken.take(here, archive.length)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from tests.whole.daemons import daemon, governor
 pytestmark = pytest.mark.whole
 
 SIZE = 24_000_000
+PARTS = 3
 LINE = b"2026-11-27 10:00:00 INFO a line as in many logs\n"
 
 
@@ -33,6 +34,15 @@ def noise(size: int) -> bytes:
 
 def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
+
+
+def split(data: bytes, parts: int) -> list[bytes]:
+    size = len(data) // parts
+    return [data[part * size : (part + 1) * size] for part in range(parts)]
+
+
+def merge(pieces: Iterable[bytes]) -> str:
+    return digest(b"".join(pieces))
 
 
 @define
@@ -51,6 +61,19 @@ class Pair:
         read = on["b"].submit(digest, made).result()
         after = self.reader.received()
         assert read == digest(what(size))
+        return after - before
+
+    def shuffled(self, made: list[bytes]) -> int:
+        """The same of a shuffle that is split on `a` and merged on `b`."""
+        on = {name: self.client.options(resources={name: 1}) for name in "ab"}
+        pieces = on["a"].exchange(made, split, parts=PARTS)
+        before = self.reader.received()
+        parts = on["b"].map(merge, pieces)
+        found = self.client.gather(parts)
+        after = self.reader.received()
+        assert found == [
+            digest(b"".join(split(one, PARTS)[part] for one in made)) for part in range(PARTS)
+        ]
         return after - before
 
     def link_of_a(self) -> dict[str, int]:
@@ -94,3 +117,9 @@ def test_text_takes_few_bytes_of_a_slow_link_and_noise_no_more_than_it_has(tmp_p
 def test_text_stays_compressed_on_its_way_through_the_server(tmp_path: Path) -> None:
     with pair(tmp_path, reach=False) as here:
         assert here.moved(lines, SIZE) < SIZE // 2
+
+
+@pytest.mark.parametrize("reach", [True, False], ids=["directly", "through the server"])
+def test_parts_of_a_shuffle_take_few_bytes(tmp_path: Path, reach: bool) -> None:
+    with pair(tmp_path, reach=reach) as here:
+        assert here.shuffled([lines(SIZE // 6)] * 6) < SIZE // 2
