@@ -9,8 +9,13 @@ from rain.base.wire.orders import (
     Orders,
     PlacedObjects,
 )
-from rain.rpc.codec.border import Fields, check_ours, filled, with_columns
+from rain.rpc.codec.border import Fields, check_ours
+from rain.rpc.codec.columns import columns
 from rain.rpc.codec.kinds import read_kinds, write_kinds
+
+_PLACED = columns(PlacedObjects, {"content_types": "", "sources": "", "data": b""})
+_LENT = columns(LentObjects, {"content_types": "", "data": b""})
+_ASSIGNED = columns(AssignedTasks, {"priorities": 0, "configs": b"", "needs": None})
 
 
 def write_orders(orders: Orders, *, more: bool = False) -> Fields:
@@ -29,11 +34,11 @@ def write_orders(orders: Orders, *, more: bool = False) -> Fields:
     if orders.drops:
         fields["drops"] = orders.drops
     if orders.objects.ids:
-        fields["placed"] = _write_placed(orders.objects)
+        fields["placed"] = _PLACED.write(orders.objects)
     if orders.lent.ids:
-        fields["lent"] = _write_lent(orders.lent)
+        fields["lent"] = _LENT.write(orders.lent)
     if orders.tasks.ids:
-        fields["tasks"] = _write_assigned(orders.tasks)
+        fields["tasks"] = _ASSIGNED.write(orders.tasks)
     if orders.number:
         fields["number"] = orders.number
     if more:
@@ -59,11 +64,11 @@ def read_orders(fields: Fields) -> Orders:
     if asked is not None:
         orders.asked = AskedRuns(asked["tasks"], asked["runs"])
     if placed is not None:
-        orders.objects = _read_placed(placed)
+        orders.objects = _PLACED.read(placed)
     if lent is not None:
-        orders.lent = _read_lent(lent)
+        orders.lent = _LENT.read(lent)
     if tasks is not None:
-        orders.tasks = _read_assigned(tasks)
+        orders.tasks = _ASSIGNED.read(tasks)
     orders.check()
     return orders
 
@@ -77,73 +82,3 @@ def _read_cancelled(fields: Fields) -> CancelledRuns:
     for grace in graces:
         check_grace(grace)
     return CancelledRuns(fields["tasks"], fields["runs"], graces)
-
-
-def _write_placed(objects: PlacedObjects) -> Fields:
-    return with_columns(
-        {"ids": objects.ids, "kinds": objects.kinds, "sizes": objects.sizes},
-        contentTypes=objects.content_types,
-        sources=objects.sources,
-        data=objects.data,
-    )
-
-
-def _read_placed(fields: Fields) -> PlacedObjects:
-    rows = len(fields["ids"])
-    return PlacedObjects(
-        fields["ids"],
-        fields["kinds"],
-        filled(fields["contentTypes"], rows, ""),
-        fields["sizes"],
-        filled(fields["sources"], rows, ""),
-        filled(fields["data"], rows, b""),
-    )
-
-
-def _write_lent(objects: LentObjects) -> Fields:
-    return with_columns(
-        {"ids": objects.ids, "kinds": objects.kinds},
-        contentTypes=objects.content_types,
-        data=objects.data,
-    )
-
-
-def _read_lent(fields: Fields) -> LentObjects:
-    rows = len(fields["ids"])
-    return LentObjects(
-        fields["ids"],
-        fields["kinds"],
-        filled(fields["contentTypes"], rows, ""),
-        filled(fields["data"], rows, b""),
-    )
-
-
-def _write_assigned(tasks: AssignedTasks) -> Fields:
-    return with_columns(
-        {
-            "ids": tasks.ids,
-            "runs": tasks.runs,
-            "kinds": tasks.kinds,
-            "inputCounts": tasks.input_counts,
-            "inputs": tasks.inputs,
-            "outputs": tasks.outputs,
-        },
-        priorities=tasks.priorities,
-        configs=tasks.configs,
-        needs=tasks.needs,
-    )
-
-
-def _read_assigned(fields: Fields) -> AssignedTasks:
-    rows = len(fields["ids"])
-    return AssignedTasks(
-        fields["ids"],
-        fields["runs"],
-        fields["kinds"],
-        filled(fields["priorities"], rows, 0),
-        filled(fields["configs"], rows, b""),
-        fields["inputCounts"],
-        fields["inputs"],
-        fields["outputs"],
-        fields["needs"],
-    )

@@ -43,7 +43,7 @@ def record(kind: type[T]) -> Codec[T]:
     """
     attrs.resolve_types(kind)  # type: ignore[type-var] # whatever is no class of attrs raises here
     declared = attrs.fields(kind)  # type: ignore[arg-type] # as above
-    columns = [(one.name, _spelt_there(one.name), _field_of(one.type)) for one in declared]
+    columns = [(one.name, spelt_there(one.name), _field_of(one.type)) for one in declared]
 
     def write(value: T) -> Fields:
         return {there: field.write(getattr(value, here)) for here, there, field in columns}
@@ -97,6 +97,6 @@ _TEXT = _Field(clean, _same)
 _RESOURCES = _Field(_write_resources, read_resources)
 
 
-def _spelt_there(name: str) -> str:
+def spelt_there(name: str) -> str:
     first, *others = name.split("_")
     return first + "".join(map(str.capitalize, others))

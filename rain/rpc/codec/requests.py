@@ -10,12 +10,15 @@ from rain.base.wire.answers import Delivery, WaitAnswer
 from rain.base.wire.grace import check_grace
 from rain.base.wire.requests import Cancel, JoinSession, OpenSession, Promise, WaitFor
 from rain.rpc.codec.amounts import read_resources, write_amounts
-from rain.rpc.codec.border import Fields, check_ours, clean, filled, with_columns
+from rain.rpc.codec.border import Fields, check_ours, clean
+from rain.rpc.codec.columns import columns
 from rain.rpc.codec.failures import read_on_failure, write_on_failure
 from rain.rpc.codec.split import slim_delivery
 
 MOST_PROMISED = 1000
 """Rows without content take no room in a message, so it may say that there are millions."""
+
+_DELIVERY = columns(Delivery, {"content_types": "", "data": b""})
 
 
 def write_wait(wait: WaitFor) -> Fields:
@@ -128,7 +131,7 @@ def write_wait_answer(answer: WaitAnswer) -> Fields:
         fields["cancelled"] = answer.cancelled
     check_ours(answer.delivery)
     if answer.delivery.ids:
-        fields["delivery"] = _write_delivery(answer.delivery)
+        fields["delivery"] = _DELIVERY.write(answer.delivery)
     return {"answer": fields}
 
 
@@ -144,24 +147,6 @@ def read_wait_answer(results: Fields) -> WaitAnswer:
         fields["tasks"], fields["objects"], failed=fields["failed"], cancelled=fields["cancelled"]
     )
     if fields["delivery"] is not None:
-        answer.delivery = _read_delivery(fields["delivery"])
+        answer.delivery = _DELIVERY.read(fields["delivery"])
         answer.delivery.check()
     return answer
-
-
-def _write_delivery(delivery: Delivery) -> Fields:
-    return with_columns(
-        {"ids": delivery.ids, "sizes": delivery.sizes},
-        contentTypes=delivery.content_types,
-        data=delivery.data,
-    )
-
-
-def _read_delivery(fields: Fields) -> Delivery:
-    rows = len(fields["ids"])
-    return Delivery(
-        fields["ids"],
-        fields["sizes"],
-        filled(fields["contentTypes"], rows, ""),
-        filled(fields["data"], rows, b""),
-    )

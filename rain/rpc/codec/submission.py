@@ -1,9 +1,6 @@
 """A submission, or one part of it."""
 
-from array import array
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any
+from collections.abc import Sequence
 
 from attrs import frozen
 
@@ -17,7 +14,12 @@ from rain.base.wire.submission import (
     TaskColumns,
 )
 from rain.rpc.codec.border import Fields, check_ours, filled, with_columns
+from rain.rpc.codec.columns import columns, packed
 from rain.rpc.codec.kinds import check_sendable, read_kinds, write_kinds
+
+_TASKS = columns(TaskColumns, {"configs": b""})
+_CONTENTS = columns(ContentColumns)
+_KEYS = columns(KeyColumns)
 
 
 @frozen
@@ -40,13 +42,13 @@ def write_submit(submit: SubmitPart) -> Fields:
     if part.constants.ids or submit.uploaded or part.digests.ids:
         fields["constants"] = _write_constants(part.constants, submit.uploaded, part.digests)
     if part.tasks.ids:
-        fields["tasks"] = _write_tasks(part.tasks)
+        fields["tasks"] = _TASKS.write(part.tasks)
     if part.kept:
         fields["keep"] = part.kept
     if part.contents.holders:
-        fields["contents"] = _write_contents(part.contents)
+        fields["contents"] = _CONTENTS.write(part.contents)
     if part.keys.holders:
-        fields["keys"] = _write_keys(part.keys)
+        fields["keys"] = _KEYS.write(part.keys)
     if submit.last:
         fields["last"] = True
         fields["failsAlone"] = part.fails_alone
@@ -61,81 +63,23 @@ def read_submit(fields: Fields) -> SubmitPart:
         fields["session"],
         task_kinds,
         object_kinds,
-        kept=_packed(fields["keep"]),
+        kept=packed(fields["keep"]),
         fails_alone=fields["failsAlone"],
     )
     tasks, constants, contents, keys = map(fields.get, ("tasks", "constants", "contents", "keys"))
     uploaded: list[ObjectId] = []
     if tasks is not None:
-        part.tasks = _read_tasks(tasks)
+        part.tasks = _TASKS.read(tasks)
     if constants is not None:
         part.constants = _read_constants(constants)
         part.digests = DigestColumns(constants["compared"], constants["digests"])
         uploaded = constants["uploaded"]
     if contents is not None:
-        part.contents = _read_contents(contents)
+        part.contents = _CONTENTS.read(contents)
     if keys is not None:
-        part.keys = _read_keys(keys)
+        part.keys = _KEYS.read(keys)
     part.check()
     return SubmitPart(part, uploaded, fields["last"], fields["wanted"])
-
-
-# Columns of numbers, where they may wait for long: a list takes five times the memory.
-_packed: Callable[[list[Any]], "array[Any]"] = partial(array, "q")
-
-
-def _write_tasks(tasks: TaskColumns) -> Fields:
-    fields: Fields = {
-        "ids": tasks.ids,
-        "kinds": tasks.kinds,
-        "inputCounts": tasks.input_counts,
-        "inputs": tasks.inputs,
-        "outputs": tasks.outputs,
-    }
-    return with_columns(fields, configs=tasks.configs)
-
-
-def _read_tasks(fields: Fields) -> TaskColumns:
-    return TaskColumns(
-        _packed(fields["ids"]),
-        _packed(fields["kinds"]),
-        filled(fields["configs"], len(fields["ids"]), b""),
-        _packed(fields["inputCounts"]),
-        _packed(fields["inputs"]),
-        _packed(fields["outputs"]),
-    )
-
-
-def _write_contents(contents: ContentColumns) -> Fields:
-    return {
-        "holders": contents.holders,
-        "counts": contents.counts,
-        "objects": contents.objects,
-    }
-
-
-def _read_contents(fields: Fields) -> ContentColumns:
-    return ContentColumns(
-        _packed(fields["holders"]), _packed(fields["counts"]), _packed(fields["objects"])
-    )
-
-
-def _write_keys(keys: KeyColumns) -> Fields:
-    return {
-        "holders": keys.holders,
-        "keys": keys.keys,
-        "counts": keys.counts,
-        "objects": keys.objects,
-    }
-
-
-def _read_keys(fields: Fields) -> KeyColumns:
-    return KeyColumns(
-        _packed(fields["holders"]),
-        [*fields["keys"]],
-        _packed(fields["counts"]),
-        _packed(fields["objects"]),
-    )
 
 
 def _write_constants(
@@ -158,7 +102,7 @@ def _write_constants(
 
 def _read_constants(fields: Fields) -> ConstantColumns:
     return ConstantColumns(
-        _packed(fields["ids"]),
-        _packed(fields["kinds"]),
+        packed(fields["ids"]),
+        packed(fields["kinds"]),
         filled(fields["data"], len(fields["ids"]), b""),
     )
