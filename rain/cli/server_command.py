@@ -197,10 +197,9 @@ def server(
     from rain.server.plugins import with_options
     from rain.server.settings import (
         DEFAULT_HOST,
-        DEFAULT_HTTP_PORT,
         DEFAULT_PORT,
-        HttpSettings,
         ServerSettings,
+        http_settings,
     )
     from rain.server.state import ReactorSettings
 
@@ -211,14 +210,11 @@ def server(
     secret, identity = daemon.secret(), daemon.identity(MemberKind.SERVER)
     is_open = daemon.insecure or identity is not None
     check_exposure(host, secret, insecure=is_open, risk="run programs here")
-    http = None
-    if not no_http and http_listen != "none":
-        own_port = http_listen and parse_address(http_listen, DEFAULT_HOST, DEFAULT_HTTP_PORT)
-        if own_port and (own_port != (host, port) or not port):
-            check_exposure(own_port[0], secret, insecure=is_open, risk="read the event log")
-            http = HttpSettings(own_port, (*http_hosts, own_port[0]), identity)
-        else:
-            http = HttpSettings(None, (*http_hosts, host), identity)
+    http = http_settings(
+        (host, port), "none" if no_http else http_listen or "", http_hosts, identity
+    )
+    if http is not None and http.own_port is not None:
+        check_exposure(http.own_port[0], secret, insecure=is_open, risk="read the event log")
     secret = or_user_key(secret, host, insecure=is_open)
     settings = ServerSettings(
         host=host,

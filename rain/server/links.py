@@ -300,7 +300,9 @@ class ConnectedClient:
         elif self.links.on_demand is not None:
             self.links.on_demand.ask(reply)
         else:
-            reply.refuse("the server has no dashboard: it was started with --no-http")
+            reply.refuse(
+                "the server has no dashboard: it was started without HTTP (--http-listen none)"
+            )
 
     def has_heard(self, number: int) -> bool:
         calls = self.links.state.asked.clients.get(self.id)

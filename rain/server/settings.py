@@ -9,6 +9,7 @@ from attrs import Factory, frozen
 
 from rain.base.address import SAME
 from rain.base.admission import Secret
+from rain.daemon.addresses import parse_address
 from rain.daemon.readiness import Readiness
 from rain.scheduler import DEFAULT
 from rain.server.history.retention import Keep
@@ -38,6 +39,19 @@ class HttpSettings:
     def told(self, address: str) -> str:
         """What peers of the server are told of the address at which HTTP is served."""
         return SAME if self.own_port is None else address
+
+
+def http_settings(
+    listen: Address, wanted: str, names: tuple[str, ...], identity: Identity | None
+) -> HttpSettings | None:
+    """HTTP as `--http-listen` wants it, "" if that is not said; the server listens at `listen`."""
+    if wanted == "none":
+        return None
+    if not wanted:
+        return HttpSettings(None, (*names, listen[0]), identity)
+    own = parse_address(wanted, DEFAULT_HOST, DEFAULT_HTTP_PORT)
+    is_same = own == listen and own[1] != 0
+    return HttpSettings(None if is_same else own, (*names, own[0]), identity)
 
 
 @frozen

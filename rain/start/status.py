@@ -98,7 +98,7 @@ def ask(address: str, http: str, keys: Keys = NO_KEYS) -> ClusterStatus:
         return ClusterStatus(address, governors, sessions_of_user(usage))
     if not http:
         return ClusterStatus(
-            address, governors, None, "the server serves no HTTP (it was started with --no-http)"
+            address, governors, None, "the server serves no HTTP (--http-listen none)"
         )
     try:
         status = ask_http(http, keys)
