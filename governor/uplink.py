@@ -15,7 +15,7 @@ from rain.base.errors import ProtocolError, StartError
 from rain.base.wire.printed import PrintedLines
 from rain.base.wire.update import Update
 from rain.governor.service import Service
-from rain.rpc.dialing import NotLeadingError
+from rain.rpc.dialing import NotLeadingError, seconds_until_next_look
 from rain.rpc.governor_endpoint import (
     CONNECT_TIMEOUT,
     NotTakenBackError,
@@ -27,16 +27,13 @@ from rain.rpc.handlers import Resumes
 Connect = Callable[[Resumes | None], Awaitable[Upstream]]
 """Registers with the server, anew or to resume; raises `StartError`."""
 
-FIRST_PAUSE, LONGEST_PAUSE = 0.2, 2.0
-"""Seconds between two tries to reach a server that is away; doubled each time."""
-
 
 async def reach(connect: Connect, seconds: float, log: FilteringBoundLogger) -> Upstream:
     """Registers for the first time.
 
     It waits for a server that is not there yet, and for a standby that may be about to lead.
     """
-    began, pause, waits = trio.current_time(), FIRST_PAUSE, False
+    began, waits = trio.current_time(), False
     while True:
         try:
             return await connect(None)
@@ -44,13 +41,14 @@ async def reach(connect: Connect, seconds: float, log: FilteringBoundLogger) -> 
             raise
         except StartError as error:
             limit = max(seconds, CONNECT_TIMEOUT) if isinstance(error, NotLeadingError) else seconds
-            if trio.current_time() - began + pause > limit:
+            away = trio.current_time() - began
+            pause = seconds_until_next_look(away)
+            if away + pause > limit:
                 raise
             if not waits:
                 log.warning("waits for the server", cause=str(error), waits_seconds=limit)
             waits = True
         await trio.sleep(pause)
-        pause = min(2 * pause, LONGEST_PAUSE)
 
 
 class Uplink:
@@ -93,17 +91,20 @@ class Uplink:
             cause = await service.cut()
             self._log.warning("the server is away, tasks go on", cause=cause, waits_seconds=limit)
             began = trio.current_time()
-            if not await self._redial(service, cause, began + limit, limit):
+            if not await self._redial(service, cause, began, limit):
                 return
             seconds = round(trio.current_time() - began, 3)
             self._log.info("the server is back", away_seconds=seconds)
 
-    async def _redial(self, service: Service, cause: str, due: float, limit: float) -> bool:
+    async def _redial(self, service: Service, cause: str, began: float, limit: float) -> bool:
         """Whether the governor has resumed; else it ends, and knows why."""
-        pause, last = FIRST_PAUSE, "nobody was asked"
-        while trio.current_time() + pause <= due:
+        last = "nobody was asked"
+        while True:
+            away = trio.current_time() - began
+            pause = seconds_until_next_look(away)
+            if away + pause > limit:
+                break
             await trio.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
             try:
                 upstream = await self._connect(service.resumes())
             except NotTakenBackError as error:

@@ -36,6 +36,7 @@ from contextlib import suppress
 from rain.base.errors import ConnectionLostError, ProtocolError
 from rain.base.silence import BEAT, REPLACED, Silence
 from rain.rpc.capnproto.framing import MESSAGE_LIMIT
+from rain.rpc.dialing import seconds_until_next_look
 from rain.rpc.peer import Peer
 from rain.stream.errors import UnreachableError
 from rain.stream.sockets import Connected
@@ -44,9 +45,6 @@ from rain.tls.encrypted import Encrypted
 _log = logging.getLogger("rain.client")
 
 READ_SIZE = 256 * 1024
-
-FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
-"""Seconds between two tries to reach a server that is away; doubled each time."""
 
 STOP_LIMIT = 5.0
 """Seconds that the program's exit waits for the threads of its connections."""
@@ -309,8 +307,7 @@ class Caller:
         """Whether there is another connection; else this one has ended, and knows why."""
         text = "lost the server at %s (%s), and look for it for up to %g seconds"
         _log.warning(text, self.where, self._cut, self.away_limit)
-        due = time.monotonic() + self.away_limit
-        pause = FIRST_PAUSE
+        began = time.monotonic()
         while not self._has_ended():
             try:
                 connected = None if self.redial is None else self.redial()
@@ -320,12 +317,13 @@ class Caller:
             if connected is not None and self._has_sent_ahead(connected):
                 self._go_on(connected)
                 return True
-            if time.monotonic() + pause > due:
+            away = time.monotonic() - began
+            pause = seconds_until_next_look(away)
+            if away + pause > self.away_limit:
                 why = f"it has not come back within {self.away_limit:g} seconds"
                 self._give_up(f"the connection to the server was lost ({self._cut}), and {why}")
                 return False
             self._pause(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
         return False
 
     def _has_sent_ahead(self, connected: Connected) -> bool:

@@ -19,7 +19,7 @@ from rain.base.leading import Servers
 from rain.base.silence import AWAY_LIMIT, SILENCE_LIMIT
 from rain.base.wire import CLIENT_VERSION
 from rain.rpc import schema
-from rain.rpc.caller import FIRST_PAUSE, LONGEST_PAUSE, READ_SIZE, Caller
+from rain.rpc.caller import READ_SIZE, Caller
 from rain.rpc.client_calls import ClientCalls
 from rain.rpc.dialing import (
     NotLetInError,
@@ -27,6 +27,7 @@ from rain.rpc.dialing import (
     dial_in_thread,
     dial_in_turn,
     reaching,
+    seconds_until_next_look,
 )
 from rain.rpc.interface import Fields, Interface
 from rain.rpc.peer import CallError, Peer, RemoteCapability
@@ -83,7 +84,6 @@ class Way:
     def dial_first(self) -> Connected:
         """The same, after several tries if it may wait, or if a standby is about to lead."""
         began = time.monotonic()
-        pause = FIRST_PAUSE
         while True:
             try:
                 return self.dial()
@@ -94,10 +94,11 @@ class Way:
                 limit = (
                     max(self.limits.wait, self.limits.connect) if stands_by else self.limits.wait
                 )
-                if time.monotonic() + pause > began + limit:
+                away = time.monotonic() - began
+                pause = seconds_until_next_look(away)
+                if away + pause > limit:
                     raise
             time.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
 
 
 @frozen

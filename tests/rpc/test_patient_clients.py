@@ -20,6 +20,10 @@ def way(*, wait: float) -> Way:
     )
 
 
+def at_once(_away: float) -> float:
+    return 0.001
+
+
 def fail(monkeypatch: pytest.MonkeyPatch, *errors: Exception) -> list[Exception]:
     """The first tries end with these; gives those that are left."""
     left = list(errors)
@@ -30,7 +34,7 @@ def fail(monkeypatch: pytest.MonkeyPatch, *errors: Exception) -> list[Exception]
         return socket.socket()
 
     monkeypatch.setattr(Way, "dial", dial)
-    monkeypatch.setattr(client_registration, "FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(client_registration, "seconds_until_next_look", at_once)
     return left
 
 
