@@ -7,13 +7,20 @@ Dask and pandas are only imported where such a task runs.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import ExitStack
 from importlib import import_module
+from itertools import chain
 from typing import Any
 
 from rain.base.exchange import ListedObject
+from rain.common.mapped_columns import DifferentError, put_together_in_files
 from rain.common.partitioned import Partitioned
+from rain.common.pickles import load
 from rain.common.pieces import Pieces
+
+AT_ONCE = 4 * 1024 * 1024
+"""Bytes of pieces that are put together in memory."""
 
 
 def rows_by_part(table: Any, column: str, parts: Collection[int]) -> Partitioned:
@@ -24,10 +31,41 @@ def rows_by_part(table: Any, column: str, parts: Collection[int]) -> Partitioned
 
 
 def put_together(listed: list[ListedObject], part: int, empty: Any) -> Any:
-    """The rows of a part in the order of the tables that they come from."""
-    pieces = [*Pieces(listed, part)]
+    """The rows of a part in the order of the tables that they come from.
+
+    What is larger than `AT_ONCE` is put together in files, and takes hardly any memory.
+    """
     concat: Any = import_module("dask.dataframe.dispatch").concat
-    return concat(pieces) if pieces else empty
+    groups = _together(Pieces(listed, part))
+    first = next(groups, None)
+    if first is None:
+        return empty
+    second = next(groups, None)
+    if second is None:
+        return concat(first)
+    try:
+        with ExitStack() as files:
+            tables = map(concat, chain([first, second], groups))
+            del first, second
+            return put_together_in_files(tables, concat, files)
+    except (DifferentError, OSError):  # an odd table, or no room for files
+        return concat([*Pieces(listed, part)])
+
+
+def _together(pieces: Pieces) -> Iterator[list[Any]]:
+    """The tables in groups of about `AT_ONCE` bytes."""
+    group: list[Any] = []
+    size = 0
+    for piece in pieces.as_written():
+        if piece is None:
+            continue
+        group.append(load(piece))
+        size += len(piece)
+        if size >= AT_ONCE:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
 
 
 def items_by_part(

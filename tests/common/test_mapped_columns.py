@@ -1,0 +1,187 @@
+"""Tables that are put together in files."""
+
+from contextlib import ExitStack
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rain.base.exchange import ListedObject
+from rain.base.ids import ObjectId
+from rain.common import mapped_columns, pieces, tables
+from rain.common.content_type import encode_value
+from rain.common.mapped_columns import DifferentError, put_together_in_files
+from rain.common.partitioned import Partitioned
+from tests.support.parts import read_parts
+
+pandas: Any = import_module("pandas")
+concat: Any = import_module("dask.dataframe.dispatch").concat
+testing: Any = import_module("pandas.testing")
+
+KINDS = [
+    *("bytes", "numbers", "flags", "times", "durations"),
+    *("zoned", "words", "objects", "kinds", "gaps"),
+]
+
+
+def column(kind: str, rows: int) -> Any:
+    numbers = np.arange(rows)
+    made: dict[str, Any] = {
+        "bytes": numbers.astype("u1"),
+        "numbers": numbers * 0.5,
+        "flags": numbers % 2 == 0,
+        "times": pandas.date_range("2026-01-01", periods=rows, freq="h"),
+        "durations": pandas.to_timedelta(numbers, unit="s"),
+        "zoned": pandas.date_range("2026-01-01", periods=rows, tz="Europe/Prague"),
+        "words": [f"word {number}" for number in range(rows)],
+        "objects": pandas.Series([{number} for number in range(rows)], dtype=object),
+        "kinds": pandas.Categorical([f"kind {number % 3}" for number in range(rows)]),
+        "gaps": pandas.array([None if one % 3 else one for one in range(rows)], dtype="Int64"),
+    }
+    return made[kind]
+
+
+def table(names: list[str], rows: int, start: int = 0) -> Any:
+    made = pandas.DataFrame({at: column(name, rows) for at, name in enumerate(names)})
+    made.columns = names
+    made.index = pandas.Index(np.arange(start + rows, start, -1), name="row")
+    return made
+
+
+def together(some: list[Any]) -> Any:
+    with ExitStack() as files:
+        return put_together_in_files(some, concat, files)
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path_factory.mktemp("task"))
+
+
+@given(
+    st.lists(st.sampled_from(KINDS), max_size=5, unique=True),
+    st.lists(st.integers(1, 5), min_size=2, max_size=4),
+)
+def test_the_result_is_that_of_dask(names: list[str], rows: list[int]) -> None:
+    some = [table(names, count, start * 10) for start, count in enumerate(rows)]
+    testing.assert_frame_equal(together(some), concat(some))
+
+
+def test_what_else_an_index_can_be_stays() -> None:
+    first = table(["numbers", "words"], 4)
+    for name in (["words"], ["words", "numbers"]):
+        some = [first.set_index(name, append=True), first.set_index(name, append=True)]
+        testing.assert_frame_equal(together(some), concat(some))
+    some = [first.set_index(pandas.Index([*"abcd"], name="letter"))] * 2
+    testing.assert_frame_equal(together(some), concat(some))
+
+
+def test_columns_with_the_same_name_stay_apart() -> None:
+    some = [table(["numbers", "bytes", "numbers"], 3), table(["numbers", "bytes", "numbers"], 2)]
+    testing.assert_frame_equal(together(some), concat(some))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        table(["numbers"], 2),
+        table(["numbers", "numbers"], 2),
+        table(["numbers", "words"], 2),
+        table(["bytes", "numbers"], 2),
+        table(["numbers", "bytes"], 2).reset_index(),
+        table(["numbers", "bytes"], 2).rename_axis("other"),
+        table(["numbers", "bytes"], 2).set_index(pandas.Index([0.5, 1.5], name="row")),
+        table(["numbers", "bytes"], 2).rename(columns={"bytes": "others"}),
+    ],
+)
+def test_tables_that_differ_are_refused(other: Any) -> None:
+    with pytest.raises(DifferentError):
+        together([table(["numbers", "bytes"], 2), other])
+
+
+@pytest.mark.parametrize("other", [table(["numbers"], 2)["numbers"], pandas.Index([1, 2])])
+def test_what_is_no_table_is_refused(other: Any) -> None:
+    with pytest.raises(DifferentError):
+        together([other, other])
+
+
+def mapped_bytes(values: Any) -> int:
+    """How many of its bytes lie in a file."""
+    base = values
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return values.nbytes if type(getattr(base, "obj", base)).__name__ == "mmap" else 0
+
+
+def test_numbers_and_their_index_are_no_memory_of_the_task() -> None:
+    made = together([table(["numbers", "bytes"], 4), table(["numbers", "bytes"], 4)])
+    arrays = [made["numbers"].to_numpy(), made["bytes"].to_numpy(), made.index.to_numpy()]
+    assert [mapped_bytes(one) for one in arrays] == [64, 8, 64]
+
+
+def test_a_change_of_the_result_is_no_change_of_the_file() -> None:
+    some = [table(["numbers"], 2), table(["numbers"], 2)]
+    made = together(some)
+    made.loc[:, "numbers"] = 7.0
+    made.iloc[0, 0] = 8.0
+    assert made["numbers"].tolist() == [8.0, 7.0, 7.0, 7.0]
+    assert together(some)["numbers"].tolist() == [0.0, 0.5, 0.0, 0.5]
+
+
+def test_so_many_columns_that_descriptors_would_run_out_stay_in_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(mapped_columns, "MOST_COLUMNS", 2)
+    some = [table(["numbers", "bytes", "flags"], 3), table(["numbers", "bytes", "flags"], 3)]
+    made = together(some)
+    testing.assert_frame_equal(made, concat(some))
+    assert mapped_bytes(made["numbers"].to_numpy())
+    assert not mapped_bytes(made["flags"].to_numpy())
+
+
+def put_together(some: list[Any], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """As a task that merges does it, with groups of one table."""
+    monkeypatch.setattr(tables, "AT_ONCE", 1)
+    objects = [encode_value(Partitioned([one], 1), "parts") for one in some]
+
+    class Reader:
+        def read(self, part: int, members: Any) -> Any:
+            return read_parts(objects, part, members)
+
+    before = pieces.install(Reader())
+    try:
+        members = [ListedObject(ObjectId(at), 1, "here:1") for at in range(len(some))]
+        return tables.put_together(members, 0, "nothing")
+    finally:
+        pieces.install(before)
+
+
+def test_a_task_reads_its_pieces_group_by_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    some = [table(["numbers", "words"], count, count) for count in (3, 2, 4)]
+    made = put_together(some, monkeypatch)
+    testing.assert_frame_equal(made, concat(some))
+    assert mapped_bytes(made["numbers"].to_numpy())
+    assert put_together(some[:1], monkeypatch).equals(some[0])
+    assert put_together([], monkeypatch) == "nothing"
+
+
+def test_pieces_that_differ_are_put_together_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    some = [table(["bytes", "words"], 3), table(["words"], 3), table(["numbers"], 1)]
+    testing.assert_frame_equal(put_together(some, monkeypatch), concat(some))
+
+
+def test_where_no_file_can_be_made_memory_is_used(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    some = [table(["numbers"], 3), table(["numbers"], 3)]
+    made = put_together(some, monkeypatch)
+    testing.assert_frame_equal(made, concat(some))
+    assert not mapped_bytes(made["numbers"].to_numpy())
