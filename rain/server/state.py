@@ -294,8 +294,12 @@ class State:
         """Tells a governor to forget a session, and with it whatever it should drop of it.
 
         That is urgent if it works for the session (`held` is infinite then), and waits for other
-        orders if not: the longer the less it holds.
+        orders if not: the longer the less it holds. Orders of this turn about the session are taken
+        back: a governor forgets first, and would keep what it fetches then.
         """
+        orders = self._orders.get(governor.id)
+        if orders is not None:
+            orders.leave_out(session.id)
         later = self.later.get(governor.id)
         if later is not None and later.drops:
             later.drops = [i for i in later.drops if i >> NUMBER_BITS != session.id]

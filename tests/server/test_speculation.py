@@ -248,6 +248,25 @@ def test_a_client_that_leaves_ends_the_second_run() -> None:
     assert one.shadow is None
 
 
+def test_a_session_that_fails_when_its_data_is_moved_away_leaves_nothing_elsewhere() -> None:
+    # given: a late task has failed and waits for its second run, beside data that is only there
+    one = late(governors=3)
+    data, (made,) = one.scene.draft.task(keep=True)
+    one.scene.submit()
+    one.scene.run(data, on=1, size=10**9)
+    one.wait()
+    one.first.fail(one.task)
+    session = one.node.session
+
+    # when: the data is to be moved, and the second run is given back in the same turn
+    one.second.drain()
+
+    # then
+    assert session.failure is not None
+    assert made not in one.scene.governors[2].copies
+    assert not one.scene.governors[2].told[-1].object_kinds
+
+
 def handing_on(one: Late) -> tuple[TaskId, ObjectId]:
     """A task on the second governor that makes what another one hands on."""
     helper, (made,) = one.scene.draft.task(keep=True)

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from attrs import Factory, define
 
-from rain.base.ids import KindId, ObjectId, SessionId, TaskId
+from rain.base.ids import KindId, ObjectId, SessionId, TaskId, session_of
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.wire.columns import check_counts, outputs_of_nobody, uneven
 
@@ -150,6 +150,12 @@ class Orders:
     tasks: AssignedTasks = Factory(AssignedTasks)
     number: int = 0  # counts the orders of one governor from 1; 0 of a server that does not return
     asked: AskedRuns = Factory(AskedRuns)  # applied after `cancelled`
+
+    def leave_out(self, session: SessionId) -> None:
+        """Withdraws the placed objects of a session and their kinds: it has not been told yet."""
+        kinds = self.object_kinds
+        self.object_kinds = [kind for kind in kinds if session_of(kind.id) != session]
+        self.objects.leave_out([one for one in self.objects.ids if session_of(one) == session])
 
     def check(self) -> None:
         if len(self.stop_ids) != len(self.stop_runs):
