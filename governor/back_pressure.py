@@ -182,6 +182,16 @@ class BackPressure:
         """Whether something waits for room, and nothing here will make any."""
         return self._stuck_since != inf
 
+    def goes_on(self) -> None:
+        """Room is made after all (see `making_way`)."""
+        self._stuck_since = inf
+
+    def next_held(self) -> tuple[list[Task], list[Task]]:
+        """The next one of those that read files, and the next one of the others."""
+        first = [self._first(line) for line in (self._readers, self._roots)]
+        readers, roots = ([] if task is None else [task] for task in first)
+        return readers, roots
+
     def is_given_up(self, now: float) -> bool:
         """Whether what waits for room has to go elsewhere."""
         return now - self._stuck_since >= PATIENCE

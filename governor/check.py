@@ -227,7 +227,7 @@ def _objects(state: State) -> Iterator[str]:
     most = SMALL_AT_ONCE if together <= SMALL_BYTES else FETCHES_AT_ONCE
     if not set(fetched) <= set(known) or len(fetched) > most:
         yield "there are too many fetches"
-    first = objects.fetches.queue.first()
+    first = objects.fetches.first()
     if first is not None and objects.fetches.may_start(first):
         yield "a fetch could start, and does not"
 

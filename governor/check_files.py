@@ -54,6 +54,11 @@ def held_back_contradictions(state: State) -> Iterator[str]:
         yield f"{held} are held back, and {set(back_pressure.held)} are listed"
     if held and not state.objects.files.disk.budget:
         yield "tasks are held back, and nobody counts what is on the disk"
+    chosen = state.objects.fetches.chosen
+    if chosen is not None and (
+        chosen.session.tasks.get(chosen.id) is not chosen or chosen.executor or chosen.run
+    ):
+        yield f"room is made for {chosen!r}, which is not still to start"
 
 
 def far_contradictions(state: State, known: list[DataObject]) -> Iterator[str]:

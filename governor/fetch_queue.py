@@ -50,9 +50,9 @@ class FetchQueue:
             heappop(places)
         return None
 
-    def pop(self) -> None:
-        """Takes the first object out, which is fetched now."""
-        del self.ranks[heappop(self._places)[2]]
+    def remove(self, target: DataObject) -> None:
+        """Takes an object out, which is fetched now."""
+        del self.ranks[target]
 
     def _push(self, target: DataObject, rank: Rank) -> None:
         self.ranks[target] = rank

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from rain.governor.disk import Disk
 from rain.governor.effects import FetchObject, StopFetch
-from rain.governor.fetch_queue import FetchQueue
-from rain.governor.nodes import DataObject
+from rain.governor.fetch_queue import FetchQueue, is_fetchable
+from rain.governor.nodes import DataObject, Task
 from rain.governor.outbox import Outbox
 from rain.governor.tables import ObjectMove, ObjectRow
 
@@ -33,6 +33,13 @@ class Fetches:
         self.queue = FetchQueue()
         self.going: dict[int, DataObject] = {}  # objects on their way, by the number of the fetch
         self._count = 0
+        self.chosen: Task | None = None  # nothing but its inputs is fetched (see `making_way`)
+
+    def first(self) -> DataObject | None:
+        """What is to be fetched next."""
+        if self.chosen is None:
+            return self.queue.first()
+        return next((target for target in self.chosen.inputs if is_fetchable(target)), None)
 
     def coming_bytes(self) -> int:
         """The bytes of all that is on its way."""
@@ -40,9 +47,9 @@ class Fetches:
 
     def start(self) -> None:
         """Starts the fetches that may start now, the most urgent first."""
-        queue, going = self.queue, self.going
-        while (target := queue.first()) is not None and self.may_start(target):
-            queue.pop()
+        going = self.going
+        while (target := self.first()) is not None and self.may_start(target):
+            self.queue.remove(target)
             target.move(ObjectMove.PULL)
             self._count += 1
             target.fetch = self._count
@@ -62,14 +69,14 @@ class Fetches:
 
     def lack_room(self) -> bool:
         """Whether the disk has no room for what is on its way and for what comes next."""
-        target = self.queue.first()
+        target = self.first()
         return target is not None and not self._disk.has_room(self.coming_bytes() + target.size)
 
     def wait_for_room(self) -> bool:
         """Whether nothing is on its way, because there is no room on the disk for what is next."""
         if not self.queue.ranks or self.going:
             return False
-        target = self.queue.first()
+        target = self.first()
         return target is not None and not self.may_start(target)
 
     def take(self, fetch: int) -> DataObject | None:
@@ -78,9 +85,9 @@ class Fetches:
 
     def take_next(self) -> DataObject | None:
         """The object that would be fetched next, which is not fetched now."""
-        target = self.queue.first()
+        target = self.first()
         if target is not None:
-            self.queue.pop()
+            self.queue.remove(target)
         return target
 
     def stop(self, target: DataObject) -> None:

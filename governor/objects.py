@@ -287,15 +287,19 @@ class Objects:
                 target.move(ObjectMove.ORDER)
                 self.fetches.queue.add(target)
             elif target.row is ObjectRow.FAR:
-                target.move(ObjectMove.RECALL)
-                target.source = f"{FAR}{target.far}"
-                self.fetches.queue.add(target)
+                self.recall(target)
             task.missing += 1
             if target.waiting is None:
                 target.waiting = []
             target.waiting.append(task)
             if target.row is ObjectRow.REMOTE:
                 self.fetches.queue.prefer(target, task.rank)
+
+    def recall(self, target: DataObject) -> None:
+        """A far object is to be fetched: tasks read it."""
+        target.move(ObjectMove.RECALL)
+        target.source = f"{FAR}{target.far}"
+        self.fetches.queue.add(target)
 
     def unread(self, target: DataObject, task: Task) -> None:
         """A task that reads the object has ended in any way; called once per use of the object."""

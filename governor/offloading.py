@@ -2,7 +2,8 @@
 
 The far store is an object store or a slow disk (`--spill-to`), and the last place for data. When
 the disk is filled up to its mark, or something waits for room, objects that no task here reads are
-copied there, least recently used first; a directory as one archive. When a copy is complete, its
+copied there, least recently used first; a directory as one archive. If that does not help, inputs
+of waiting tasks follow (`making_way`). When a copy is complete, its
 object is *far*, and its file on the disk goes. An object that was far before keeps its copy, since
 contents never change, and leaves at once the next time.
 
@@ -51,7 +52,7 @@ class Offloading:
     def heed(self, now: float, pinned: Pinned, *, wanted: bool) -> None:
         """Sends objects away if the disk is short, or if something waits for room (`wanted`)."""
         disk, sending = self._disk, self.sending
-        if now < self._retry_at or len(sending) >= AT_ONCE:
+        if not self.is_willing(now) or len(sending) >= AT_ONCE:
             return
         if not wanted and disk.used <= disk.mark:
             return
@@ -61,13 +62,13 @@ class Offloading:
         if surplus <= 0 and not (wanted and not leaving):
             return
         told, busy = pinned(), set(sending.values())
-        for target in self._candidates():
-            if target in busy or target.content in told:
+        for target in self.candidates():
+            if target.consumers or target in busy or target.content in told:
                 continue
             if target.far:
-                self._leave(target)
+                self.leave(target)
             else:
-                self._send(target)
+                self.send(target)
             surplus -= target.size
             if surplus <= 0 or len(sending) >= AT_ONCE:
                 return
@@ -85,24 +86,29 @@ class Offloading:
             return
         assert not target.far
         target.far = event.number
-        if is_idle(target) and target.content not in pinned():
-            self._leave(target)
+        if may_leave(target) and not target.consumers and target.content not in pinned():
+            self.leave(target)
 
-    def _candidates(self) -> Iterator[DataObject]:
-        """Objects that may leave, least recently used first."""
+    def is_willing(self, now: float) -> bool:
+        """Whether the far store has not just refused a copy."""
+        return now >= self._retry_at
+
+    def candidates(self) -> Iterator[DataObject]:
+        """Objects that may leave if no task needs them, least recently used first."""
         shared, owners = self._files.counts, self._files.owners
         for file in list(self._disk.sizes):
             target = owners.get(file)
-            if target is not None and file not in shared and is_idle(target):
+            if target is not None and file not in shared and may_leave(target):
                 yield target
 
-    def _send(self, target: DataObject) -> None:
+    def send(self, target: DataObject) -> None:
+        """A copy is made."""
         assert isinstance(target.content, int)
         self._count += 1
         self.sending[self._count] = target
         self._outbox.effects.append(SendFar(self._count, target.content, target.size))
 
-    def _leave(self, target: DataObject) -> None:
+    def leave(self, target: DataObject) -> None:
         """The copy takes the place of the file."""
         assert isinstance(target.content, int)
         target.move(ObjectMove.SEND_FAR)
@@ -110,11 +116,11 @@ class Offloading:
         target.content = None
 
 
-def is_idle(target: DataObject) -> bool:
-    """Whether it is a file that the server counts on, and that is not needed here."""
+def may_leave(target: DataObject) -> bool:
+    """Whether it is a file that the server counts on, so that it may be far."""
     return (
         target.row is ObjectRow.HELD
-        and not target.consumers
+        and target.wanted
         and not target.lent
         and target.producer is None
         and isinstance(target.content, int)

@@ -24,6 +24,7 @@ from rain.governor.events import BuiltinDone, CallsDone, LookedUp, ObjectsCached
 from rain.governor.executor_deaths import ExecutorDeaths
 from rain.governor.giving_back import GivingBack
 from rain.governor.gpus import Gpus
+from rain.governor.making_way import MakingWay
 from rain.governor.nodes import DataObject, Session, Task
 from rain.governor.objects import Objects
 from rain.governor.outbox import HEAVY, Outbox
@@ -63,6 +64,7 @@ class State:
         self.dispatch = Dispatch(self.outbox, self.pool, self._calls, self.objects)
         self.back_pressure = self.dispatch.back_pressure
         self.spilling = Spilling(self.outbox, self.objects, self.pool, self.dispatch)
+        self.making_way = MakingWay(self.sessions, self.objects, self.back_pressure)
         self._endings = Endings(self.outbox, self.objects)
         self.giving_back = GivingBack(self.outbox, self.pool, self._endings, self.back_pressure)
         self.stopping = Stopping(
@@ -256,6 +258,7 @@ class State:
     def drain(self) -> None:
         """From now on nothing is started; executors give back what they have not started."""
         self.drains = True
+        self.objects.fetches.chosen = None
         for executor in self.pool.busy.values():
             if len(executor.calls) > 1:
                 self.pool.recall(executor)
@@ -270,6 +273,7 @@ class State:
         self.pool.lending.begin_turn()
         if not self.drains:
             self.dispatch.dispatch()
+            self.making_way.heed(self.now, self.spilling.pinned)
             self.outbox.holds_back = self.back_pressure.words
         elif not self.told_of_drain and self._settled():
             self.told_of_drain = self.outbox.update.drains = True

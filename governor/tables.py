@@ -46,6 +46,7 @@ class TaskMove(enum.Enum):
     EVICT = "evict"  # it has more than it may
     HOLD_BACK = "hold back"  # what it makes has no room
     GO_ON = "go on"  # it may have room now
+    LOSE_INPUT = "lose input"  # one has left for the far store, because others need the room
     STOP = "stop"
     END = "end"  # it was stopped, and is in hand no more
 
@@ -116,6 +117,7 @@ TASK_STEPS = (
     TaskStep(TaskRow.ASKING, TaskMove.MISS, TaskRow.READY),
     TaskStep(TaskRow.READY, TaskMove.HOLD_BACK, TaskRow.HELD_BACK),
     TaskStep(TaskRow.HELD_BACK, TaskMove.GO_ON, TaskRow.READY),
+    TaskStep(TaskRow.HELD_BACK, TaskMove.LOSE_INPUT, TaskRow.WAITING),
     TaskStep(TaskRow.HELD_BACK, TaskMove.STOP, TaskRow.STOPPED),
     TaskStep(TaskRow.HELD_BACK, TaskMove.FAIL, TaskRow.FAILED),
     TaskStep(TaskRow.ASKING, TaskMove.FINISH, TaskRow.FINISHED),
