@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from rain.base.failures import SessionFailure
-from rain.base.ids import FIRST_SHARED, LAST_SHARED, ObjectId, TaskId
-from rain.base.states import ObjectState, TaskState
+from rain.base.ids import FIRST_SHARED, LAST_SHARED, TaskId
+from rain.base.states import TaskState
 from rain.base.wire.answers import (
     DataLink,
     Fetched,
@@ -15,36 +15,17 @@ from rain.base.wire.answers import (
 )
 from rain.rpc.codec.amounts import read_amounts, write_amounts
 from rain.rpc.codec.border import LOGS_LIMIT, Fields, clean, shown
-from rain.rpc.codec.failures import (
-    read_on_failure,
-    read_session_failure,
-    write_on_failure,
-    write_session_failure,
-)
-from rain.rpc.codec.kinds import read_data_type, write_data_type
+from rain.rpc.codec.failures import ON_FAILURE, read_session_failure, write_session_failure
+from rain.rpc.codec.record import choices, record
 from rain.rpc.codec.requests import read_session_id
 from rain.rpc.codec.runs import read_runs, write_runs
 
 REPORTS_LIMIT = 8 * 1024 * 1024
 """Characters of the reports in one message."""
 
-_TASK_STATES = {
-    TaskState.NOT_ASSIGNED: "notAssigned",
-    TaskState.READY: "ready",
-    TaskState.ASSIGNED: "assigned",
-    TaskState.RUNNING: "running",
-    TaskState.FINISHED: "finished",
-    TaskState.FAILED: "failed",
-    TaskState.CANCELLED: "cancelled",
-}
-_OBJECT_STATES = {
-    ObjectState.UNFINISHED: "unfinished",
-    ObjectState.FINISHED: "finished",
-    ObjectState.REMOVED: "removed",
-    ObjectState.FAILED: "failed",
-}
-_TASK_STATES_BY_NAME = {name: state for state, name in _TASK_STATES.items()}
-_OBJECT_STATES_BY_NAME = {name: state for state, name in _OBJECT_STATES.items()}
+OBJECT_REPORT = record(ObjectReport)
+_LINK = record(DataLink)
+_TASK_STATE = choices(TaskState)
 
 
 def write_refusal(reason: str | SessionFailure) -> Fields:
@@ -65,7 +46,7 @@ def write_joined(joined: JoinedSession) -> Fields:
     return {
         "session": joined.session,
         "name": joined.name,
-        "onFailure": write_on_failure(joined.on_failure),
+        "onFailure": ON_FAILURE.write(joined.on_failure),
         "first": joined.first,
     }
 
@@ -77,14 +58,14 @@ def read_joined(results: Fields) -> JoinedSession:
     return JoinedSession(
         read_session_id(results["session"]),
         results["name"],
-        read_on_failure(results["onFailure"]),
+        ON_FAILURE.read(results["onFailure"]),
         first,
     )
 
 
 def write_fetched(fetched: Fetched) -> Fields:
     results: Fields = {
-        "report": write_object_report(fetched.report),
+        "report": OBJECT_REPORT.write(fetched.report),
         "holder": fetched.holder,
     }
     if fetched.data is not None:
@@ -95,7 +76,7 @@ def write_fetched(fetched: Fetched) -> Fields:
 
 def read_fetched(results: Fields) -> Fetched:
     data: bytes | None = results["data"] if results["inline"] else None
-    return Fetched(read_object_report(results["report"]), data, results["holder"])
+    return Fetched(OBJECT_REPORT.read(results["report"]), data, results["holder"])
 
 
 def write_reports(reports: tuple[Sequence[TaskReport], Sequence[ObjectReport]]) -> Fields:
@@ -104,7 +85,7 @@ def write_reports(reports: tuple[Sequence[TaskReport], Sequence[ObjectReport]]) 
     task_rows, room = _fitting(map(write_task_report, tasks), REPORTS_LIMIT)
     object_rows: list[Fields] = []
     if len(task_rows) == len(tasks) and (room > 0 or not tasks):
-        object_rows, _ = _fitting(map(write_object_report, objects), room)
+        object_rows, _ = _fitting(map(OBJECT_REPORT.write, objects), room)
     return {"tasks": task_rows, "objects": object_rows}
 
 
@@ -133,22 +114,22 @@ def _characters(row: Fields) -> int:
 def read_reports(results: Fields) -> tuple[list[TaskReport], list[ObjectReport]]:
     return (
         [read_task_report(row) for row in results["tasks"]],
-        [read_object_report(row) for row in results["objects"]],
+        [OBJECT_REPORT.read(row) for row in results["objects"]],
     )
 
 
 def write_taken(objects: Sequence[ObjectReport]) -> Fields:
-    return {"objects": [write_object_report(report) for report in objects]}
+    return {"objects": [OBJECT_REPORT.write(report) for report in objects]}
 
 
 def read_taken(results: Fields) -> list[ObjectReport]:
-    return [read_object_report(row) for row in results["objects"]]
+    return [OBJECT_REPORT.read(row) for row in results["objects"]]
 
 
 def write_task_report(report: TaskReport) -> Fields:
     return {
         "id": report.id,
-        "state": _TASK_STATES[report.state],
+        "state": _TASK_STATE.write(report.state),
         "error": shown(report.error),
         "debug": shown(report.debug),
         "user": clean(report.user),
@@ -162,7 +143,7 @@ def write_task_report(report: TaskReport) -> Fields:
 def read_task_report(fields: Fields) -> TaskReport:
     return TaskReport(
         id=TaskId(fields["id"]),
-        state=_TASK_STATES_BY_NAME[fields["state"]],
+        state=_TASK_STATE.read(fields["state"]),
         error=fields["error"],
         debug=fields["debug"],
         user=fields["user"],
@@ -170,32 +151,6 @@ def read_task_report(fields: Fields) -> TaskReport:
         logs=fields["logs"],
         cache=fields["cache"],
         second_run=next(iter(read_runs(fields["secondRun"])), None),
-    )
-
-
-def write_object_report(report: ObjectReport) -> Fields:
-    return {
-        "id": report.id,
-        "state": _OBJECT_STATES[report.state],
-        "size": report.size,
-        "contentType": clean(report.content_type),
-        "user": clean(report.user),
-        "label": report.label,
-        "declaredType": report.declared_type,
-        "dataType": write_data_type(report.data_type),
-    }
-
-
-def read_object_report(fields: Fields) -> ObjectReport:
-    return ObjectReport(
-        id=ObjectId(fields["id"]),
-        state=_OBJECT_STATES_BY_NAME[fields["state"]],
-        size=fields["size"],
-        content_type=fields["contentType"],
-        user=fields["user"],
-        label=fields["label"],
-        declared_type=fields["declaredType"],
-        data_type=read_data_type(fields["dataType"]),
     )
 
 
@@ -211,16 +166,7 @@ def write_governor_report(report: GovernorReport) -> Fields:
         "outOfReach": [
             {"address": clean(address), "why": clean(why)} for address, why in report.out_of_reach
         ],
-        "links": [
-            {
-                "host": link.host,
-                "bytes": link.bytes,
-                "compressed": link.compressed,
-                "sent": link.sent,
-                "rate": link.rate,
-            }
-            for link in report.links
-        ],
+        "links": [_LINK.write(link) for link in report.links],
     }
 
 
@@ -234,10 +180,7 @@ def read_governor_report(fields: Fields) -> GovernorReport:
         memory=read_amounts(fields["memory"]),
         running=read_amounts(fields["running"]),
         out_of_reach=tuple((way["address"], way["why"]) for way in fields["outOfReach"]),
-        links=tuple(
-            DataLink(row["host"], row["bytes"], row["compressed"], row["sent"], row["rate"])
-            for row in fields["links"]
-        ),
+        links=tuple([_LINK.read(row) for row in fields["links"]]),
     )
 
 

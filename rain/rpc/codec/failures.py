@@ -3,17 +3,12 @@
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import TaskId
 from rain.rpc.codec.border import Fields, shown
+from rain.rpc.codec.record import choices
 from rain.rpc.codec.runs import read_runs, write_runs
 
 _NO_TASK = -1
 
-
-def write_on_failure(choice: OnFailure) -> str:
-    return choice.value
-
-
-def read_on_failure(name: str) -> OnFailure:
-    return OnFailure(name)
+ON_FAILURE = choices(OnFailure)
 
 
 def write_session_failure(failure: SessionFailure) -> Fields:

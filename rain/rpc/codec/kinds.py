@@ -16,19 +16,11 @@ from rain.base.kinds import MOST_PRIORITY, DataType, ObjectKind, TaskKind
 from rain.base.resources import LARGEST, Resources
 from rain.rpc.codec.amounts import read_amounts, write_amounts
 from rain.rpc.codec.border import Fields
+from rain.rpc.codec.record import choices
 
 _MOST_TRIES: Final = 2**32 - 1
-_DATA_TYPES: Final = {DataType.BLOB: "blob", DataType.DIRECTORY: "directory"}
-_DATA_TYPES_BY_NAME: Final = {name: data_type for data_type, name in _DATA_TYPES.items()}
+_DATA_TYPE: Final = choices(DataType)
 _NO_CONSTRAINTS: Final = Constraints()
-
-
-def write_data_type(data_type: DataType) -> str:
-    return _DATA_TYPES[data_type]
-
-
-def read_data_type(name: str) -> DataType:
-    return _DATA_TYPES_BY_NAME[name]
 
 
 def write_kinds(task_kinds: Sequence[TaskKind], object_kinds: Sequence[ObjectKind]) -> Fields:
@@ -121,7 +113,7 @@ def write_object_kind(kind: ObjectKind) -> Fields:
         "id": kind.id,
         "label": kind.label,
         "contentType": kind.content_type,
-        "dataType": write_data_type(kind.data_type),
+        "dataType": _DATA_TYPE.write(kind.data_type),
         "user": kind.user,
         "sizeHint": kind.size_hint,
     }
@@ -133,7 +125,7 @@ def read_object_kind(place: int, fields: Fields) -> ObjectKind:
         fields["id"],
         fields["label"],
         fields["contentType"],
-        read_data_type(fields["dataType"]),
+        _DATA_TYPE.read(fields["dataType"]),
         fields["user"],
         fields["sizeHint"],
     )

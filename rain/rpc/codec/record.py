@@ -18,6 +18,7 @@ from rain.rpc.codec.amounts import read_resources, write_amounts
 from rain.rpc.codec.border import Fields, clean
 
 T = TypeVar("T")
+E = TypeVar("E", bound=Enum)
 
 
 @frozen
@@ -29,11 +30,18 @@ class Codec(Generic[T]):
 
 
 @frozen
-class _Field:
-    """How the values of one type are written and read."""
+class Field(Generic[T]):
+    """How the values of one type are written into a field, and read."""
 
-    write: Callable[[Any], Any]
-    read: Callable[[Any], Any]
+    write: Callable[[T], Any]
+    read: Callable[[Any], T]
+
+
+def choices(kind: type[E]) -> Field[E]:
+    """An enum of ours whose members have the same names as those of the schema."""
+    names = {one: spelt_there(one.name.lower()) for one in kind}
+    members = {name: one for one, name in names.items()}
+    return Field(names.__getitem__, members.__getitem__)
 
 
 def record(kind: type[T]) -> Codec[T]:
@@ -54,7 +62,7 @@ def record(kind: type[T]) -> Codec[T]:
     return Codec(write, read)
 
 
-def _field_of(kind: Any) -> _Field:
+def _field_of(kind: Any) -> Field[Any]:
     if get_origin(kind) is tuple:
         return _list_of(get_args(kind)[0])
     if kind is str:
@@ -62,14 +70,14 @@ def _field_of(kind: Any) -> _Field:
     if kind is Resources:
         return _RESOURCES
     if isinstance(kind, type) and issubclass(kind, Enum):
-        return _Field(_value_of, kind)
+        return choices(kind)
     return _PLAIN
 
 
-def _list_of(kind: Any) -> _Field:
+def _list_of(kind: Any) -> Field[Any]:
     item = record(kind) if attrs.has(kind) and kind is not Resources else _field_of(kind)
     if item is _PLAIN:
-        return _Field(_same, tuple)
+        return Field(_same, tuple)
 
     def write(values: tuple[Any, ...]) -> list[Any]:
         return [item.write(value) for value in values]
@@ -77,24 +85,20 @@ def _list_of(kind: Any) -> _Field:
     def read(rows: list[Any]) -> tuple[Any, ...]:
         return tuple([item.read(row) for row in rows])
 
-    return _Field(write, read)
+    return Field(write, read)
 
 
 def _same(value: Any) -> Any:
     return value
 
 
-def _value_of(choice: Enum) -> Any:
-    return choice.value
-
-
 def _write_resources(resources: Resources) -> list[Fields]:
     return write_amounts(resources.items())
 
 
-_PLAIN = _Field(_same, _same)
-_TEXT = _Field(clean, _same)
-_RESOURCES = _Field(_write_resources, read_resources)
+_PLAIN: Field[Any] = Field(_same, _same)
+_TEXT = Field(clean, _same)
+_RESOURCES = Field(_write_resources, read_resources)
 
 
 def spelt_there(name: str) -> str:

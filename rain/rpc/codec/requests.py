@@ -12,7 +12,7 @@ from rain.base.wire.requests import Cancel, JoinSession, OpenSession, Promise, W
 from rain.rpc.codec.amounts import read_resources, write_amounts
 from rain.rpc.codec.border import Fields, check_ours, clean
 from rain.rpc.codec.columns import columns
-from rain.rpc.codec.failures import read_on_failure, write_on_failure
+from rain.rpc.codec.failures import ON_FAILURE
 from rain.rpc.codec.split import slim_delivery
 
 MOST_PROMISED = 1000
@@ -55,14 +55,14 @@ def write_open_session(asked: OpenSession) -> Fields:
     return {
         "name": clean(asked.name),
         "user": clean(asked.user),
-        "onFailure": write_on_failure(asked.on_failure),
+        "onFailure": ON_FAILURE.write(asked.on_failure),
         "parent": asked.parent or 0,
         "durable": asked.durable,
     }
 
 
 def read_open_session(fields: Fields) -> OpenSession:
-    on_failure, parent = read_on_failure(fields["onFailure"]), fields["parent"]
+    on_failure, parent = ON_FAILURE.read(fields["onFailure"]), fields["parent"]
     task = TaskId(parent) if parent else None
     return OpenSession(fields["name"], fields["user"], on_failure, task, fields["durable"])
 

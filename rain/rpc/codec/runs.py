@@ -2,48 +2,21 @@
 
 from collections.abc import Sequence
 
-from rain.base.errors import ProtocolError
 from rain.base.runs import RunCause, RunReport, RunState
 from rain.rpc.codec.border import Fields, clean, shown
+from rain.rpc.codec.record import choices
 
-_STATES = {
-    RunState.TOLD: "told",
-    RunState.RUNNING: "running",
-    RunState.FINISHED: "finished",
-    RunState.FAILED: "failed",
-    RunState.HANDED_BACK: "handedBack",
-    RunState.WITHDRAWN: "withdrawn",
-    RunState.LOST: "lost",
-}
-_STATES_BY_NAME = {name: state for state, name in _STATES.items()}
-_CAUSES: dict[RunCause | None, str] = {
-    None: "none",
-    RunCause.TASK: "task",
-    RunCause.TIMEOUT: "timeout",
-    RunCause.EXECUTOR: "executor",
-    RunCause.NOT_STARTED: "notStarted",
-    RunCause.GOVERNOR: "governor",
-    RunCause.GOVERNOR_LEFT: "governorLeft",
-    RunCause.TAKEN_BACK: "takenBack",
-    RunCause.RECALLED: "recalled",
-    RunCause.INPUT_LOST: "inputLost",
-    RunCause.GIVEN_UP: "givenUp",
-    RunCause.CANCELLED: "cancelled",
-    RunCause.MEMORY: "memory",
-    RunCause.OUTRUN: "outrun",
-}
-_CAUSES_BY_NAME = {name: cause for cause, name in _CAUSES.items()}
+_STATE = choices(RunState)
+_CAUSE = choices(RunCause)
+_NO_CAUSE = "none"
 
 
-def write_cause(cause: RunCause) -> str:
-    return _CAUSES[cause]
+def write_cause(cause: RunCause | None) -> str:
+    return _NO_CAUSE if cause is None else _CAUSE.write(cause)
 
 
-def read_cause(name: str) -> RunCause:
-    cause = _CAUSES_BY_NAME[name]
-    if cause is None:
-        raise ProtocolError("a run has failed without a cause")
-    return cause
+def read_cause(name: str) -> RunCause | None:
+    return None if name == _NO_CAUSE else _CAUSE.read(name)
 
 
 def write_status(status: int | None) -> Fields:
@@ -65,8 +38,8 @@ def write_runs(runs: Sequence[RunReport]) -> list[Fields]:
         {
             "number": run.number,
             "governor": clean(run.governor),
-            "state": _STATES[run.state],
-            "cause": _CAUSES[run.cause],
+            "state": _STATE.write(run.state),
+            "cause": write_cause(run.cause),
             "message": shown(run.message),
             "debug": shown(run.debug),
             "toldTime": run.told_time,
@@ -86,8 +59,8 @@ def read_runs(rows: list[Fields]) -> tuple[RunReport, ...]:
         RunReport(
             row["number"],
             row["governor"],
-            _STATES_BY_NAME[row["state"]],
-            _CAUSES_BY_NAME[row["cause"]],
+            _STATE.read(row["state"]),
+            read_cause(row["cause"]),
             row["message"],
             row["debug"],
             row["toldTime"],

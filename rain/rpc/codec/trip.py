@@ -61,8 +61,8 @@ _WAYS: dict[type, _Way] = {
     ),
     ObjectReport: _Way(
         Layout.of(schema.client.ObjectReport),
-        answers.write_object_report,
-        answers.read_object_report,
+        answers.OBJECT_REPORT.write,
+        answers.OBJECT_REPORT.read,
     ),
     GovernorReport: _Way(
         Layout.of(schema.common.GovernorReport),

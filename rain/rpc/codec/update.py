@@ -144,12 +144,15 @@ def _write_failure(failure: TaskFailure) -> Fields:
 
 
 def _read_failure(row: Fields) -> TaskFailure:
+    cause = read_cause(row["cause"])
+    if cause is None:
+        raise ProtocolError("a run has failed without a cause")
     return TaskFailure(
         TaskId(row["task"]),
         row["run"],
         row["message"],
         row["debug"],
-        read_cause(row["cause"]),
+        cause,
         row["exception"],
         read_status(row),
         row["retryable"],
