@@ -31,6 +31,7 @@ from rain.server import (
     happenings,
     nesting,
     quotas,
+    rights,
     submitting,
     waiting,
 )
@@ -101,6 +102,16 @@ def _come_or_go(
         case UsersRead(rules):
             state.graph.users = {rule.name: rule for rule in rules}
             quotas.rules_changed(state)
+            _dismiss_locked(state)
+
+
+def _dismiss_locked(state: State) -> None:
+    """Clients of locked users have left: they could not come back, so nothing waits for that."""
+    for client in list(state.graph.clients):
+        why = rights.why_not_any_more(state, client)
+        if why:
+            state.emit(ClientGivenUp(client, why))
+            apply(state, ClientLeft(client, why))
 
 
 def give_up_late(state: State) -> None:

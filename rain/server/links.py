@@ -132,16 +132,22 @@ class Links:
                 if link is not None:
                     self.log.info("governor has drained", governor=governor)
                     link.stop(OVER)
-            case (
-                Notice() | GovernorRests() | GovernorDrains() | SchedulerFailed() | ClientGivenUp()
-            ):
+            case ClientGivenUp(client, why):
+                self.log.info("client left", client=client, cause=why)
+                self._end_client(client, why)
+            case Notice() | GovernorRests() | GovernorDrains() | SchedulerFailed():
                 self._log(effect)
             case GatherReports() | Refuse():
                 self._reply(effect)
 
-    def _log(
-        self, told: Notice | GovernorRests | GovernorDrains | SchedulerFailed | ClientGivenUp
-    ) -> None:
+    def _end_client(self, client: ClientId, why: str) -> None:
+        """Ends the connection of a client that has left for good, if there still is one."""
+        link = self.clients.pop(client, None)
+        if link is not None:
+            self.audience.left(client)
+            link.end_with_reason(why)
+
+    def _log(self, told: Notice | GovernorRests | GovernorDrains | SchedulerFailed) -> None:
         """Effects that are only written to the log."""
         match told:
             case Notice(session, text):
@@ -152,8 +158,6 @@ class Links:
                 )
             case GovernorDrains(governor, tasks, objects):
                 self.log.info("governor drains", governor=governor, tasks=tasks, objects=objects)
-            case ClientGivenUp(client, why):
-                self.log.info("client left", client=client, cause=why)
             case SchedulerFailed(scheduler, cause, trace):
                 self.log.error("scheduler failed", scheduler=scheduler, cause=cause, trace=trace)
 

@@ -299,7 +299,7 @@ class ReleaseGovernor:
 
 @frozen
 class ClientGivenUp:
-    """A client was away for too long, and has left with its sessions."""
+    """A client has left with its sessions: it was away for too long, or its user is locked."""
 
     client: ClientId
     why: str

@@ -15,7 +15,6 @@ from rain.base.users import UserRule
 from rain.daemon.garbage import LargeSubmissions
 from rain.daemon.turns import TurnLoop
 from rain.scheduler.api import Scheduler
-from rain.server import rights
 from rain.server.clock import Clock
 from rain.server.guard import TimeGuard
 from rain.server.inbox import Inbox
@@ -79,14 +78,9 @@ class Service:
             await trio.sleep(BEAT)
 
     def hear_of_users(self, rules: tuple[UserRule, ...]) -> None:
-        """What users may do is said anew; those who may not come any more leave."""
+        """What users may do is said anew."""
         self.inbox.from_client(UsersRead(rules))
         self._turn()
-        state = self.reactor.state
-        for client, link in list(self.links.clients.items()):
-            why = rights.why_not_any_more(state, client)
-            if why:
-                link.end_with_reason(why)
 
     def leave_nobody(self, reason: str) -> None:
         """The last turns of a server that ends in order: its peers end with it.

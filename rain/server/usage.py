@@ -21,6 +21,7 @@ from rain.base.wire.usage import SessionUsage, UsageReport, UserUsage
 from rain.graph import Session
 from rain.server import hold_ups, rights
 from rain.server.state import State
+from rain.server.turns_of_users import TurnsOfUsers
 
 MOST_ROWS = 10_000
 """Days of users that are remembered; the earliest one is forgotten first."""
@@ -114,9 +115,10 @@ def report(state: State, client: ClientId, now: float) -> UsageReport:
         for (of, day), used in by_day(state, now).items()
         if all_users or of == user
     )
+    turns = TurnsOfUsers.of(state)
     sessions = tuple(
         evolve(
-            _of_session(state, session, running[session.id], unfinished[session.id], now),
+            _of_session(state, session, running[session.id], unfinished[session.id], turns, now),
             stored=stored[session.id],
             byte_seconds=session.used.byte_seconds + stored[session.id] * _not_counted(state, now),
         )
@@ -127,11 +129,18 @@ def report(state: State, client: ClientId, now: float) -> UsageReport:
 
 
 def _of_session(
-    state: State, session: Session, running: int, unfinished: int, now: float
+    state: State,
+    session: Session,
+    running: int,
+    unfinished: int,
+    turns: TurnsOfUsers,
+    now: float,
 ) -> SessionUsage:
     waiting = max(unfinished - running, 0)
     hold_up = hold_ups.of_session(state, session, now) if waiting else None
     why = "" if hold_up is None else hold_up.why
+    if waiting and not why:
+        why = turns.why(session.belongs_to)
     if waiting and not why and not running:
         why = "all cpus are taken"
     used = session.used

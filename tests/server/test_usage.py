@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from rain.base.ids import ObjectId
+from rain.base.ids import ObjectId, TaskId
 from rain.base.usage import DAY
 from rain.base.users import UserRule
 from rain.base.wire.usage import SessionUsage, UsageReport, UserUsage
 from rain.server import usage
+from rain.server.dashboard import present
 from rain.server.messages import GovernorUpdated, UsersRead
 from rain.start import usage as told
 from tests.support.fake_client import FakeClient
@@ -174,3 +175,32 @@ def test_each_day_has_its_part_of_what_is_stored() -> None:
     assert list(days) == [first, first + 1, first + 2]
     assert days[first + 1] == 100 * DAY
     assert sum(days.values()) == pytest.approx(200 * DAY, abs=1000)
+
+
+def test_the_queue_says_whose_turn_it_is() -> None:
+    s = scene(4)
+    s.world.turn(UsersRead((UserRule("bob", weight=3.0), UserRule("root", admin=True))))
+    tasks: dict[str, list[TaskId]] = {}
+    for name in ("ada", "bob"):
+        client = s.world.client(name)
+        draft = client.session()
+        tasks[name] = [draft.task(keep=True)[0] for _ in range(4)]
+        client.submit(draft)
+    root = s.world.client("root")
+    queue = told.waiting(seen(s, root).sessions)
+    assert {row.why for row in queue} == {"all cpus are taken"}  # nothing runs yet
+    begun = [*tasks["ada"][:2], *tasks["bob"][:2]]
+    for task in begun:
+        s.assign(task)
+    s.governors[0].start(*begun)
+    assert {row.user: row.why for row in told.waiting(seen(s, root).sessions)} == {
+        "ada": "all cpus are taken, 2 of 4 by tasks of this user, whose share is 1 (weight 1 of 4):"
+        " others go first",
+        "bob": "all cpus are taken, 2 of 4 by tasks of this user, whose share is 3 (weight 3 of 4):"
+        " this user goes next",
+    }
+    waits = s.world.task(tasks["bob"][3])
+    assert present.why(s.world.state, waits) == (
+        "The scheduler has not chosen a governor yet. All cpus are taken, 2 of 4 by tasks of this"
+        " user, whose share is 3 (weight 3 of 4): this user goes next."
+    )

@@ -14,6 +14,7 @@ from rain.graph.pausing import pauses_until
 from rain.server import quotas
 from rain.server.feasibility import nobody_has, spell_amounts
 from rain.server.state import State
+from rain.server.turns_of_users import TurnsOfUsers
 
 MOST_NAMED = 5  # missing inputs that are named
 MOST_OBJECTS = 200
@@ -77,11 +78,17 @@ def why(state: State, task: Task) -> str:
         case TaskRow.LIMITED:
             return f"It has no plan: {quotas.why(state, task)}."
         case TaskRow.QUEUED:
-            return f"It waits for room on {where}."
+            return f"It waits for room on {where}.{_turn(state, task)}"
         case _ if task.assigned:
             return _in_hand(state, task, where) + _second_run(state, task)
         case _:
             return _ending(task)
+
+
+def _turn(state: State, task: Task) -> str:
+    """Whether it waits for other users."""
+    why = TurnsOfUsers.of(state).why(task.session.belongs_to) if state.graph.has_users else ""
+    return f" {why[0].upper()}{why[1:]}." if why else ""
 
 
 def _second_run(state: State, task: Task) -> str:
@@ -187,7 +194,7 @@ def _unplanned(state: State, task: Task) -> str:
     if not any(_fits(task, governor) for governor in governors):
         needs = spell_amounts(task.kind.resources.items())
         return f"It needs {needs}, which {nobody_has(len(governors))}."
-    return "The scheduler has not chosen a governor yet."
+    return "The scheduler has not chosen a governor yet." + _turn(state, task)
 
 
 def _fits(task: Task, governor: Governor) -> bool:
