@@ -43,6 +43,7 @@ def work(client: Client, random: Random, folder: Path) -> None:
 
 
 def main() -> None:
+    say(lives=True)
     faulthandler.register(signal.SIGUSR1, all_threads=True)
     address, seed, folder = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
     with Client(address, wait_for_server=float(PATIENCE)) as client:

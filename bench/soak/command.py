@@ -50,6 +50,7 @@ GRACE_SECONDS = 60.0
     "--faults", default=",".join(WEIGHTS), show_default=True, metavar="NAMES", help="What is hit."
 )
 @click.option("--peers", default="", metavar="NAMES", help="Rain beside these: dask,ray.")
+@click.option("--rounds", default="", metavar="NAMES", help="With --peers: these alone.")
 @click.option("--limit", default=60.0, show_default=True, help="Of work beside peers, seconds.")
 def command(
     minutes: float,
@@ -58,6 +59,7 @@ def command(
     clients: int,
     faults: str,
     peers: str,
+    rounds: str,
     limit: float,
 ) -> None:
     """Kill and stop processes of a cluster at work, cut its network, and compare all results.
@@ -66,7 +68,11 @@ def command(
     a round of its own on each system, which takes --minutes.
     """
     if peers:
-        beside.show(beside.course(beside.peers_of(peers), seed, minutes * 60, limit))
+        beside.show(
+            beside.course(
+                beside.peers_of(peers), beside.rounds_of(rounds), seed, minutes * 60, limit
+            )
+        )
         return
     with ExitStack() as stack:
         targets = targets_of(faults)

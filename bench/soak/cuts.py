@@ -62,7 +62,7 @@ class Network:
         kinds = {
             "server-governor": [(self.server, one) for one in each],
             "governor-governor": [(one, other) for one in each for other in each if one < other],
-            "client-server": [(self.clients, self.server)],
+            "client-server": [(self.clients, self.server)] * (self.clients != self.server),
         }
         return {kind: pairs for kind, pairs in kinds.items() if pairs}
 

@@ -19,6 +19,10 @@ Job = Callable[[Client, Random], tuple[object, object]]
 
 KIBIBYTE = 1024
 
+PROGRAM_TRIES = 50
+"""A program may be killed itself, like any process below a governor. That is its own failure, and
+not that of an executor."""
+
 
 def tree(depth: int, number: int) -> int:
     """A task that waits for tasks of its own."""
@@ -108,8 +112,9 @@ def programs(client: Client, random: Random) -> tuple[object, object]:
     shuffled = random.sample(lines, len(lines))
     with client.new_session("soak of programs") as session:
         text = blob("".join(f"{line}\n" for line in shuffled))
-        ordered = tasks.Execute(["sort", text], stdout=True, env={"LC_ALL": "C"})
-        counted = tasks.Execute("wc -l", stdin=ordered, stdout=True)
+        words = ["sort", text]
+        ordered = tasks.Execute(words, stdout=True, env={"LC_ALL": "C"}, tries=PROGRAM_TRIES)
+        counted = tasks.Execute("wc -l", stdin=ordered, stdout=True, tries=PROGRAM_TRIES)
         ordered.output.keep()
         counted.output.keep()
         session.submit()

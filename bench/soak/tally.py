@@ -28,7 +28,10 @@ class Tally:
                 said = json.loads(line)
             except ValueError:  # the client was killed while it wrote this
                 continue
-            if "begun" in said:
+            if "lives" in said:  # the one before has ended
+                self.cut += bool(begun)
+                begun = ""
+            elif "begun" in said:
                 self.cut += bool(begun)
                 begun = f"{said['begun']}, seed {said['seed']}"
             elif "done" in said:

@@ -28,6 +28,12 @@ def test_a_job_whose_client_was_killed_is_not_lost() -> None:
     assert (tally.done, tally.cut, tally.bad) == (Counter(chain=1), 1, [])
 
 
+def test_a_job_whose_client_was_killed_is_not_lost_if_the_next_client_has_nothing_to_do() -> None:
+    tally = Tally()
+    tally.add(['{"lives": true}', BEGUN, '{"lives": true}', '{"ended": true}'])
+    assert (tally.cut, tally.bad) == (1, [])
+
+
 def test_a_job_without_an_end_is_lost() -> None:
     tally = Tally()
     tally.add([BEGUN])

@@ -51,7 +51,7 @@ def test_a_round_hits_its_parts_within_its_time(name: str) -> None:
     faults = plan(name, 1, 60.0)
     assert {fault.part for fault in faults} == set(ROUNDS[name])
     assert sum(fault.after for fault in faults) <= 60.0
-    assert all(bool(fault.stopped) == (name == "stopped") for fault in faults)
+    assert all(bool(fault.stopped) == (name in ("stopped", "link cut")) for fault in faults)
 
 
 def test_each_choice_is_one_of_the_processes() -> None:
@@ -97,6 +97,12 @@ def test_an_unknown_peer_is_refused_by_name() -> None:
     result = CliRunner().invoke(command, ["--peers", "dask,spark"])
     assert result.exit_code == 2
     assert "'spark' is no peer of the soak; there are dask and ray" in result.output
+
+
+def test_an_unknown_round_is_refused_by_name() -> None:
+    result = CliRunner().invoke(command, ["--peers", "dask", "--rounds", "server killed,flood"])
+    assert result.exit_code == 2
+    assert "'flood' is no round; there are worker killed, node killed, stopped" in result.output
 
 
 def test_a_process_is_connected_to_an_address_while_it_has_a_connection() -> None:

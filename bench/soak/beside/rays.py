@@ -9,8 +9,8 @@ from pathlib import Path
 from attrs import Factory, define
 
 from bench.soak.beside.processes import kill_all, words
-from bench.soak.beside.systems import CPUS, NODES, System, listens
-from bench.soak.cluster import Member, descendants
+from bench.soak.beside.systems import CPUS, System, listens
+from bench.soak.cluster import Member, Places, descendants
 
 PART = "RAIN_SOAK_PART"
 """A variable in the environment of all that a member's `ray start` begins."""
@@ -84,7 +84,7 @@ class Ray(System):
         log = (member.folder / "control.log").open("ab")
         with log:
             self.control = subprocess.Popen(
-                self.command,
+                [*self.members[0].machine.command, *self.command],
                 env=self.environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -104,7 +104,8 @@ def parts(name: str) -> list[int]:
     return found
 
 
-def ray(folder: Path, port: int) -> System:
+def ray(folder: Path, port: int, places: Places) -> System:
+    where = f"{places.server.address}:{port}"
     shared = {
         "RAY_AUTH_MODE": "disabled",
         "RAY_gcs_storage": "rocksdb",
@@ -117,20 +118,27 @@ def ray(folder: Path, port: int) -> System:
         [
             *(*start, "--head", "--port", str(port), "--num-cpus", "0"),
             *("--include-dashboard", "false", "--temp-dir", f"{folder}/r"),
+            *("--node-ip-address", places.server.address),
         ],
         folder,
         settings={**shared, PART: "server"},
+        machine=places.server,
     )
     nodes = [
         Member(
             f"node-{number}",
             [
-                *(*start, "--address", f"127.0.0.1:{port}", "--num-cpus", str(CPUS)),
-                *("--node-ip-address", f"127.0.0.{number + 2}"),  # not that of the head
+                *(*start, "--address", where, "--num-cpus", str(CPUS)),
+                # not that of the head
+                *(
+                    "--node-ip-address",
+                    machine.address if machine.name else f"127.0.0.{number + 2}",
+                ),
             ],
             folder,
             settings={**shared, PART: f"node-{number}"},
+            machine=machine,
         )
-        for number in range(NODES)
+        for number, machine in enumerate(places.governors)
     ]
-    return Ray("ray", f"127.0.0.1:{port}", [head, *nodes])
+    return Ray("ray", where, [head, *nodes])

@@ -6,12 +6,13 @@ import json
 import signal
 import time
 from collections.abc import Callable
+from math import inf
 from pathlib import Path
 from random import Random
 
 from attrs import define, field
 
-from bench.soak.beside.plan import Fault, plan
+from bench.soak.beside.plan import LINK, Fault, plan
 from bench.soak.beside.processes import GLANCE_SECONDS, bury_orphans, end_all, kill_all
 from bench.soak.beside.systems import System
 from bench.soak.beside.table import Outcome
@@ -52,6 +53,7 @@ class Round:
             self.heal(0.0)
             time.sleep(GLANCE_SECONDS)
         self.client.settings = self.system.settings
+        self.client.machine = self.system.members[0].machine
         self.client.arguments = [
             *("-m", "bench.soak.beside.at_work", self.system.name, self.system.address),
             *(f"{self.random.randrange(10**6)}{{number}}", str(self.folder)),
@@ -67,6 +69,8 @@ class Round:
 
     def throw(self, fault: Fault) -> bool:
         """Throws a fault, unless there is nothing that it could hit."""
+        if fault.part == LINK:
+            return self._cut(fault)
         pids = self.system.pids(fault.part)
         if not pids or not (fault.part == "worker" or self.system.is_whole()):
             return False  # a cluster that never gets whole would be no test of anything
@@ -76,6 +80,14 @@ class Round:
             self.system.stopped[pid] = time.monotonic() + fault.stopped
         else:
             self.system.kill(fault.part, pid)
+        self.outcome.thrown += 1
+        return True
+
+    def _cut(self, fault: Fault) -> bool:
+        network = self.system.network
+        if network is None or not self.system.is_whole():
+            return False
+        network.cut(network.drawn(Random(fault.choice)), time.monotonic() + fault.stopped)
         self.outcome.thrown += 1
         return True
 
@@ -97,6 +109,8 @@ class Round:
 
     def end(self) -> None:
         """Ends all processes."""
+        if self.system.network is not None:
+            self.system.network.heal(inf)
         end_all(self.system.daemons(), self.children())
 
     def play(self, faults: list[Fault], seconds: float) -> None:

@@ -15,6 +15,7 @@ from attrs import Factory, define
 
 from bench.soak.beside.processes import kill_all, words
 from bench.soak.cluster import Member, Places, descendants, new_cluster, secret_in, send
+from bench.soak.cuts import Network
 
 NODES = 2
 CPUS = 2
@@ -28,6 +29,7 @@ class System(ABC):
     address: str
     members: list[Member]  # the server is the first, the others are nodes
     settings: dict[str, str] = Factory(dict)  # variables in the environment of its clients
+    network: Network | None = None  # if its members are on machines of their own
     stopped: dict[int, float] = Factory(dict)  # processes that are stopped, and until when
 
     @abstractmethod
@@ -72,7 +74,9 @@ class System(ABC):
         self.stopped.pop(pid, None)
 
     def heal(self, now: float) -> None:
-        """Lets go on what was stopped for long enough, and starts what has ended."""
+        """Lets go on what was stopped or cut for long enough, and starts what has ended."""
+        if self.network is not None:
+            self.network.heal(now)
         for pid, until in list(self.stopped.items()):
             if until <= now:
                 send(pid, signal.SIGCONT)
@@ -96,12 +100,12 @@ class Rain(System):
         return True  # also the process from which executors are forked
 
 
-def rain(folder: Path, port: int) -> System:
-    cluster = new_cluster(folder, port, Random(0), Places.here(NODES), clients=0)
+def rain(folder: Path, port: int, places: Places) -> System:
+    cluster = new_cluster(folder, port, Random(0), places, clients=0)
     members = cluster.members()
     for member in members:
         member.checked = False
-    return Rain("rain", f"127.0.0.1:{port}", members, secret_in(folder))
+    return Rain("rain", f"{places.server.address}:{port}", members, secret_in(folder))
 
 
 @define(eq=False)
@@ -118,30 +122,32 @@ class Dask(System):
         return member.is_there() and member.has_said("Registered to:")
 
 
-def dask(folder: Path, port: int) -> System:
-    address = f"127.0.0.1:{port}"
+def dask(folder: Path, port: int, places: Places) -> System:
+    address = f"{places.server.address}:{port}"
     settings = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1000000"}
     scheduler = Member(
         "server",
         [
-            *("-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1"),
+            *("-m", "distributed.cli.dask_scheduler", "--host", places.server.address),
             *("--port", str(port), "--no-dashboard"),
         ],
         folder,
         settings=settings,
+        machine=places.server,
     )
     workers = [
         Member(
             f"node-{number}",
             [
                 *("-m", "distributed.cli.dask_worker", f"tcp://{address}", "--nworkers", str(CPUS)),
-                *("--nthreads", "1", "--host", "127.0.0.1", "--no-dashboard"),
+                *("--nthreads", "1", "--host", machine.address, "--no-dashboard"),
                 *("--local-directory", "{life}-work"),
             ],
             folder,
             settings=settings,
+            machine=machine,
         )
-        for number in range(NODES)
+        for number, machine in enumerate(places.governors)
     ]
     return Dask("dask", f"tcp://{address}", [scheduler, *workers])
 
@@ -154,11 +160,19 @@ def listens(address: str) -> bool:
         return not tried.connect_ex((host, int(port)))
 
 
+def _connections_of(pid: int) -> list[str]:
+    """Those of the machine of a process, in the words of its kernel."""
+    try:
+        return Path(f"/proc/{pid}/net/tcp").read_text(encoding="ascii").splitlines()[1:]
+    except OSError:
+        return []  # it has ended meanwhile
+
+
 def is_connected(pid: int, address: str) -> bool:
     """Whether a process has a connection to this address."""
     port, established = int(address.rpartition(":")[2]), "01"
     inodes: set[str] = set()
-    for line in Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]:
+    for line in _connections_of(pid):
         fields = line.split()
         if fields[3] == established and int(fields[2].rpartition(":")[2], 16) == port:
             inodes.add(f"socket:[{fields[9]}]")
