@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
-from attrs import frozen
+from attrs import Factory, define, frozen
 
 from rain.base.admission import Role
 from rain.base.errors import ConnectionLostError, ProtocolError, StartError
@@ -121,49 +121,74 @@ def connect_client(way: Way, why_lost: Callable[[], str] | None) -> tuple[Client
     """
     with reaching(way.servers.all, "client"):
         connected = way.dial_first()
-    caller = Caller(connected, way.limits.silence)
+    entry = Entry(way, Caller(connected, way.limits.silence), why_lost)
     try:
-        registered = _register(caller, way)
+        calls, registered = entry.register()
     except BaseException:
-        caller.close("the client was not registered")
+        entry.caller.close("the client was not registered")
         raise
-    way.servers.accept(registered.generation)
-    calls = ClientCalls(caller, registered.service, way.where, why_lost)
-    calls.take_key(registered.key, registered.uploads)
-    if registered.token:
-        caller.peer.questions.keep()
-        caller.away_limit = way.limits.away
-        caller.where = way.servers.all
-        caller.redial = partial(_redial, way, registered, calls.take_key)
-        if way.servers.has_several:
-            caller.is_replaced = way.is_replaced
     return calls, registered.cluster, bool(registered.token)
 
 
-def _register(caller: Caller, way: Way) -> Registered:
-    returned: list[Fields | CallError] = []
-    has_returned = threading.Event()
+@define(eq=False)
+class Entry:
+    """The first registration of a client.
 
-    def take(outcome: Fields | CallError) -> None:
-        returned.append(outcome)
-        has_returned.set()
+    The thread of the connection takes the answer, and makes it a connection that goes on over
+    another socket. So no loss comes between the two.
+    """
 
-    caller.peer.call(caller.peer.bootstrap(), _REGISTER, {"version": way.version}, take)
-    where = way.where
-    if not has_returned.wait(way.limits.connect):
-        reason = f"it does not answer within {way.limits.connect:g} seconds"
-        raise StartError(f"cannot reach the server at {where}: {reason}")
-    (outcome,) = returned
-    if isinstance(outcome, CallError):
-        if outcome.kind == "failed":
-            raise StartError(f"the server at {where} refuses this client: {outcome.reason}")
-        reason = caller.fault or outcome.reason
-        raise StartError(f"what listens at {where} is not a Rain server: {reason}")
-    if outcome["fenced"]:
-        raise StartError(f"the server at {where} refuses this client: {outcome['fenced']}")
-    if outcome["service"] is None:
-        raise StartError(f"what listens at {where} is not a Rain server: it offers nothing")
-    return _read(outcome)
+    way: Way
+    caller: Caller
+    why_lost: Callable[[], str] | None
+    _result: tuple[ClientCalls, Registered] | StartError | None = None
+    _has_returned: threading.Event = Factory(threading.Event)
+
+    def register(self) -> tuple[ClientCalls, Registered]:
+        peer, limit = self.caller.peer, self.way.limits.connect
+        peer.call(peer.bootstrap(), _REGISTER, {"version": self.way.version}, self._take)
+        if not self._has_returned.wait(limit) or self._result is None:
+            reason = f"it does not answer within {limit:g} seconds"
+            raise StartError(f"cannot reach the server at {self.way.where}: {reason}")
+        if isinstance(self._result, StartError):
+            raise self._result
+        return self._result
+
+    def _take(self, outcome: Fields | CallError) -> None:
+        try:
+            registered = self._let_in(outcome)
+            self.way.servers.accept(registered.generation)
+            self._result = self._go_on(registered), registered
+        except StartError as error:
+            self._result = error
+        finally:
+            self._has_returned.set()
+
+    def _let_in(self, outcome: Fields | CallError) -> Registered:
+        where = self.way.where
+        if isinstance(outcome, CallError):
+            if outcome.kind == "failed":
+                raise StartError(f"the server at {where} refuses this client: {outcome.reason}")
+            reason = self.caller.fault or outcome.reason
+            raise StartError(f"what listens at {where} is not a Rain server: {reason}")
+        if outcome["fenced"]:
+            raise StartError(f"the server at {where} refuses this client: {outcome['fenced']}")
+        if outcome["service"] is None:
+            raise StartError(f"what listens at {where} is not a Rain server: it offers nothing")
+        return _read(outcome)
+
+    def _go_on(self, registered: Registered) -> ClientCalls:
+        caller, way = self.caller, self.way
+        calls = ClientCalls(caller, registered.service, way.where, self.why_lost)
+        calls.take_key(registered.key, registered.uploads)
+        if registered.token:
+            caller.peer.questions.keep()
+            caller.away_limit = way.limits.away
+            caller.where = way.servers.all
+            caller.redial = partial(_redial, way, registered, calls.take_key)
+            if way.servers.has_several:
+                caller.is_replaced = way.is_replaced
+        return calls
 
 
 def _read(outcome: Fields) -> Registered:

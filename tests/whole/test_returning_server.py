@@ -7,8 +7,11 @@ port and around the same state. The governor is a real one.
 from __future__ import annotations
 
 import signal
+import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import ExitStack, asynccontextmanager
+from functools import partial
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -18,6 +21,7 @@ import trio
 from rain.base.states import TaskState
 from rain.client import Client
 from rain.daemon import program
+from rain.rpc.client_registration import Entry
 from rain.rpc.listener import Listener
 from rain.rpc.server_endpoint import listen
 from rain.scheduler.rain import RainScheduler
@@ -192,6 +196,46 @@ def test_a_connection_that_breaks_while_the_server_lives_is_taken_up_again(
             life.stop("the test is over")
             assert await trio.to_thread.run_sync(one.process.wait, PATIENCE) == 0
         del handles
+
+    play(tmp_path / "spool", scene)
+
+
+def test_a_client_goes_on_that_loses_the_server_as_soon_as_it_has_registered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "spool").mkdir()
+    register = Entry.register
+    is_registered, may_go_on = threading.Event(), threading.Event()
+
+    def stopped_afterwards(entry: Entry) -> object:
+        """The thread that makes the client gets no cpu until the server has come back."""
+        result = register(entry)
+        is_registered.set()
+        may_go_on.wait(PATIENCE)
+        return result
+
+    monkeypatch.setattr(Entry, "register", stopped_afterwards)
+
+    async def scene(server: Server) -> None:
+        life = server.live()
+
+        def opens_a_session() -> None:
+            with Client("127.0.0.1", server.port, insecure=True) as client, client.new_session("s"):
+                pass
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(in_thread, opens_a_session)
+            await in_thread(partial(is_registered.wait, PATIENCE))
+            (client,) = server.state.asked.clients.values()
+
+            # when
+            die(life)
+            server.live()
+            await server.until(lambda: client.away_until < inf)
+            await server.until(lambda: client.away_until == inf)
+
+            # then
+            may_go_on.set()
 
     play(tmp_path / "spool", scene)
 
