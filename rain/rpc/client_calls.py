@@ -27,7 +27,8 @@ from rain.rpc.caller import NOT_HERE, Caller
 from rain.rpc.codec.answers import read_refusal
 from rain.rpc.codec.border import fault_of_sender
 from rain.rpc.interface import Fields, Interface
-from rain.rpc.peer import CallError, Question, RemoteCapability
+from rain.rpc.offered import RemoteCapability
+from rain.rpc.questions import CallError, Question
 from rain.stream.machine import machine_id
 from rain.stream.staged import UploadFolder
 

@@ -30,7 +30,9 @@ from rain.rpc.dialing import (
     seconds_until_next_look,
 )
 from rain.rpc.interface import Fields, Interface
-from rain.rpc.peer import CallError, Peer, RemoteCapability
+from rain.rpc.offered import RemoteCapability
+from rain.rpc.peer import Peer
+from rain.rpc.questions import CallError
 from rain.stream.errors import UnreachableError
 from rain.stream.sockets import Connected
 from rain.tls.keys import Keys

@@ -29,8 +29,8 @@ from rain.rpc.dialing import NotLeadingError, reaching
 from rain.rpc.handlers import ControlHandler, GovernorHello
 from rain.rpc.interface import Fields, Interface
 from rain.rpc.link import Link, Patience
-from rain.rpc.offered import IncomingCall, Offered, Served, nothing, offer
-from rain.rpc.peer import CallError, RemoteCapability
+from rain.rpc.offered import IncomingCall, Offered, RemoteCapability, Served, nothing, offer
+from rain.rpc.questions import CallError
 from rain.rpc.trio_dialing import dial
 from rain.stream.calling_back import TICKET_BYTES
 from rain.stream.errors import UnreachableError

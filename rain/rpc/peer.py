@@ -35,10 +35,8 @@ from rain.rpc.capnproto.framing import MESSAGE_LIMIT, Framer
 from rain.rpc.interface import Fields, Method
 from rain.rpc.offered import Exports, Offered, RemoteCapability
 from rain.rpc.protocol import MESSAGE, echo, shortened
-from rain.rpc.questions import CallError, OnReturn, Question, Questions
+from rain.rpc.questions import OnReturn, Question, Questions
 from rain.rpc.serving import Serving
-
-__all__ = ["MESSAGE", "CallError", "Peer", "Question", "RemoteCapability"]
 
 
 def _nothing() -> None:

@@ -24,8 +24,7 @@ from rain.rpc.handlers import FencedError, GovernorHello, Resumes, ServerHandler
 from rain.rpc.interface import Fields
 from rain.rpc.link import Link, Patience
 from rain.rpc.listener import Listener
-from rain.rpc.offered import IncomingCall, Served, offer
-from rain.rpc.peer import RemoteCapability
+from rain.rpc.offered import IncomingCall, RemoteCapability, Served, offer
 from rain.rpc.pending import PENDING_LIMIT
 from rain.rpc.port import Port
 from rain.rpc.server_client import ServedClient

@@ -22,8 +22,8 @@ from rain.rpc.codec.update import read_update
 from rain.rpc.handlers import GovernorHandler, GovernorHello, Reply, ServerHandler
 from rain.rpc.interface import Fields, Interface
 from rain.rpc.link import Link
-from rain.rpc.offered import IncomingCall, Offered, Served, nothing, offer
-from rain.rpc.peer import CallError, RemoteCapability
+from rain.rpc.offered import IncomingCall, Offered, RemoteCapability, Served, nothing, offer
+from rain.rpc.questions import CallError
 
 STOP_GRACE = 2.0
 """Seconds that a governor has to say that it heard "stop", before its link is closed."""

@@ -10,7 +10,8 @@ import trio
 from rain.rpc.caller import Caller
 from rain.rpc.interface import Fields
 from rain.rpc.link import Link
-from rain.rpc.peer import CallError, RemoteCapability
+from rain.rpc.offered import RemoteCapability
+from rain.rpc.questions import CallError
 from tests.rpc.peers import COUNTER, Counter
 from tests.rpc.test_link import LONGEST, wired
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from rain.rpc.interface import Fields, Interface
 from rain.rpc.offered import IncomingCall, Offered
-from rain.rpc.peer import CallError, Peer
+from rain.rpc.peer import Peer
+from rain.rpc.questions import CallError
 from tests.rpc.counter import schemas
 
 COUNTER = Interface.of(schemas.Counter)

@@ -15,8 +15,9 @@ from rain.rpc import schema
 from rain.rpc.capnproto.framing import MESSAGE_LIMIT
 from rain.rpc.interface import Fields, Interface, Method
 from rain.rpc.link import Link
-from rain.rpc.offered import IncomingCall, Offered
-from rain.rpc.peer import CallError, Peer, RemoteCapability
+from rain.rpc.offered import IncomingCall, Offered, RemoteCapability
+from rain.rpc.peer import Peer
+from rain.rpc.questions import CallError
 from rain.rpc.trio_dialing import dial
 from tests.rpc.fakes import FakeServer, serving
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from rain.rpc.interface import Fields
-from rain.rpc.peer import CallError
+from rain.rpc.questions import CallError
 from tests.rpc.connected import Connected
 from tests.rpc.peers import COUNTER
 

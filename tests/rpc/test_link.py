@@ -15,8 +15,9 @@ from attrs import define
 from rain.base.errors import ProtocolError
 from rain.rpc.interface import Fields
 from rain.rpc.link import Link, Patience
-from rain.rpc.offered import IncomingCall, Offered
-from rain.rpc.peer import CallError, Peer, RemoteCapability
+from rain.rpc.offered import IncomingCall, Offered, RemoteCapability
+from rain.rpc.peer import Peer
+from rain.rpc.questions import CallError
 from rain.rpc.serving import TOGETHER
 from rain.rpc.sockets import prepare
 from rain.stream.sockets import Connected

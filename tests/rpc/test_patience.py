@@ -20,7 +20,7 @@ from rain.daemon import program
 from rain.rpc.codec.requests import write_wait
 from rain.rpc.handlers import Reply
 from rain.rpc.link import Patience
-from rain.rpc.peer import RemoteCapability
+from rain.rpc.offered import RemoteCapability
 from rain.rpc.server_endpoint import PeerLimits
 from tests.rpc.fakes import FakeServer, Serving, serving
 from tests.rpc.raw import BOOTSTRAP, SERVICE, ByHand, connect_by_hand, governor_hello

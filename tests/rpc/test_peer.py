@@ -14,7 +14,9 @@ from rain.base.errors import InvariantError, ProtocolError
 from rain.rpc.capnproto.framing import Framer
 from rain.rpc.interface import Fields
 from rain.rpc.offered import IncomingCall, Offered
-from rain.rpc.peer import MESSAGE, CallError, Peer
+from rain.rpc.peer import Peer
+from rain.rpc.protocol import MESSAGE
+from rain.rpc.questions import CallError
 from rain.rpc.serving import TOGETHER
 from tests.rpc.peers import COUNTER, LISTENER, Counter, Pair
 

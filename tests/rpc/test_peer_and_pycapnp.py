@@ -11,7 +11,8 @@ import capnp
 import pytest
 
 from rain.rpc.interface import Fields
-from rain.rpc.peer import CallError, Peer
+from rain.rpc.peer import Peer
+from rain.rpc.questions import CallError
 from tests.rpc.counter import schemas
 from tests.rpc.peers import COUNTER, LISTENER, Counter
 

@@ -18,7 +18,9 @@ from rain.rpc.client_calls import ClientCalls
 from rain.rpc.client_submit import SubmissionCalls
 from rain.rpc.codec.client_methods import method_of
 from rain.rpc.interface import Fields, Interface
-from rain.rpc.peer import CallError, Peer, RemoteCapability
+from rain.rpc.offered import RemoteCapability
+from rain.rpc.peer import Peer
+from rain.rpc.questions import CallError
 from rain.stream.reading import StreamReader
 from tests.simulation.agenda import Agenda, Mortal
 from tests.simulation.links import SimulatedLink
