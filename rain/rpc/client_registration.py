@@ -119,17 +119,28 @@ def connect_client(way: Way, why_lost: Callable[[], str] | None) -> tuple[Client
     """The calls of a client that has registered, the name of the cluster, and whether its server
     comes back when it has died.
 
-    `StartError` says why it cannot.
+    `StartError` says why it cannot. A client that may wait tries again with a server that dies, or
+    is cut off, while it registers.
     """
-    with reaching(way.servers.all, "client"):
-        connected = way.dial_first()
-    entry = Entry(way, Caller(connected, way.limits.silence), why_lost)
-    try:
-        calls, registered = entry.register()
-    except BaseException:
-        entry.caller.close("the client was not registered")
-        raise
-    return calls, registered.cluster, bool(registered.token)
+    began = time.monotonic()
+    while True:
+        with reaching(way.servers.all, "client"):
+            connected = way.dial_first()
+        entry = Entry(way, Caller(connected, way.limits.silence), why_lost)
+        try:
+            calls, registered = entry.register()
+        except BaseException as error:
+            entry.caller.close("the client was not registered")
+            away = time.monotonic() - began
+            if not isinstance(error, GoneMeanwhileError) or away >= way.limits.wait:
+                raise
+        else:
+            return calls, registered.cluster, bool(registered.token)
+        time.sleep(seconds_until_next_look(away))
+
+
+class GoneMeanwhileError(StartError):
+    """A server that has let the client in does not answer its registration."""
 
 
 @define(eq=False)
@@ -151,7 +162,7 @@ class Entry:
         peer.call(peer.bootstrap(), _REGISTER, {"version": self.way.version}, self._take)
         if not self._has_returned.wait(limit) or self._result is None:
             reason = f"it does not answer within {limit:g} seconds"
-            raise StartError(f"cannot reach the server at {self.way.where}: {reason}")
+            raise GoneMeanwhileError(f"cannot reach the server at {self.way.where}: {reason}")
         if isinstance(self._result, StartError):
             raise self._result
         return self._result
@@ -171,8 +182,12 @@ class Entry:
         if isinstance(outcome, CallError):
             if outcome.kind == "failed":
                 raise StartError(f"the server at {where} refuses this client: {outcome.reason}")
-            reason = self.caller.fault or outcome.reason
-            raise StartError(f"what listens at {where} is not a Rain server: {reason}")
+            fault = self.caller.fault
+            if fault:
+                raise StartError(f"what listens at {where} is not a Rain server: {fault}")
+            raise GoneMeanwhileError(
+                f"what listens at {where} is not a Rain server, or it has gone: {outcome.reason}"
+            )
         if outcome["fenced"]:
             raise StartError(f"the server at {where} refuses this client: {outcome['fenced']}")
         if outcome["service"] is None:

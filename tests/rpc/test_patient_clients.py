@@ -6,9 +6,16 @@ import socket
 
 import pytest
 
+from rain.base.errors import StartError
 from rain.base.leading import Servers
 from rain.rpc import client_registration
-from rain.rpc.client_registration import ClientLimits, Way
+from rain.rpc.client_registration import (
+    ClientLimits,
+    Entry,
+    GoneMeanwhileError,
+    Way,
+    connect_client,
+)
 from rain.rpc.dialing import NotLetInError
 from rain.stream.errors import UnreachableError
 from rain.tls.keys import NO_KEYS
@@ -62,3 +69,31 @@ def test_patience_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     fail(monkeypatch, *[UnreachableError("refused")] * 99)
     with pytest.raises(UnreachableError):
         way(wait=0.001).dial_first()
+
+
+def register(monkeypatch: pytest.MonkeyPatch, *errors: Exception) -> list[Exception]:
+    """The first registrations end with these, and the next one is refused; those that are left."""
+    left = [*errors, StartError("refused")]
+
+    def fails(entry: Entry) -> None:
+        raise left.pop(0)
+
+    fail(monkeypatch)
+    monkeypatch.setattr(Entry, "register", fails)
+    return left
+
+
+def test_a_patient_client_registers_again_when_the_server_dies_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    left = register(monkeypatch, *[GoneMeanwhileError("gone")] * 3)
+    with pytest.raises(StartError, match="refused"):
+        connect_client(way(wait=60.0), None)
+    assert not left
+
+
+def test_another_client_is_told_so_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    left = register(monkeypatch, *[GoneMeanwhileError("gone")] * 3)
+    with pytest.raises(GoneMeanwhileError, match="gone"):
+        connect_client(way(wait=0.0), None)
+    assert len(left) == 3
