@@ -26,6 +26,7 @@ MODULES = {
     "memory": "bench.memory.command",
     "shuffle": "bench.shuffling",
     "wan": "bench.wan",
+    "compression": "bench.compression",
 }
 """The module of each command, which is imported only when the command is used."""
 

@@ -261,4 +261,8 @@ struct Monitoring {
   # Governors that it could not connect to, and whose data comes through the server; 16 at most.
   memoryBytes @7 :Int64;        # of data objects in shared memory,
   diskBytes @8 :Int64;          # and in files on the disk
+  sentData @9 :Int64;           # to other machines since its start, in bodies that may be compressed: bytes of
+  sentPacked @10 :Int64;        # data objects, those that were compressed, and bytes on the links
+  sentOnLinks @11 :Int64;
+  packing @12 :Int64;           # microseconds of processors for compressing
 }

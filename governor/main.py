@@ -157,7 +157,12 @@ async def _govern(
                 service.open(executors, builtins, fetcher, uplink)
                 seconds = settings.monitoring_seconds
                 processes.start_soon(
-                    keep_sampling, seconds, fetcher.out_of_reach, service.tell, log
+                    keep_sampling,
+                    seconds,
+                    fetcher.out_of_reach,
+                    service.transferred,
+                    service.tell,
+                    log,
                 )
                 memory = settings.resources.amount(MEMORY)
                 watched = Watched(

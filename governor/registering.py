@@ -47,7 +47,7 @@ async def registered(
     )
     service.calls_back = streams.call_back
     if isinstance(service, Service):
-        service.links = streams.links
+        service.links, service.transfers = streams.links, streams.transfers
 
     async def connect(resumes: Resumes | None) -> Upstream:
         if resumes is not None:

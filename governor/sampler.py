@@ -9,6 +9,7 @@ import trio
 from attrs import evolve
 from structlog.typing import FilteringBoundLogger
 
+from rain.base.transfers import Transfers
 from rain.governor.events import Event, Sampled
 from rain.governor.monitoring import Reading, read_cores, read_memory, read_network, sample
 
@@ -33,12 +34,14 @@ def read(proc: Path = _PROC) -> Reading:
 async def keep_sampling(
     seconds: float,
     closed_ways: Callable[[], Sequence[tuple[str, str]]],
+    transfers: Callable[[], Transfers],
     tell: Callable[[Event], object],
     log: FilteringBoundLogger,
 ) -> None:
     """Reports a sample periodically; never if `seconds` is 0 or the kernel has no values.
 
-    `closed_ways` has the governors that this one could not connect to, and why.
+    `closed_ways` has the governors that this one could not connect to, and why; `transfers` what
+    it has sent.
     """
     if not seconds:
         return
@@ -48,7 +51,8 @@ async def keep_sampling(
             await trio.sleep(seconds)
             now = read()
             ways = tuple(closed_ways()[:MOST_WAYS])
-            tell(Sampled(evolve(sample(before, now), closed_ways=ways)))
+            seen = sample(before, now)
+            tell(Sampled(evolve(seen, closed_ways=ways, transfers=transfers())))
             before = now
     except OSError as error:
         log.warning("no monitoring", file=error.filename, reason=error.strerror)

@@ -16,6 +16,7 @@ from structlog.typing import FilteringBoundLogger
 
 from rain.base.errors import InvariantError, ProtocolError
 from rain.base.ids import ObjectId, TaskId
+from rain.base.transfers import Transfers
 from rain.base.wire.answers import DataLink, GovernorReport
 from rain.base.wire.orders import Orders
 from rain.base.wire.printed import PrintedLines, Watch
@@ -97,7 +98,8 @@ class Service(Parting):
         self._reactor = reactor
         self._store = store
         self._deleter = Deleter(store, background)
-        self.links: Callable[[], tuple[DataLink, ...]] | None = None  # over which data was sent
+        self.links: Callable[[], tuple[DataLink, ...]] | None = None  # over which data was sent,
+        self.transfers: Callable[[], Transfers] = Transfers  # and how much; nothing at first
         self.far_store: FarStore | None = None  # set at the start if data may be spilled
         self._mover: Mover | None = None  # until something leaves shared memory
         self._look_at_memory = 0.0
@@ -173,6 +175,10 @@ class Service(Parting):
             return report
         links = () if self.links is None else self.links()
         return evolve(report, out_of_reach=self._carriers[2].out_of_reach(), links=links)
+
+    def transferred(self) -> Transfers:
+        """What was sent to other machines until now."""
+        return self.transfers()
 
     def printed(self, task: TaskId) -> str:
         running = self._reactor.state.running(task)

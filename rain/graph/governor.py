@@ -13,6 +13,7 @@ from rain.base.errors import InvariantError
 from rain.base.governors import GOVERNOR_FACTS, GOVERNOR_MOVES, GovernorMove, GovernorRow
 from rain.base.ids import GovernorId, KindId
 from rain.base.resources import NO_ROOM, Resources
+from rain.base.transfers import Transfers
 from rain.graph.ready_queue import ReadyQueue
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ class Governor:
     task_memory: int = 0  # bytes that its tasks had when it last said so,
     memory_bytes: int = 0  # data objects in shared memory,
     disk_bytes: int = 0  # and those in files on the disk
+    transfers: Transfers = Factory(Transfers)  # what it has sent to other machines; as it last said
     holds_back: str = ""  # why tasks wait there that it was told to run; as it last said
     # Governors that it cannot connect to, and why: their data comes through the server.
     closed_ways: tuple[tuple[str, str], ...] = ()

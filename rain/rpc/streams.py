@@ -9,6 +9,7 @@ import trio
 from rain.base.errors import RefusedError
 from rain.base.ids import GovernorId, ObjectId
 from rain.base.leading import Servers
+from rain.base.transfers import Transfers
 from rain.base.wire.answers import DataLink
 from rain.rpc.background import Background
 from rain.rpc.handlers import ServerHandler, StreamSource
@@ -108,6 +109,10 @@ class GovernorStreams:
     def links(self) -> tuple[DataLink, ...]:
         """What was sent over links to other machines."""
         return self._streams.links.report()
+
+    def transfers(self) -> Transfers:
+        """The sums of that."""
+        return self._streams.links.told()
 
     async def close(self) -> None:
         """Ends the port and all of its streams."""

@@ -119,6 +119,8 @@ def apply_update(state: State, governor: Governor, update: Update) -> None:
         governor.task_memory = sample.task_memory
         governor.memory_bytes, governor.disk_bytes = sample.memory_bytes, sample.disk_bytes
         governor.closed_ways = sample.closed_ways
+        state.transfers = state.transfers.plus(sample.transfers.since(governor.transfers))
+        governor.transfers = sample.transfers
         state.note(happenings.Monitoring(state.now, governor.address, sample))
 
 

@@ -19,6 +19,7 @@ from rain.base.ids import (
     SessionId,
     TaskId,
 )
+from rain.base.transfers import Transfers
 from rain.base.usage import Used
 from rain.base.wire.orders import Orders
 from rain.graph import DataObject, Governor, Graph, Session, Task, Wait
@@ -147,6 +148,7 @@ class State:
     standing_by: dict[Task, SessionFailure] = Factory(dict)  # failed, unless their shadows finish
     used: dict[tuple[str, int], Used] = Factory(dict)  # of each user on each day
     stored_since: float = 0.0  # until when what is stored counts in these
+    transfers: Transfers = Factory(Transfers)  # of all governors that were ever here
     meters: bool = False  # the file of users limits what some user may use at a time,
     quotas: dict[str, Quota] = Factory(dict)  # and these have had ready tasks
     durable: dict[str, Durable] = Factory(dict)  # what clients have under names

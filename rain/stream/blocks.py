@@ -78,13 +78,14 @@ class SendingBlocks:
         self._buffer = memoryview(b"")
         self.sent = 0  # bytes on the link
         self.packed = 0  # bytes of the object that were compressed
+        self.seconds = 0.0  # of a processor, for compressing
 
     def send(self, body: Body, note: Note | None = None) -> None:
         """Sends the body of one answer."""
         waiting = _waiting(self._connected)
         if not self.sent or not waiting:  # else the link is at work since the last look
             self._gauge.begin(self._clock(), self.sent)
-        done, sent, packed = 0, self.sent, self.packed
+        done, sent, packed, seconds = 0, self.sent, self.packed, self.seconds
         length = body.length
         try:
             while done < length:
@@ -103,7 +104,8 @@ class SendingBlocks:
                 waiting = _waiting(self._connected)
                 self._gauge.look(self._clock(), self.sent, waiting, idled=self._idled)
         finally:
-            self._link.add(self._gauge.rate, done, self.sent - sent, self.packed - packed)
+            on_link, compressed = self.sent - sent, self.packed - packed
+            self._link.add(self._gauge.rate, done, on_link, compressed, self.seconds - seconds)
 
     def _plain(self, body: Body, start: int, length: int, note: Note | None) -> None:
         sockets.send(self._connected, Run(length).encode())
@@ -117,8 +119,9 @@ class SendingBlocks:
             self._buffer = memoryview(bytearray(BLOCK))
         block = self._buffer[:length]
         body.fill(block, start)
-        began = self._clock()
+        began, used = self._clock(), time.thread_time()
         data = self._compressor.compress(block)
+        self.seconds += time.thread_time() - used
         # Asked before the block is sent: behind it something waits on any link.
         self._idled = not _unsent(self._connected)
         run = Run(length, len(data) if len(data) < length else 0)

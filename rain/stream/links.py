@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+from functools import reduce
 
+from rain.base.transfers import Transfers
 from rain.base.wire.answers import DataLink
 from rain.stream.packing import IN_BLOCKS_FROM, Gauge
 from rain.stream.sockets import Connected, broken
@@ -24,12 +26,15 @@ class Link:
         self.bytes = 0  # of objects
         self.sent = 0  # on the link
         self.packed = 0  # of objects, which were compressed
+        self.seconds = 0.0  # of processors, for that
 
     def gauge(self) -> Gauge:
         """For one more transfer, which begins with what is known."""
         return Gauge(self.rate)
 
-    def add(self, rate: float | None, length: int, sent: int, packed: int) -> None:
+    def add(
+        self, rate: float | None, length: int, sent: int, packed: int, seconds: float = 0.0
+    ) -> None:
         """A transfer has ended, or was cut off; None if it was too short to tell the rate."""
         with self._lock:
             if rate is not None:
@@ -37,6 +42,12 @@ class Link:
             self.bytes += length
             self.sent += sent
             self.packed += packed
+            self.seconds += seconds
+
+    def told(self) -> Transfers:
+        """All that went over it."""
+        with self._lock:
+            return Transfers(self.bytes, self.packed, self.sent, int(self.seconds * 1e6))
 
 
 class Links:
@@ -45,6 +56,7 @@ class Links:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._links: dict[str, Link] = {}
+        self._forgotten = Transfers()
 
     def of(self, connected: Connected) -> Link | None:
         """The link of a connection; None if both of its ends are on this machine."""
@@ -58,13 +70,19 @@ class Links:
             link = self._links.get(host)
             if link is None:
                 if len(self._links) >= MOST:
-                    del self._links[next(iter(self._links))]
+                    oldest = self._links.pop(next(iter(self._links)))
+                    self._forgotten = self._forgotten.plus(oldest.told())
                 link = self._links[host] = Link()
             return link
 
     def for_body(self, connected: Connected, length: int, *, blocks: bool) -> Link | None:
         """The link for a body of this length; None if it is to be sent as it is."""
         return self.of(connected) if blocks and length >= IN_BLOCKS_FROM else None
+
+    def told(self) -> Transfers:
+        """What went over all of them."""
+        with self._lock:
+            return reduce(Transfers.plus, map(Link.told, self._links.values()), self._forgotten)
 
     def report(self) -> tuple[DataLink, ...]:
         """Those over which most was sent."""

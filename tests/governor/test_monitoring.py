@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from trio.testing import MockClock
 
 from rain.base.resources import Resources
+from rain.base.transfers import Transfers
 from rain.base.wire.update import Monitoring
 from rain.governor import sampler
 from rain.governor.events import Event, Sampled
@@ -83,7 +84,9 @@ def test_a_sample_names_the_governors_that_cannot_be_connected_to() -> None:
 
     async def main() -> None:
         with trio.move_on_after(12):
-            await sampler.keep_sampling(5.0, lambda: closed, told.append, structlog.get_logger())
+            await sampler.keep_sampling(
+                5.0, lambda: closed, Transfers, told.append, structlog.get_logger()
+            )
 
     trio.run(main, clock=MockClock(autojump_threshold=0))
     assert len(told) == 2

@@ -10,6 +10,7 @@ from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.resources import Resources
 from rain.base.runs import TOLD_BY_GOVERNORS, RunCause, RunReport, RunState
 from rain.base.states import ObjectState, TaskState
+from rain.base.transfers import Transfers
 from rain.base.wire.answers import (
     DataLink,
     Delivery,
@@ -243,6 +244,7 @@ def samples(draw: st.DrawFn) -> Monitoring:
         tuple(draw(st.lists(st.tuples(texts, texts), max_size=3))),
         draw(sizes),
         draw(sizes),
+        draw(st.builds(Transfers, sizes, sizes, sizes, sizes)),
     )
 
 

@@ -5,6 +5,7 @@ from attrs import Factory, define, frozen
 from rain.base.errors import ProtocolError
 from rain.base.ids import ObjectId, TaskId
 from rain.base.runs import RunCause
+from rain.base.transfers import Transfers
 from rain.base.wire.columns import check_counts, uneven
 
 
@@ -94,6 +95,7 @@ class Monitoring:
     closed_ways: tuple[tuple[str, str], ...] = ()  # governors that it cannot connect to, and why
     memory_bytes: int = 0  # of data objects in shared memory,
     disk_bytes: int = 0  # and in files on the disk
+    transfers: Transfers = Factory(Transfers)  # since the governor has started
 
     def check(self) -> None:
         if not len(self.interfaces) == len(self.received) == len(self.sent):

@@ -2,6 +2,7 @@
 
 from rain.base.errors import ProtocolError
 from rain.base.ids import ObjectId, TaskId
+from rain.base.transfers import Transfers
 from rain.base.wire.update import (
     FinishedTasks,
     Monitoring,
@@ -203,6 +204,10 @@ def _write_sample(sample: Monitoring) -> Fields:
         ],
         "memoryBytes": sample.memory_bytes,
         "diskBytes": sample.disk_bytes,
+        "sentData": sample.transfers.data,
+        "sentPacked": sample.transfers.packed,
+        "sentOnLinks": sample.transfers.on_links,
+        "packing": sample.transfers.packing,
     }
 
 
@@ -217,4 +222,10 @@ def _read_sample(row: Fields) -> Monitoring:
         tuple((way["address"], way["why"]) for way in row["closedWays"]),
         max(row["memoryBytes"], 0),
         max(row["diskBytes"], 0),
+        Transfers(
+            max(row["sentData"], 0),
+            max(row["sentPacked"], 0),
+            max(row["sentOnLinks"], 0),
+            max(row["packing"], 0),
+        ),
     )

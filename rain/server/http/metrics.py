@@ -15,6 +15,7 @@ from attrs import frozen
 import rain
 from rain.base.governors import GovernorRow
 from rain.base.states import TaskRow
+from rain.base.transfers import Transfers
 from rain.base.usage import Used
 from rain.server import usage
 from rain.server.http.messages import Response
@@ -60,7 +61,12 @@ def metrics(state: State, now: float, only: str | None = None) -> Response:
 
 def gather(state: State, now: float, only: str | None = None) -> list[Metric]:
     """All metrics; only what governors were told to run is walked over, and no other task."""
-    return [*_of_cluster(state), *_of_governors(state), *_of_users(state, now, only)]
+    return [
+        *_of_cluster(state),
+        *_of_governors(state),
+        *_of_transfers(state.transfers),
+        *_of_users(state, now, only),
+    ]
 
 
 def _of_cluster(state: State) -> list[Metric]:
@@ -114,6 +120,29 @@ def _of_governors(state: State) -> list[Metric]:
             "Data objects on governors with all copies, by where they are; as last said.",
             "tier",
             held,
+        ),
+    ]
+
+
+def _of_transfers(sent: Transfers) -> list[Metric]:
+    return [
+        _counter(
+            "rain_sent_data_bytes_total",
+            "Bytes of data objects that governors have sent to other machines, from 256 KiB on.",
+            sent.data,
+        ),
+        _counter(
+            "rain_sent_compressed_bytes_total",
+            "Those of them that were compressed.",
+            sent.packed,
+        ),
+        _counter(
+            "rain_sent_link_bytes_total", "Bytes for all of that on the links.", sent.on_links
+        ),
+        _counter(
+            "rain_compression_seconds_total",
+            "Seconds of processors of governors for compressing.",
+            sent.packing / 1e6,
         ),
     ]
 

@@ -27,6 +27,9 @@ class GovernorStatus(TypedDict):
     rests_why: str
     holds_back: str  # why tasks that it was told wait there
     closed_ways: dict[str, str]  # governors that it cannot connect to, and why
+    sent_data: int  # bytes that it has sent to other machines, in bodies from 256 KiB on,
+    sent_compressed: int  # those of them that were compressed,
+    sent_on_links: int  # and the bytes for all of that on the links
     away: float  # seconds for which it has had no connection, though it may come back
     away_why: str
     time_left: float | None  # seconds until it must be gone, if it must
@@ -114,6 +117,9 @@ def _governor(state: State, governor: Governor, now: float) -> GovernorStatus:
         rests_why="" if rest is None else rest.why,
         holds_back=governor.holds_back,
         closed_ways=dict(governor.closed_ways),
+        sent_data=governor.transfers.data,
+        sent_compressed=governor.transfers.packed,
+        sent_on_links=governor.transfers.on_links,
         away=0.0 if away is None else round(max(now - away.since, 0.0), 3),
         away_why="" if away is None else away.why,
         time_left=None if governor.ends_at == inf else round(max(governor.ends_at - now, 0.0), 3),

@@ -9,6 +9,7 @@ import pytest
 from prometheus_client import parser
 
 from rain.base.admission import Secret
+from rain.base.transfers import Transfers
 from rain.base.users import UserRule
 from rain.base.wire.update import Monitoring, Update
 from rain.server.http import metrics
@@ -86,6 +87,20 @@ def test_governors_say_how_much_data_they_hold_in_each_tier() -> None:
     assert found["rain_held_bytes", "memory"] == 2000
     assert found["rain_held_bytes", "disk"] == 100
     assert found["rain_task_memory_bytes", ""] == 14
+
+
+def test_what_governors_have_sent_is_counted_also_when_they_have_left() -> None:
+    s = scene(1, 1)
+    one, two = s.governors
+    for governor, data in ((one, 1000), (two, 100), (one, 5000)):
+        sent = Transfers(data, data // 2, data // 4, data * 1000)
+        governor.send(Update(monitoring=[Monitoring((), 0, (), (), (), transfers=sent)]))
+    one.leave()
+    found = numbers(s.world.state)
+    assert found["rain_sent_data_bytes_total", ""] == 5100
+    assert found["rain_sent_compressed_bytes_total", ""] == 2550
+    assert found["rain_sent_link_bytes_total", ""] == 1275
+    assert found["rain_compression_seconds_total", ""] == 5.1
 
 
 def test_names_and_types_keep_to_the_conventions() -> None:

@@ -20,6 +20,7 @@ ONLY_WITH_INPUT = {
         *("blamed", "nests", "cluster", "generation", "durable", "openings"),
         "later_due",  # of `later`
         "used",  # of `lessons`
+        "transfers",  # that governors tell of
         *("meters", "quotas", "stored_since"),  # of tasks, data and rules that come or go
         "silence_due",  # what comes of that is in the record
         "limits_seen",  # whatever waits when the second changes is looked at

@@ -60,11 +60,13 @@ function summary(status) {
   ];
 }
 
-/** What a governor lacks, and the governors whose data cannot come to it on the direct way. */
+/** What a governor lacks, the governors whose data cannot come to it on the direct way, and what compressing saves. */
 function troubles(governor) {
   const ways = Object.entries(governor.closed_ways)
     .map(([other, why]) => h("div", {}, `cannot connect to ${other}: ${why}; its data comes through the server`));
-  return [trouble(governor), ...ways];
+  const sent = governor.sent_compressed
+    ? [h("div", { class: "quiet" }, `has sent ${bytes(governor.sent_data)} to other machines, compressed to ${bytes(governor.sent_on_links)}`)] : [];
+  return [trouble(governor), ...ways, ...sent];
 }
 
 function trouble(governor) {
