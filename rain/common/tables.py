@@ -13,6 +13,8 @@ from importlib import import_module
 from itertools import chain
 from typing import Any
 
+import numpy as np
+
 from rain.base.exchange import ListedObject
 from rain.common.mapped_columns import DifferentError, put_together_in_files
 from rain.common.partitioned import Partitioned
@@ -25,9 +27,34 @@ AT_ONCE = 4 * 1024 * 1024
 
 def rows_by_part(table: Any, column: str, parts: Collection[int]) -> Partitioned:
     """The rows of each of these parts; a column has the part of each row."""
-    groups = table.groupby(column)
-    found = {part: groups.get_group(part) for part in groups.groups if part in parts}
+    found = _slices_in_a_file(table, column, parts)
+    if found is None:
+        groups = table.groupby(column)
+        found = {part: groups.get_group(part) for part in groups.groups if part in parts}
     return Partitioned(found, max(parts) + 1)
+
+
+def _slices_in_a_file(table: Any, column: str, parts: Collection[int]) -> dict[int, Any] | None:
+    """The same, of a large table: its rows are put into the order of their parts in files."""
+    concat: Any = import_module("dask.dataframe.dispatch").concat
+    size = int(table.memory_usage().sum())
+    if size < AT_ONCE:
+        return None
+    places = table[column].to_numpy()
+    order = np.argsort(places, kind="stable")
+    count = len(order)
+    step = max(count * AT_ONCE // size, 1)
+    some = (table.take(order[start : start + step]) for start in range(0, count, step))
+    try:
+        with ExitStack() as files:
+            ordered = put_together_in_files(some, concat, files)
+    except (DifferentError, OSError):  # an odd table, or no room for files
+        return None
+    sorted_places = places[order]
+    begins = np.searchsorted(sorted_places, [*parts], "left")
+    ends = np.searchsorted(sorted_places, [*parts], "right")
+    bounds = zip(parts, begins, ends, strict=True)
+    return {part: ordered.iloc[begin:end] for part, begin, end in bounds if end > begin}
 
 
 def put_together(listed: list[ListedObject], part: int, empty: Any) -> Any:

@@ -169,6 +169,29 @@ def test_a_task_reads_its_pieces_group_by_group(monkeypatch: pytest.MonkeyPatch)
     assert put_together([], monkeypatch) == "nothing"
 
 
+@given(st.lists(st.sampled_from(KINDS), max_size=3, unique=True), st.data())
+def test_rows_are_split_in_files_as_pandas_groups_them(
+    names: list[str], data: st.DataObject
+) -> None:
+    places = data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=12))
+    whole = table(names, len(places)).assign(part=places)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tables, "AT_ONCE", 100)
+        split = tables.rows_by_part(whole, "part", {0, 1, 3}).pieces
+    assert split.keys() == {0, 1, 3} & {*places}
+    for part, rows in split.items():
+        testing.assert_frame_equal(rows, whole.groupby("part").get_group(part))
+
+
+def test_what_a_large_table_is_split_into_is_no_memory_of_the_task(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = table(["numbers"], 6).assign(part=[0, 1, 0, 1, 0, 1])
+    monkeypatch.setattr(tables, "AT_ONCE", 1)
+    split = tables.rows_by_part(whole, "part", {0, 1}).pieces
+    assert [mapped_bytes(rows["numbers"].to_numpy()) for rows in split.values()] == [24, 24]
+
+
 def test_pieces_that_differ_are_put_together_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     some = [table(["bytes", "words"], 3), table(["words"], 3), table(["numbers"], 1)]
     testing.assert_frame_equal(put_together(some, monkeypatch), concat(some))
