@@ -13,12 +13,16 @@ from rain.common.errors import RainException
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from collections.abc import Set as AbstractSet
+    from io import BufferedWriter
     from pathlib import Path
 
     from rain.common.data_instance import DataInstance
     from rain.stream.shared_memory import Placing
 
 _numbers = itertools.count(1)
+
+_LARGE = 1 << 20
+"""From here on it pays to read how large files are written best."""
 
 
 class StagingFolders:
@@ -44,7 +48,8 @@ class StagingFolders:
 
     def write(self, parts: Sequence[bytes | memoryview]) -> str:
         """Writes these parts to a file without joining them in memory first."""
-        path = self._written_in_memory(parts) if self._shared else None
+        size = sum(map(len, parts))
+        path = self._written_in_memory(parts, size) if self._shared else None
         if path is not None:
             return path
         path = self.new_path()
@@ -53,14 +58,14 @@ class StagingFolders:
                 OwnFiles(f"cannot write into {self.folder}"),
                 open(path, "wb") as file,  # noqa: PTH123 # pathlib starts slowly
             ):
-                file.writelines(parts)
+                _write(file, parts, size, on_disk=True)
         except ShortageError:
             raise
         except OSError as error:
             raise RainException(f"cannot write into {self.folder}: {error.strerror}") from None
         return path
 
-    def _written_in_memory(self, parts: Sequence[bytes | memoryview]) -> str | None:
+    def _written_in_memory(self, parts: Sequence[bytes | memoryview], size: int) -> str | None:
         """The file in shared memory, if it belongs there and there is room for it."""
         placing = self._placing
         if placing is None:
@@ -71,18 +76,32 @@ class StagingFolders:
             )
 
             placing = self._placing = Placing(Board(f"{self._shared}/{BOARD}"))
-        if not placing.is_shared(sum(map(len, parts))):
+        if not placing.is_shared(size):
             return None
         path = f"{self._folders[1]}/{next(_numbers)}"
         try:
             with open(path, "wb") as file:  # noqa: PTH123 # as above
-                file.writelines(parts)
+                _write(file, parts, size, on_disk=False)
         except OSError as error:
             os.unlink(path)  # noqa: PTH108 # as above
             if is_shortage(error):
                 return None  # others have filled it
             raise RainException(f"cannot write {path}: {error.strerror}") from None
         return path
+
+
+def _write(
+    file: BufferedWriter, parts: Sequence[bytes | memoryview], size: int, *, on_disk: bool
+) -> None:
+    """All parts, of this size together."""
+    if size >= _LARGE:
+        from rain.stream.writing import in_pieces, reserve  # noqa: PLC0415 # many never write one
+
+        if on_disk:
+            reserve(file.fileno(), size)
+        file.writelines(in_pieces(parts))
+    else:
+        file.writelines(parts)
 
 
 def stage(

@@ -21,16 +21,13 @@ from attrs import frozen
 from rain.base.errors import ProtocolError
 from rain.stream.mapping import map_descriptor
 from rain.stream.protocol import NOBODY, SharedPlace
+from rain.stream.writing import in_pieces, reserve
 
 STAGED_FROM = 1 << 20
 """Data of at least this size is staged."""
 
 MOST_OPEN = 128
 """Files of one program that may be staged at the same time: each takes a descriptor."""
-
-PIECE = 1 << 20
-"""Bytes that are written at once. The kernel takes four times as long for a GiB in a single call,
-since it looks for larger pages then."""
 
 
 @frozen
@@ -143,11 +140,8 @@ def _written(folder: str, parts: Sequence[bytes | memoryview], *, is_linkable: b
 
 def _write_all(descriptor: int, parts: Sequence[bytes | memoryview], length: int) -> None:
     """Writes all parts behind each other."""
-    os.posix_fallocate(descriptor, 0, length)  # a full disk says so at once
-    place = 0
-    for part in parts:
-        whole = memoryview(part)
-        done = 0
-        while done < len(whole):
-            done += os.pwrite(descriptor, whole[done : done + PIECE], place + done)
-        place += done
+    reserve(descriptor, length)
+    for piece in in_pieces(parts):
+        left = memoryview(piece)
+        while left:
+            left = left[os.write(descriptor, left) :]

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from rain.base.errors import ProtocolError
 from rain.stream import staged
 from rain.stream.protocol import NOBODY
-from rain.stream.staged import PIECE, Staged, UploadFolder, stage
+from rain.stream.staged import Staged, UploadFolder, stage
+from rain.stream.writing import PIECE
 
 HERE = bytes(range(16))
 
