@@ -355,8 +355,8 @@ class Future(NotAValue, concurrent.futures.Future[T]):
 
     def _tell_ended(self) -> None:
         self.has_ended = True
-        if self.home.ended:
-            for hear in [*self.home.ended]:  # a copy: other threads begin and end to listen
+        if self.home.at_each_end:
+            for hear in [*self.home.at_each_end]:  # a copy: other threads begin and end to listen
                 hear(self)
 
     def _wait(self, ask: Callable[[float | None], Any], timeout: float | None) -> Any:

@@ -58,7 +58,7 @@ class FetchingAhead:
     def __enter__(self) -> Self:
         """Hears of those that end from now on, and looks at those that have ended."""
         for home in self._homes:
-            home.ended.append(self._hear)
+            home.at_each_end.append(self._hear)
         if self._homes:
             for future in self.futures:
                 if future.has_ended:
@@ -72,7 +72,7 @@ class FetchingAhead:
         trace: TracebackType | None,
     ) -> None:
         for home in self._homes:
-            home.ended.remove(self._hear)
+            home.at_each_end.remove(self._hear)
         with self._lock:
             self._is_over = True
             self._line.clear()

@@ -1,6 +1,6 @@
 """The state that all futures of a client share: their session, their ends, borrowed ones.
 
-Calls are made here, sent in `sending.py`, and what becomes of them is heard in `ends.py`.
+Calls are made here and sent in `sending.py`; `ends.py` hears how they end.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Futures:
         self.here = connection.here  # the cluster, if it is in this process
         self._id = SessionId(session.session_id)
         self.ends = Ends(session, connection)
-        self.ended: list[Callable[[Any], object]] = []
+        self.at_each_end: list[Callable[[Any], object]] = []
         """Called with each future that is done, in whatever thread; they never block."""
         self._borrowing = Borrowing(connection, WeakMethod(self.ends.ended))
         self.sending = Sending(session, connection, self.ends, self._borrowing)

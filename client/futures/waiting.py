@@ -117,7 +117,7 @@ def _until_done(futures: Sequence[Future[T]], wanted: int, timeout: float | None
     ended: SimpleQueue[concurrent.futures.Future[Any]] = SimpleQueue()
     homes = {id(future.home): future.home for future in futures}.values()
     for home in homes:
-        home.ended.append(ended.put)
+        home.at_each_end.append(ended.put)
     try:
         each = set(futures)
         left = {future for future in each if not future.has_ended}
@@ -130,7 +130,7 @@ def _until_done(futures: Sequence[Future[T]], wanted: int, timeout: float | None
         raise
     finally:
         for home in homes:
-            home.ended.remove(ended.put)
+            home.at_each_end.remove(ended.put)
 
 
 def gather(futures: Any, *, errors: str = "raise", timeout: float | None = None) -> Any:

@@ -84,9 +84,9 @@ def gathering(
     home = server.client.open_futures()
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(gather, futures, errors=errors)
-        until_now(lambda: bool(home.ended) or waiting.done())
+        until_now(lambda: bool(home.at_each_end) or waiting.done())
         yield waiting
-    assert home.ended == []
+    assert home.at_each_end == []
 
 
 def test_only_so_many_are_on_their_way_and_so_many_bytes_are_held() -> None:

@@ -74,13 +74,13 @@ def test_a_wait_ends_whatever_has_become_of_the_one_that_it_needs(
     home = server.client.open_futures()
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(wait, futures, 1)
-        while not home.ended:  # it listens now
+        while not home.at_each_end:  # it listens now
             assert not waiting.done()
         end(server, futures[2])
         done, others = waiting.result(60)
 
     assert (done, others) == ([futures[2]], futures[:2])
-    assert home.ended == []
+    assert home.at_each_end == []
 
 
 def test_two_threads_may_wait_for_the_same_futures(server: Server) -> None:
@@ -93,7 +93,7 @@ def test_two_threads_may_wait_for_the_same_futures(server: Server) -> None:
     ]
     for thread in threads:
         thread.start()
-    while len(home.ended) < len(threads):
+    while len(home.at_each_end) < len(threads):
         pass
     finish(server, futures[0])
     for thread in threads:
@@ -107,7 +107,7 @@ def test_one_future_that_is_given_twice_counts_twice(server: Server) -> None:
     home = server.client.open_futures()
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(wait, [future, future])
-        while not home.ended:
+        while not home.at_each_end:
             assert not waiting.done()
         finish(server, future)
         assert waiting.result(60) == ([future, future], [])
