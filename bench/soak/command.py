@@ -74,6 +74,8 @@ def command(
             )
         )
         return
+    if rounds:
+        raise click.BadParameter("--rounds are those of --peers; --faults says what is hit")
     with ExitStack() as stack:
         targets = targets_of(faults)
         places, network = Places.here(governors), None
