@@ -13,6 +13,7 @@ from attrs import evolve
 
 from rain.client.data import DataObject
 from rain.client.for_dask.callbacks import NodeCallbacks, is_watched, watched
+from rain.client.for_dask.concatenations import concatenate_in_files
 from rain.client.for_dask.disk_shuffles import replace_disk_shuffles
 from rain.client.for_dask.graphs import (
     Chain,
@@ -72,7 +73,8 @@ class DaskScheduler:
         """
         options = Options.of(resources=resources, tries=1 + retries)
         wanted = list(flat(keys))
-        needed, splits = replace_disk_shuffles(needed_nodes(dsk, wanted), wanted)
+        described = concatenate_in_files(needed_nodes(dsk, wanted))
+        needed, splits = replace_disk_shuffles(described, wanted)
         rechunks = Rechunks(needed)
         shuffles = Shuffles()
         if is_watched(callbacks):  # they hear of each node, so that none may be left out

@@ -7,7 +7,7 @@ Dask and pandas are only imported where such a task runs.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from importlib import import_module
 from itertools import chain
@@ -37,7 +37,7 @@ def rows_by_part(table: Any, column: str, parts: Collection[int]) -> Partitioned
 def _slices_in_a_file(table: Any, column: str, parts: Collection[int]) -> dict[int, Any] | None:
     """The same, of a large table: its rows are put into the order of their parts in files."""
     concat: Any = import_module("dask.dataframe.dispatch").concat
-    size = int(table.memory_usage().sum())
+    size = _size(table)
     if size < AT_ONCE:
         return None
     places = table[column].to_numpy()
@@ -55,6 +55,25 @@ def _slices_in_a_file(table: Any, column: str, parts: Collection[int]) -> dict[i
     ends = np.searchsorted(sorted_places, [*parts], "right")
     bounds = zip(parts, begins, ends, strict=True)
     return {part: ordered.iloc[begin:end] for part, begin, end in bounds if end > begin}
+
+
+def concatenated(concat: Callable[[Sequence[Any]], Any], tables: Sequence[Any]) -> Any:
+    """What `concat` makes of tables, of which Dask leaves out empty ones; large ones in files."""
+    if not all(hasattr(table, "memory_usage") for table in tables):  # values and arrays, too
+        return concat(tables)
+    filled = [table for table in tables if len(table)]
+    if len(filled) < 2 or sum(map(_size, filled)) < AT_ONCE:
+        return concat(tables)
+    try:
+        with ExitStack() as files:
+            return put_together_in_files(filled, concat, files)
+    except (DifferentError, OSError):  # an odd table, or no room for files
+        return concat(tables)
+
+
+def _size(table: Any) -> int:
+    """Its bytes without those of its objects; Dask gives series to the same function."""
+    return int(np.sum(table.memory_usage()))
 
 
 def put_together(listed: list[ListedObject], part: int, empty: Any) -> Any:
