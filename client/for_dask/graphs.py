@@ -54,9 +54,9 @@ def ordered(nodes: Mapping[Key, Node]) -> dict[Key, Node]:
     return dict(sorted(nodes.items(), key=lambda item: places[item[0]]))
 
 
-def grids_of(graph: Any) -> dict[str, Grid]:
-    """The chunks of the arrays in a graph, by their names, where Dask has noted them."""
-    found: dict[str, Grid] = {}
+def notes_of(graph: Any) -> dict[str, Mapping[str, Any]]:
+    """What Dask has noted of the arrays in a graph, by their names."""
+    found: dict[str, Mapping[str, Any]] = {}
     left: list[Any] = [graph]
     while left:
         one: Any = left.pop()
@@ -65,11 +65,16 @@ def grids_of(graph: Any) -> dict[str, Grid]:
         layered = one.hlg if _has(one, "hlg") else one
         layers: Mapping[str, Any] = layered.layers if isinstance(layered, _HighLevelGraph) else {}
         for name, layer in layers.items():
-            notes: Mapping[str, Any] = getattr(layer, "collection_annotations", None) or {}
-            grid = exact(notes.get("chunks", ()))
-            if grid is not None:
-                found[name] = grid
+            notes: Mapping[str, Any] | None = getattr(layer, "collection_annotations", None)
+            if notes:
+                found[name] = notes
     return found
+
+
+def grids_of(notes: Mapping[str, Mapping[str, Any]]) -> dict[str, Grid]:
+    """The chunks of arrays by their names, where the notes say how long each chunk is."""
+    grids = {name: exact(noted.get("chunks", ())) for name, noted in notes.items()}
+    return {name: grid for name, grid in grids.items() if grid is not None}
 
 
 def _has(value: Any, name: str) -> bool:
@@ -85,7 +90,7 @@ def chains(nodes: Mapping[Key, Node], wanted: Sequence[Key]) -> dict[Key, Chain]
     itself for arrays, bags and `delayed`, but not in all of a data frame. Values of the graph stay
     apart: they are sent once, and not with each call. Exchanges are no calls.
     """
-    fuses = _settings.get("optimization.fuse.active", None) is not False
+    fuses = may_fuse()
     readers = Counter(key for node in nodes.values() for key in node.dependencies)
     readers.update(wanted)
     found: dict[Key, Chain] = {}
@@ -99,6 +104,11 @@ def chains(nodes: Mapping[Key, Node], wanted: Sequence[Key]) -> dict[Key, Chain]
         before.append((key, node))
         found[key] = before
     return found
+
+
+def may_fuse() -> bool:
+    """Whether Dask's settings let nodes become one."""
+    return _settings.get("optimization.fuse.active", None) is not False
 
 
 def is_data(node: Node) -> bool:

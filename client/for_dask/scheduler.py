@@ -1,13 +1,14 @@
 """A scheduler for Dask: a function that takes a graph and gives the values of some keys.
 
-Each chain of nodes becomes a call of the client. Results stay on the governors that made them until
-the nodes that need them have run; only the values of the wanted keys come to the client.
+Each chain of nodes, or group of small ones, becomes a call of the client. Results stay on the
+governors that made them until the nodes that need them have run; only the values of the wanted keys
+come to the client.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from attrs import evolve
 
@@ -27,9 +28,11 @@ from rain.client.for_dask.graphs import (
     name_of,
     needed_nodes,
     nested,
+    notes_of,
     ordered,
     target_of,
 )
+from rain.client.for_dask.groups import grouped
 from rain.client.for_dask.rechunks import CUTTING, Rechunks, find_rechunks
 from rain.client.for_dask.shuffles import Shuffles, TakingApart, find_shuffles
 from rain.client.futures import waiting
@@ -38,7 +41,7 @@ from rain.client.futures.shuffling import Part, exchange_task
 from rain.client.options import Options
 from rain.client.task import Task
 from rain.client.tracebacks import hides_frames
-from rain.common.bundles import call_chain, call_chain_of_part
+from rain.common.bundles import call_chain, call_chain_of_part, call_group
 from rain.common.content_type import encode_value
 
 LARGEST_KNOWN = 4096
@@ -77,16 +80,21 @@ class DaskScheduler:
         needed, splits = replace_disk_shuffles(described, wanted)
         rechunks = Rechunks(needed)
         shuffles = Shuffles()
+        notes: Mapping[str, Mapping[str, Any]] = {}
         if is_watched(callbacks):  # they hear of each node, so that none may be left out
             nodes = ordered(rechunks.nodes)
         else:
-            rechunks = find_rechunks(needed, grids_of(dsk), wanted)
+            notes = notes_of(dsk)
+            rechunks = find_rechunks(needed, grids_of(notes), wanted)
             nodes = ordered(rechunks.nodes)
             shuffles = find_shuffles(nodes, wanted)
-        graph = _Graph(self._opened(), options, shuffles, rechunks.cuts | splits)
+        futures = self._opened()
+        graph = _Graph(futures, options, shuffles, rechunks.cuts | splits)
         linked = chains(shuffles.others(nodes), wanted)
-        for key, chain in linked.items():
-            graph.add(key, chain)
+        alone = {end for end, chain in linked.items() if graph.is_exchanged(chain)}
+        found = grouped(linked, notes, alone, wanted, futures.cpus) if notes else linked
+        for key, chain in found.items():
+            graph.add(key, chain, is_group=len(chain) > len(linked[key]))
         firsts = {key: chain[0][1] for key, chain in linked.items()}
         with watched(callbacks, dsk, firsts) as watch:
             return nested(keys, graph.computed(wanted, watch))
@@ -131,11 +139,23 @@ class _Graph:
         self._places: dict[Key, _Place] = {}
         self._steps: dict[Key, Task] = {}
 
-    def add(self, key: Key, chain: Chain) -> None:
-        """A chain of nodes, after those that it depends on."""
+    def is_exchanged(self, chain: Chain) -> bool:
+        """Whether a chain is part of a shuffle or of a rechunk."""
+        first, last = chain[0], chain[-1]
+        return (
+            is_exchange(first[1])
+            or first[0] in self._shuffles.reads
+            or last[0] in self._shuffles.parts
+            or last[0] in self._cuts
+        )
+
+    def add(self, key: Key, chain: Chain, *, is_group: bool) -> None:
+        """A chain or a group of nodes, after those that it depends on."""
         node = chain[0][1]
         target = target_of(node)
-        if len(chain) > 1:
+        if is_group:
+            self._places[key] = self._steps[key] = self._step(chain, call_group)
+        elif len(chain) > 1:
             self._places[key] = self._steps[key] = self._step(chain)
         elif target is not None:
             self._places[key] = self._places[target]
@@ -146,14 +166,14 @@ class _Graph:
         else:
             self._places[key] = self._steps[key] = self._step(chain)
 
-    def _step(self, chain: Chain) -> Task:
+    def _step(self, chain: Chain, call: Callable[..., Any] = call_chain) -> Task:
         keys: list[Key] = []
         inputs: list[DataObject] = []
         known: dict[Key, Any] = {}
         read = self._shuffles.reads.get(chain[0][0])
         if read is not None:
             keys += read.pieces
-        for dependency in chain[0][1].dependencies:
+        for dependency in _read_by(chain):
             if dependency in self._shuffles.pieces:
                 continue
             place = self._places[dependency]
@@ -171,7 +191,7 @@ class _Graph:
         elif chain[-1][0] in self._cuts:
             options = evolve(options, surrounding=CUTTING)
         if read is None:
-            return self._futures.step(call_chain, (data, *inputs), options)
+            return self._futures.step(call, (data, *inputs), options)
         part = Part(self._exchange(read.splits).output, read.part)
         return self._futures.step(call_chain_of_part, (data, part, *inputs), options)
 
@@ -213,6 +233,15 @@ class _Graph:
             key: results[place.packed_id].result() if isinstance(place, Task) else place.value
             for key, place in places.items()
         }
+
+
+def _read_by(nodes: Chain) -> Iterable[Key]:
+    """What nodes read of others."""
+    if len(nodes) == 1:
+        return cast("Iterable[Key]", nodes[0][1].dependencies)
+    inner = {key for key, _ in nodes}
+    read = dict.fromkeys([one for _, node in nodes for one in node.dependencies])
+    return [one for one in read if one not in inner]
 
 
 def _is_large(value: Any) -> bool:

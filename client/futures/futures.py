@@ -13,7 +13,7 @@ from rain.base.ids import ObjectId, SessionId, TaskId, session_of
 from rain.base.states import TaskState as States
 from rain.base.wire import INLINE_LIMIT
 from rain.base.wire.grace import OWN_GRACE
-from rain.base.wire.requests import Cancel, CancelUnstarted, ReportsOf
+from rain.base.wire.requests import Cancel, CancelUnstarted, OverviewOf, ReportsOf
 from rain.client.data import DataObject, filled, new_handle
 from rain.client.future import Future
 from rain.client.futures.borrowed import Borrowing, borrowed_object
@@ -165,6 +165,11 @@ class Futures:
         self.session.add_tasks(steps)
         self.sending.send()
         return futures
+
+    def cpus(self) -> int:
+        """Those that the governors of the cluster have now."""
+        with self.session.asking():
+            return self._connection.ask(OverviewOf(self._id)).cpus
 
     def put(self, value: T, name: str) -> Future[T]:
         """A future of a value that is here."""

@@ -7,7 +7,7 @@ import re
 import subprocess
 import warnings
 from _thread import interrupt_main
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -139,6 +139,40 @@ def test_an_array_is_rechunked_as_one(counts: list[int]) -> None:
     assert np.array_equal(columns.rechunk((7, 11)).sum(axis=1).compute(), (here + 1).sum(axis=1))
     masked = da.ma.masked_greater(columns, 9).rechunk((6, 60)).compute()
     assert masked.mask.sum() == 3600 - 9
+
+
+def tiles() -> Any:
+    """An array of 100 small chunks."""
+    return da.from_array(np.arange(3600.0).reshape(60, 60), chunks=(6, 6))
+
+
+SMALL_WORKS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "element by element": lambda x, m: m.sqrt(x * 2 + 1).astype("f4").max(),
+    "transposed": lambda x, m: (x + x.T).sum(),
+    "reduced": lambda x, m: (x - x.mean(axis=0, keepdims=True)).max(),
+    "two results of one": lambda x, m: m.where(x > x.mean(), x, 0).std(),
+}
+
+
+@pytest.mark.parametrize("name", SMALL_WORKS)
+def test_small_chunks_are_worked_on_in_groups(counts: list[int], name: str) -> None:
+    work = SMALL_WORKS[name]
+    made = work(tiles(), da)
+    assert np.allclose(made.compute(), work(np.arange(3600.0).reshape(60, 60), np))
+    nodes = dict(dask.optimize(made)[0].__dask_graph__())
+    assert counts[0] < 0.8 * len(nodes)
+
+
+def test_what_raises_in_a_group_is_named() -> None:
+    bad = tiles().map_blocks(np.reshape, (4, 4), meta=np.ones((1, 1)), chunks=(4, 4))
+    with pytest.raises(ValueError, match="cannot reshape") as caught:
+        bad.sum().compute()
+    assert any("This was raised in the node ('array-sum-" in one for one in caught.value.__notes__)
+
+
+def test_functions_of_users_are_tasks_of_their_own(counts: list[int]) -> None:
+    assert tiles().map_blocks(np.sort, dtype=float).sum().compute() == 3599 * 1800
+    assert counts[0] >= 100
 
 
 def wrong(chunk: Any) -> Any:

@@ -14,6 +14,7 @@ from rain.client.for_dask.graphs import (
     is_exchange,
     kind_of,
     needed_nodes,
+    notes_of,
     ordered,
 )
 from rain.client.for_dask.rechunks import Rechunks, find_rechunks
@@ -36,7 +37,7 @@ def graph_of(*arrays: Any) -> tuple[Any, list[Key]]:
 
 def found(*arrays: Any) -> Rechunks:
     graph, wanted = graph_of(*arrays)
-    return find_rechunks(needed_nodes(graph, wanted), grids_of(graph), wanted)
+    return find_rechunks(needed_nodes(graph, wanted), grids_of(notes_of(graph)), wanted)
 
 
 def count_of(rechunks: Rechunks) -> tuple[int, int]:
@@ -67,7 +68,7 @@ def test_several_steps_of_dask_become_one(limit: str) -> None:
 
 def test_what_dask_has_fused_with_a_rechunk_is_fused_again() -> None:
     graph, wanted = graph_of((columns() + 1).rechunk((100, 10)).sum(axis=0) + 1)
-    rechunks = find_rechunks(needed_nodes(graph, wanted), grids_of(graph), wanted)
+    rechunks = find_rechunks(needed_nodes(graph, wanted), grids_of(notes_of(graph)), wanted)
 
     linked = chains(ordered(rechunks.nodes), wanted)
 
