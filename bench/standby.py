@@ -69,4 +69,4 @@ def one_round(tasks: int, lease_seconds: float, fault: signal.Signals) -> float:
         if results != list(range(tasks)):
             raise click.ClickException("a result is wrong")
     since = [killed, *sorted(moment for moment in answered if moment > killed)]
-    return max(later - earlier for earlier, later in pairwise(since))
+    return max((later - earlier for earlier, later in pairwise(since)), default=0.0)
