@@ -45,8 +45,7 @@ def grouped(
         for end, work in small_works(chains, chunk_bytes(notes)).items()
         if end not in alone and not is_data(chains[end][0][1])
     }
-    known_cpus = cpus() if len(works) >= FEWEST_CHAINS else 0
-    if known_cpus == 0:
+    if len(works) < FEWEST_CHAINS:
         return dict(chains)
     reads = {
         end: [
@@ -56,6 +55,10 @@ def grouped(
         ]
         for end, chain in chains.items()
     }
+    could_go = _joinable(reads, works)
+    known_cpus = cpus() if len(chains) - could_go <= MOST_LEFT * len(chains) else 0
+    if known_cpus == 0:
+        return dict(chains)
     groups = colour(reads, works, wanted, known_cpus, WORK_AT_MOST)
     if len(groups) > MOST_LEFT * len(chains):
         return dict(chains)
@@ -63,3 +66,22 @@ def grouped(
         end: [pair for member in members for pair in chains[member]]
         for end, members in groups.items()
     }
+
+
+def _joinable(reads: dict[Key, list[Key]], small: Collection[Key]) -> int:
+    """At most how many chains can be in a group with those that read them.
+
+    Counting them costs less than colouring does. All readers of such a chain are small, and if
+    there are several, something joins them again.
+    """
+    readers: dict[Key, list[Key]] = {}
+    for end, read_by_it in reads.items():
+        for read in read_by_it:
+            readers.setdefault(read, []).append(end)
+    joinable: set[Key] = set()
+    for end in reversed(reads):
+        read_by = readers.get(end, ())
+        meets = len(read_by) == 1 or not joinable.isdisjoint(read_by)
+        if end in small and meets and all(reader in small for reader in read_by):
+            joinable.add(end)
+    return len(joinable)

@@ -115,7 +115,7 @@ class _Looking:
         if kind in _PLAIN:
             return sys.getsizeof(value) <= SMALL
         if kind in _SEVERAL:
-            return all(map(self._is_plain, value))
+            return sys.getsizeof(value) <= SMALL and all(map(self._is_plain, value))
         if kind is dict:
             return all(map(self._is_plain, value.values()))
         if isinstance(value, _GraphNode):

@@ -15,10 +15,12 @@ import pytest
 
 from rain.client.for_dask.cheap_functions import is_cheap
 from rain.client.for_dask.graphs import chains, kind_of, needed_nodes, notes_of, ordered
+from rain.client.for_dask.groups import grouped
 from rain.client.for_dask.small_nodes import SMALL, chunk_bytes, small_works
 from tests.adapters.test_dask_rechunks import graph_of
 
 da: Any = import_module("dask.array")
+task_spec: Any = import_module("dask._task_spec")
 
 COUNT = 16
 """Chunks of each array."""
@@ -107,3 +109,20 @@ def test_a_function_is_known_by_itself_and_not_by_its_name() -> None:
     assert not is_cheap(add)
     assert not is_cheap(np.matmul)
     assert is_cheap(np.add)
+
+
+def test_a_long_list_makes_a_node_large() -> None:
+    assert small_kinds(numbers()[list(range(20))])
+    node = task_spec.Task(("x", 0), np.sum, [0] * SMALL)
+    assert not small_works({("x", 0): [(("x", 0), node)]}, {"x": 8})
+
+
+def test_a_graph_that_groups_would_hardly_shorten_is_not_coloured() -> None:
+    x = da.ones((320, 320), chunks=(20, 20))
+    graph, wanted = graph_of(x.map_overlap(nothing, depth=1, boundary="none", dtype=float).sum())
+    linked = chains(ordered(needed_nodes(graph, wanted)), wanted)
+
+    def cpus() -> int:
+        raise AssertionError("nobody needs to know how many there are")
+
+    assert grouped(linked, notes_of(graph), (), wanted, cpus) == linked
