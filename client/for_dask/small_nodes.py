@@ -76,12 +76,11 @@ class _Looking:
 
     def work(self, key: Key, node: Node) -> int | None:
         """The bytes that a node reads and writes, or None if they are not known."""
-        size = self._size(key)
-        if size is not None:
-            self._made[key] = size
-        if is_data(node):
+        if is_data(node):  # its value says more than notes do, which may be of a file
             self._note(key, _bytes_of(node.value))
             return None
+        size = self._size(key)
+        self._note(key, size)
         target = target_of(node)
         if target is not None:
             self._note(key, self._made.get(target))

@@ -126,3 +126,11 @@ def test_a_graph_that_groups_would_hardly_shorten_is_not_coloured() -> None:
         raise AssertionError("nobody needs to know how many there are")
 
     assert grouped(linked, notes_of(graph), (), wanted, cpus) == linked
+
+
+def test_what_reads_a_value_in_a_file_is_not_small(tmp_path: Path) -> None:
+    mapped = np.memmap(tmp_path / "values", dtype=float, mode="w+", shape=(10,))
+    data = task_spec.DataNode(("data", 0), mapped)
+    reads = task_spec.Task(("x", 0), np.sum, task_spec.TaskRef(("data", 0)))
+    linked: dict[Any, Any] = {("data", 0): [(("data", 0), data)], ("x", 0): [(("x", 0), reads)]}
+    assert not small_works(linked, {"data": 80, "x": 8})
