@@ -124,6 +124,8 @@ class Link:
         finally:
             self.end("the program ends")
             self.peer.end(self.cause or "")
+            self.peer.take_apart()
+            self.on_end = None
             self._unsent.clear()
             self._sending = memoryview(b"")
             with suppress(OSError):

@@ -43,6 +43,10 @@ def _nothing() -> None:
     """There is nothing to flush where each message is sent at once."""
 
 
+def _unheard(_: bytes) -> None:
+    """The connection has ended."""
+
+
 class Peer:
     """One side of a connection.
 
@@ -106,6 +110,13 @@ class Peer:
         self._serving.end()
         self._exports.clear()
         self.questions.end(reason)
+
+    def take_apart(self) -> None:
+        """After the end: nothing leads back to what drove it. Garbage is collected seldom."""
+        self._pass_bytes, self._flush = _unheard, _nothing
+        self._handlers.clear()
+        self._serving.take_apart()
+        self.questions.take_apart(_unheard, _nothing)
 
     # Calling. In any thread.
 

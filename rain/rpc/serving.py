@@ -26,6 +26,10 @@ _WHOLE = -1
 Say: TypeAlias = Callable[[Fields], object]
 
 
+def _unheard(_: Fields) -> None:
+    """The connection has ended."""
+
+
 class Serving:
     """The calls by their numbers.
 
@@ -82,6 +86,11 @@ class Serving:
             answer.give_up()
         self._answers.clear()
         self._acknowledged.clear()
+
+    def take_apart(self) -> None:
+        """After the end: it leads to nobody."""
+        self._say = self._say_later = _unheard
+        self._bootstrap = None
 
     def acknowledge(self, call: IncomingCall, results: Fields) -> None:
         """Answers a call together with others, and with what is said next."""
