@@ -349,7 +349,7 @@ def test_too_many_tasks_that_wait_are_refused_by_name(tmp_path: Path) -> None:
 
 
 def test_get_client_is_for_tasks() -> None:
-    with pytest.raises(RainException, match="functions that run as tasks"):
+    with pytest.raises(RainException, match="the client of the running task"):
         get_client()
 
 
