@@ -38,16 +38,16 @@ LINGER = 1.0
 
 
 async def accept_tls(
-    accepted: socket.socket, identity: Identity | None, *, bears_strangers: bool = False
+    accepted: socket.socket, identity: Identity | None, *, certificate_optional: bool = False
 ) -> Connected:
     """The accepted connection, encrypted where there are certificates; `TlsError` if that fails.
 
-    Browsers come without a certificate, where it `bears_strangers`. The caller limits the time,
-    also that of `dial_tls`.
+    Browsers have no certificate, so it is optional where HTTP is served. The caller limits the
+    time, also that of `dial_tls`.
     """
     if identity is None:
         return accepted
-    pump = identity.accepting(bears_strangers=bears_strangers)
+    pump = identity.accepting(certificate_optional=certificate_optional)
     return await _shake(accepted, pump, handshake.accept(pump))
 
 

@@ -166,7 +166,9 @@ class Listener:
         identity, http, first = self._keys.identity, self.http, b""
         try:
             with trio.fail_after(self._first_word):
-                connected = await accept_tls(accepted, identity, bears_strangers=http is not None)
+                connected = await accept_tls(
+                    accepted, identity, certificate_optional=http is not None
+                )
                 first = await first_byte(connected)
                 speaks = spoken(first)
                 if speaks is Speaks.HTTP and http is not None:

@@ -44,7 +44,7 @@ def stand_by(nursery: trio.Nursery, host: str, port: int, identity: Identity | N
                 accepted.setblocking(False)
                 prepare(accepted)
                 try:
-                    connected = await accept_tls(accepted, identity, bears_strangers=True)
+                    connected = await accept_tls(accepted, identity, certificate_optional=True)
                 except TlsError as error:
                     came_from = peer_host(accepted)
                     log.warning("a peer from %s was not let in: %s", came_from, error.strerror)

@@ -30,7 +30,7 @@ class Encrypted:
 
     def __init__(self, connected: socket.socket, pump: Pump) -> None:
         self.socket = connected
-        who = None if pump.stranger else pump.who
+        who = None if pump.lacks_certificate else pump.who
         # Of the other side; None of one without a certificate.
         self.member: MemberKind | None = None if who is None else who.member
         self.user: str = "" if who is None else who.user

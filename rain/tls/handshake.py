@@ -32,7 +32,7 @@ LONGEST = 128 * 1024
 def accept(pump: Pump) -> Shaking:
     """The accepting side. A peer that does not encrypt is told so in words that it knows."""
     first = yield None
-    if pump.bears_strangers and spoken(first) is Speaks.HTTP:
+    if pump.certificate_optional and spoken(first) is Speaks.HTTP:
         yield NOT_ENCRYPTED
         raise NotTlsError("it does not encrypt: it was told to write https:// instead of http://")
     if first and first[0] != _RECORD_OF_HANDSHAKE:

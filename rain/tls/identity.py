@@ -111,14 +111,14 @@ class Identity:
         """For a program that asks a server over HTTP."""
         return self._current().dialling
 
-    def accepting(self, *, bears_strangers: bool = False) -> Pump:
+    def accepting(self, *, certificate_optional: bool = False) -> Pump:
         """For a connection that was accepted; the role of the other side is not looked at here.
 
-        One that `bears_strangers` takes browsers, too, which have no certificate.
+        Browsers have no certificate, so it is optional where they may come.
         """
         current = self._current()
-        context = current.http if bears_strangers else current.accepting
-        return Pump(context, accepts=True, bears_strangers=bears_strangers)
+        context = current.http if certificate_optional else current.accepting
+        return Pump(context, accepts=True, certificate_optional=certificate_optional)
 
     def dialling(self, *expects: MemberKind) -> Pump:
         """For a connection to one of these members."""

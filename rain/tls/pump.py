@@ -47,15 +47,15 @@ class Pump:
         *,
         accepts: bool,
         expects: frozenset[MemberKind] = frozenset(MemberKind),
-        bears_strangers: bool = False,
+        certificate_optional: bool = False,
     ) -> None:
-        """One that `bears_strangers` lets in who has no certificate; `stranger` says so."""
+        """Where a certificate is optional, `lacks_certificate` says that there was none."""
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=accepts)
         self._expects = expects
-        self.bears_strangers = bears_strangers
-        self.stranger = False  # the other side has no certificate
+        self.certificate_optional = certificate_optional
+        self.lacks_certificate = False  # the other side has no certificate
         self._who: Who | None = None
         self.has_ended = False  # the other side says nothing more
 
@@ -78,8 +78,8 @@ class Pump:
         except ssl.SSLError as error:
             raise explained(error) from None
         certificate = self._tls.getpeercert()
-        if not certificate and self.bears_strangers:
-            self.stranger = True
+        if not certificate and self.certificate_optional:
+            self.lacks_certificate = True
             return True
         self._who = read_who(certificate or {})
         if self._who.member not in self._expects:

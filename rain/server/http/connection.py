@@ -79,7 +79,7 @@ async def greet(
     """
     try:
         with trio.fail_after(HEAD_PATIENCE):
-            connected = await accept_tls(accepted, identity, bears_strangers=True)
+            connected = await accept_tls(accepted, identity, certificate_optional=True)
             first = await first_byte(connected)
             speaks = spoken(first)
             if speaks is Speaks.RAIN:
