@@ -138,7 +138,7 @@ def test_browsers_find_the_hosts_in_the_certificate_of_the_server(tmp_path: Path
     for host, is_good in (("head", True), ("10.0.0.1", True), ("other", False)):
         incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         browser = context.wrap_bio(incoming, outgoing, server_hostname=host)
-        there = server.accepting(bears_strangers=True)
+        there = server.accepting(certificate_optional=True)
         with pytest.raises(ssl.SSLWantReadError):
             browser.do_handshake()
         there.feed(outgoing.read())
