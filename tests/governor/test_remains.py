@@ -28,6 +28,7 @@ from rain.stream.errors import NotHereError
 from rain.stream.reading import StreamReader
 from tests.governor.words import builtin_kind, object_id, python_kind
 from tests.governor.world import World
+from tests.support.no_collector import no_collector
 
 SESSIONS = 5
 
@@ -36,13 +37,8 @@ T = TypeVar("T")
 
 @pytest.fixture(autouse=True)
 def without_collector() -> Generator[None, None, None]:
-    """The collector does not run, and does not know what tests before this one have left."""
-    gc.collect()
-    gc.freeze()
-    gc.disable()
-    yield
-    gc.enable()
-    gc.unfreeze()
+    with no_collector():
+        yield
 
 
 def nodes() -> Counter[str]:

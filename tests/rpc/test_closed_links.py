@@ -20,6 +20,7 @@ from rain.rpc.serving import Serving
 from tests.rpc.peers import COUNTER
 from tests.rpc.raw import SERVICE, Raw, play
 from tests.rpc.test_link import ends, run
+from tests.support.no_collector import no_collector
 
 OF_A_CONNECTION = (
     *(Link, Peer, Questions, Serving, Offered, Served),
@@ -29,13 +30,8 @@ OF_A_CONNECTION = (
 
 @pytest.fixture(autouse=True)
 def without_collector() -> Generator[None]:
-    """The collector does not run, and does not know what was there before."""
-    gc.collect()
-    gc.freeze()
-    gc.disable()
-    yield
-    gc.enable()
-    gc.unfreeze()
+    with no_collector():
+        yield
 
 
 def left() -> list[str]:
