@@ -70,7 +70,7 @@ def file(tmp_path: Path) -> Generator[int]:
 
 
 def transfer(line: Line, link: Link, file: int, patch: pytest.MonkeyPatch) -> int:
-    """Sends the file; how many bytes of it were compressed."""
+    """Sends the file, and returns how many of its bytes were compressed."""
     patch.setattr(sockets, "send", line.send)
     patch.setattr(sockets, "send_file", line.send_file)
     patch.setattr(blocks, "_waiting", line.waiting)
@@ -82,14 +82,20 @@ def transfer(line: Line, link: Link, file: int, patch: pytest.MonkeyPatch) -> in
     return sending.packed
 
 
+def known_link(round_trip: float, file: int, patch: pytest.MonkeyPatch) -> tuple[Link, Line]:
+    """A link for which it pays to compress, after three transfers."""
+    link = Link()
+    line = Line(rate=120e6, round_trip=round_trip, codec=1e9, share=0.02)
+    for _ in range(3):
+        transfer(line, link, file, patch)
+    return link, line
+
+
 @pytest.mark.parametrize("round_trip", [0.00005, 0.001, 0.02])
 def test_a_link_that_waits_for_the_codec_is_not_taken_for_a_slow_one(
     round_trip: float, file: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    link = Link()
-    line = Line(rate=120e6, round_trip=round_trip, codec=1e9, share=0.02)
-    for _ in range(3):
-        transfer(line, link, file, monkeypatch)
+    link, _ = known_link(round_trip, file, monkeypatch)
     assert link.packed > SIZE  # it was worth it
     assert link.rate is not None
     assert link.rate > 80e6
@@ -99,10 +105,7 @@ def test_a_link_that_waits_for_the_codec_is_not_taken_for_a_slow_one(
 def test_a_codec_that_has_become_slower_than_the_link_is_left(
     round_trip: float, file: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    link = Link()
-    line = Line(rate=120e6, round_trip=round_trip, codec=1e9, share=0.02)
-    for _ in range(3):
-        transfer(line, link, file, monkeypatch)
+    link, line = known_link(round_trip, file, monkeypatch)
     line.codec = 90e6  # others need the processors now
     for _ in range(2):
         transfer(line, link, file, monkeypatch)
