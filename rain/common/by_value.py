@@ -49,7 +49,7 @@ def is_imported(value: Callable[..., Any]) -> bool:
     if module is None or name == "__main__" or _is_sent_by_value(name):
         return False
     found: object = module
-    for part in value.__qualname__.split("."):
+    for part in getattr(value, "__qualname__", "").split("."):  # a partial call has no name
         found = getattr(found, part, None)
     return found is value
 

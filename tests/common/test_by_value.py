@@ -4,6 +4,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,10 @@ def test_a_function_that_calls_one_with_a_cache_travels() -> None:
         "def use(): return model() is model()\n"
     )
     assert travelled(names["use"])()
+
+
+def test_a_partial_call_with_a_cache_travels() -> None:
+    assert travelled(lru_cache(partial(pow, 2)))(5) == 32
 
 
 def test_a_function_with_a_cache_of_a_module_stays_in_its_module() -> None:
