@@ -288,7 +288,7 @@ def _tasks_of(graph: Graph) -> list[Task]:
 
 
 def _ask_back(governor: Governor, plan: Plan) -> int:
-    """Asks a governor for what it would begin last; of how many tasks."""
+    """Asks a governor for the tasks that it would begin last; returns how many there are."""
     if governor.is_behind:
         return 0
     waiting = [
