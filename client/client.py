@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Self
 from rain.base.errors import RainError
 from rain.base.failures import OnFailure
 from rain.base.ids import SessionId, TaskId, pack
-from rain.base.silence import AWAY_LIMIT, SILENCE_LIMIT
+from rain.base.silence import AWAY_LIMIT, SILENCE_LIMIT, ClientLimits
 from rain.base.wire.requests import (
     CloseSession,
     JoinSession,
     OpenSession,
 )
 from rain.client.by_name import FutureSession, check_durable
-from rain.client.connection import Asking, Connection, WaitLimits
+from rain.client.connection import Asking, Connection
 from rain.client.credentials import Credentials
 from rain.client.data import DataObject
 from rain.client.environments import Env, checked_env
@@ -133,7 +133,7 @@ class Client(Looking):
         embedded = Embedded(cpus, governors, folder, cache_limit)
         credentials = Credentials(secret, secret_file, tls, insecure)
         waits = server_away if self._is_patient and address else wait_for_server
-        limits = WaitLimits(server_timeout, server_away, waits)
+        limits = ClientLimits(server_timeout, server_away, waits)
         if local:
             reached = reach_here(address, port, embedded, credentials, limits, env=env)
         else:

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from attrs import frozen
+from attrs import evolve
 
 from rain.base.errors import (
     ConnectionLostError,
@@ -21,7 +21,7 @@ from rain.base.errors import (
     StartError,
 )
 from rain.base.failures import SessionFailure
-from rain.base.silence import AWAY_LIMIT, SILENCE_LIMIT, check_limit
+from rain.base.silence import ClientLimits, check_limit
 from rain.base.wire.answers import Fetched, WaitAnswer
 from rain.base.wire.requests import CloseSession, Request, Statement, Submit, WatchPrinted
 from rain.base.wire.submission import Submission
@@ -182,19 +182,10 @@ class Asking:
         return None
 
 
-@frozen
-class WaitLimits:
-    """For how many seconds a client waits for its server: see the arguments of `Client`."""
-
-    server_timeout: float = SILENCE_LIMIT
-    server_away: float = AWAY_LIMIT
-    wait_for_server: float = 0.0
-
-
 def connect(
     addresses: Sequence[tuple[str, int]],
     keys: Keys = NO_KEYS,
-    limits: WaitLimits = WaitLimits(),  # it is frozen
+    limits: ClientLimits = ClientLimits(),  # noqa: B008 # it is frozen
     *,
     why_lost: Callable[[], str] | None = None,
     watch: TransferWatch | None = None,
@@ -205,10 +196,9 @@ def connect(
     """
     # Cap'n Proto takes a while to load; programs that only build graphs do without.
     from rain.rpc.client_endpoint import ClientConnection  # noqa: PLC0415
-    from rain.rpc.client_registration import ClientLimits  # noqa: PLC0415
 
     try:
-        limit = check_limit(limits.server_timeout, "server_timeout")
+        timeout = check_limit(limits.server_timeout or 0.0, "server_timeout")
     except ValueError as error:
         raise RainException(str(error)) from None
     (host, port), *standbys = addresses
@@ -217,7 +207,7 @@ def connect(
             host,
             port,
             keys,
-            limits=ClientLimits(limit, away=limits.server_away, wait=limits.wait_for_server),
+            limits=evolve(limits, server_timeout=timeout),
             why_lost=why_lost,
             standbys=standbys,
             watch=watch,

@@ -16,9 +16,9 @@ from rain.client.references import note_tasks
 from rain.client.remote import Remote
 from rain.client.session import Session
 from rain.common.errors import RainException
-from rain.common.handing_on import Then
 from rain.common.running import running_call
 from rain.common.secret_file import VARIABLE as SECRET_FILE
+from rain.common.then import Then
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -15,8 +15,9 @@ from attrs import evolve, fields, frozen
 
 from rain.base.admission import Secret
 from rain.base.resources import checked_amount
+from rain.base.silence import ClientLimits
 from rain.client.addresses import check_address, hosts_and_ports
-from rain.client.connection import Connection, WaitLimits, connect
+from rain.client.connection import Connection, connect
 from rain.client.credentials import Credentials
 from rain.client.environments import Env
 from rain.client.housekeeper import Closable
@@ -55,7 +56,7 @@ def reach(
     port: int | str | None,
     embedded: Embedded,
     credentials: Credentials,
-    limits: WaitLimits,
+    limits: ClientLimits,
     watch: TransferWatch | None = None,
 ) -> Reached:
     """The cluster that the arguments of `Client` mean; RainException if they contradict."""
@@ -82,7 +83,7 @@ def reach(
 def reach_server(
     addresses: Sequence[tuple[str, int]],
     credentials: Credentials,
-    limits: WaitLimits,
+    limits: ClientLimits,
     watch: TransferWatch | None = None,
 ) -> Reached:
     """Connects to a server that runs already, or to the standby that has taken over from it."""
@@ -95,7 +96,7 @@ def reach_server(
 
 
 def start_cluster(
-    embedded: Embedded, limits: WaitLimits, watch: TransferWatch | None = None
+    embedded: Embedded, limits: ClientLimits, watch: TransferWatch | None = None
 ) -> Reached:
     """Starts a cluster on this machine for one client."""
     limit = _limiting(embedded.cache_limit)
@@ -118,7 +119,7 @@ def reach_here(
     address: str | Sequence[str],
     port: int | str | None,
     embedded: Embedded,
-    *options: Credentials | WaitLimits,
+    *options: Credentials | ClientLimits,
     env: Env | None,
 ) -> Reached:
     """The cluster of local mode, in this process; RainException for what means nothing there."""
@@ -139,7 +140,7 @@ def reach_here(
     return Reached(cluster.connect(), cluster)
 
 
-def _given(options: Embedded | Credentials | WaitLimits) -> list[str]:
+def _given(options: Embedded | Credentials | ClientLimits) -> list[str]:
     """The options that are not as they are by default."""
     known = fields(type(options))
     return [field.name for field in known if getattr(options, field.name) != field.default]

@@ -283,7 +283,7 @@ def _waiting(state: State) -> Iterator[str]:
 
 def _asked_back(state: State) -> Iterator[str]:
     """What was asked back and not answered is in the hand of an executor that is being asked."""
-    for task in state.giving_back.asked:
+    for task in state.asked_back.asked:
         executor = task.executor
         if executor is None or not (executor.recalling or executor.dying):
             yield f"{task!r} was asked back, and nobody finds out whether it has begun"

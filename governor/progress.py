@@ -8,7 +8,7 @@ elsewhere, and it gets no others until it answers.
 
 **A call that was interrupted** and has not ended by the end of its grace is killed.
 
-**A governor that drains** reports all running tasks when its executors have given back the others.
+**A governor that drains** reports all running tasks when its executors have returned the others.
 
 **Starts.** A start is reported when the task has run for a while; of shorter tasks only the end is.
 """

@@ -16,13 +16,13 @@ from rain.base.runs import RunCause
 from rain.base.wire.answers import GovernorReport
 from rain.base.wire.orders import Orders
 from rain.governor.arrivals import Arrivals
+from rain.governor.asked_back import AskedBack
 from rain.governor.calling import Calls, mapped_size
 from rain.governor.claims import Claims
 from rain.governor.dispatch import Dispatch
 from rain.governor.endings import OVER, Endings
 from rain.governor.events import BuiltinDone, CallsDone, LookedUp, ObjectsCached
 from rain.governor.executor_deaths import ExecutorDeaths
-from rain.governor.giving_back import GivingBack
 from rain.governor.gpus import Gpus
 from rain.governor.making_way import MakingWay
 from rain.governor.nodes import DataObject, Session, Task
@@ -66,7 +66,7 @@ class State:
         self.spilling = Spilling(self.outbox, self.objects, self.pool, self.dispatch)
         self.making_way = MakingWay(self.sessions, self.objects, self.back_pressure)
         self._endings = Endings(self.outbox, self.objects)
-        self.giving_back = GivingBack(self.outbox, self.pool, self._endings, self.back_pressure)
+        self.asked_back = AskedBack(self.outbox, self.pool, self._endings, self.back_pressure)
         self.stopping = Stopping(
             self.sessions,
             self.outbox,
@@ -74,7 +74,7 @@ class State:
             self.dispatch,
             self.pool,
             self._endings,
-            self.giving_back,
+            self.asked_back,
         )
         self.deaths = ExecutorDeaths(
             self.outbox, self.pool, self._calls, self.dispatch, self._endings
@@ -256,7 +256,7 @@ class State:
     # How the governor leaves.
 
     def drain(self) -> None:
-        """From now on nothing is started; executors give back what they have not started."""
+        """From now on nothing is started; executors return what they have not started."""
         self.drains = True
         self.objects.fetches.chosen = None
         for executor in self.pool.busy.values():
@@ -268,8 +268,8 @@ class State:
 
         Before that, what was asked back goes.
         """
-        if self.giving_back.asked:
-            self.giving_back.answer()
+        if self.asked_back.asked:
+            self.asked_back.answer()
         self.pool.lending.begin_turn()
         if not self.drains:
             self.dispatch.dispatch()

@@ -10,10 +10,10 @@ from __future__ import annotations
 from rain.base.ids import SessionId, TaskId, session_of
 from rain.base.wire.grace import OWN_GRACE
 from rain.base.wire.orders import AskedRuns, CancelledRuns, Orders
+from rain.governor.asked_back import AskedBack
 from rain.governor.dispatch import Dispatch
 from rain.governor.effects import EndStrays, StopBuiltin
 from rain.governor.endings import Endings
-from rain.governor.giving_back import GivingBack
 from rain.governor.nodes import DataObject, Session, Task
 from rain.governor.objects import Objects
 from rain.governor.outbox import Outbox
@@ -32,7 +32,7 @@ class Stopping:
         dispatch: Dispatch,
         pool: Pool,
         endings: Endings,
-        giving_back: GivingBack,
+        asked_back: AskedBack,
     ) -> None:
         self._sessions = sessions
         self._outbox = outbox
@@ -40,7 +40,7 @@ class Stopping:
         self._dispatch = dispatch
         self._pool = pool
         self._endings = endings
-        self._giving_back = giving_back
+        self._asked_back = asked_back
         self.leaving: dict[SessionId, None] = {}  # forgotten, but some of their tasks may still run
 
     def apply(self, orders: Orders) -> None:
@@ -48,7 +48,7 @@ class Stopping:
         for task_id, number in zip(orders.stop_ids, orders.stop_runs, strict=True):
             self._stop(task_id, number)
         self._cancel(orders.cancelled)
-        self._give_back(orders.asked)
+        self._ask_back(orders.asked)
 
     def _stop(self, task_id: TaskId, number: int) -> None:
         """Stops this run, but no other run of the same task."""
@@ -72,12 +72,12 @@ class Stopping:
                 self._outbox.ended(task)
             self._endings.abandon(task)
 
-    def _give_back(self, asked: AskedRuns) -> None:
+    def _ask_back(self, asked: AskedRuns) -> None:
         """The server wants these runs elsewhere. Of what is over all was told."""
         for task_id, number in zip(asked.ids, asked.runs, strict=True):
             task = self._find(task_id, number)
             if task is not None:
-                self._giving_back.ask(task)
+                self._asked_back.ask(task)
 
     def _find(self, task_id: TaskId, number: int) -> Task | None:
         """Returns the task if it is here, and if this run of it is meant."""

@@ -12,6 +12,8 @@ finds the messages when it continues.
 
 from __future__ import annotations
 
+from attrs import frozen
+
 BEAT = 1.0
 """Seconds between two heartbeats."""
 
@@ -32,6 +34,16 @@ SUSPICION = 3 * BEAT
 
 REPLACED = "it is silent, and another server leads the cluster"
 """Why a connection is given up before its server was silent for too long."""
+
+
+@frozen
+class ClientLimits:
+    """For how many seconds a client waits for its server: see the arguments of `Client`."""
+
+    server_timeout: float | None = SILENCE_LIMIT  # until one that says nothing is lost; None: never
+    server_away: float = AWAY_LIMIT  # for one that comes back
+    wait_for_server: float = 0.0  # for one that is not there when the client is made
+    connect: float = 10.0  # for one try to connect
 
 
 def check_limit(seconds: float, name: str) -> float | None:

@@ -158,7 +158,7 @@ TASK_TABLE: tuple[TaskFacts, ...] = (
         True,
         True,
         False,
-        "its governor was asked to give it back, unless it has begun; until the answer it is nobody"
+        "its governor was asked to return it, unless it has begun; until the answer it is nobody"
         " else's",
     ),
     TaskFacts(
@@ -231,7 +231,7 @@ class TaskMove(Word):
     """What can happen to a task."""
 
     PLAN = "plan"  # the scheduler chooses a governor
-    TAKE_BACK = "take back"  # its plan is withdrawn; its governor has given it back, or stops it
+    TAKE_BACK = "take back"  # its plan is withdrawn; its governor has returned it, or stops it
     ASK = "ask back"  # its plan is to be withdrawn, and its governor may have begun it
     STAY = "stay"  # its governor has begun it, or is told to end it
     INPUTS_FINISHED = "inputs finished"

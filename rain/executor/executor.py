@@ -21,7 +21,7 @@ from rain.base.ids import NUMBER_BITS
 from rain.base.shortage import ShortageError, lacks_thread_of_ours
 from rain.common import running
 from rain.common.errors import PiecesLostError
-from rain.common.handing_on import Then
+from rain.common.then import Then
 from rain.executor.blocking import Blocking
 from rain.executor.context import Context
 from rain.executor.desk import Desk

@@ -27,7 +27,7 @@ from rain.common.references import finding_references, secure
 
 if TYPE_CHECKING:
     from rain.common.data_instance import DataInstance
-    from rain.common.handing_on import Then
+    from rain.common.then import Then
     from rain.executor.staging import StagingFolders
 
 _DATA_INSTANCE = "rain.common.data_instance"

@@ -287,7 +287,7 @@ def _check_governor(graph: Graph, governor: Governor, found: list[str]) -> None:
 
 
 def _check_moves(graph: Graph, governor: Governor, expect: Expect) -> None:
-    """What it was asked to give back, and what it gets when others give it back."""
+    """What it was asked to return, and what it gets when others return it."""
     asked = {task for task in governor.assigned if task.row is TaskRow.ASKED}
     expect(asked == governor.asked.keys(), "it was asked for {}, lists {}", asked, governor.asked)
     for task, target in governor.asked.items():

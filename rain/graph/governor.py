@@ -70,9 +70,9 @@ class Governor:
     scheduled: dict[Task, None] = Factory(dict)  # every task that is planned here
     queue: ReadyQueue = Factory(ReadyQueue)  # those that are ready and not assigned
     assigned: dict[Task, None] = Factory(dict)  # those that it was told to run
-    # Those of them that it was asked to give back, and which governor gets each then, if known.
+    # Those of them that it was asked to return, and which governor gets each then, if known.
     asked: dict[Task, Governor | None] = Factory(dict)
-    expected: dict[Task, None] = Factory(dict)  # those that it gets when others give them back
+    expected: dict[Task, None] = Factory(dict)  # those that it gets when others return them
     ahead: int = 0  # how many of those it was told of before their inputs existed
     pace: int = 0  # the most tasks that it has finished between two of its last messages
     # Tasks that are planned here and may be able to go ahead; this is checked when one is taken.

@@ -2,7 +2,7 @@
 
 A task never starts in two places because the scheduler has changed its mind. So a task that was
 sent to a governor is first asked back, and stays planned and assigned there until the answer. If
-the governor gives it back, it may go elsewhere; if the governor has started it, it stays.
+the governor returns it, it may go elsewhere; if the governor has started it, it stays.
 
 Its new governor, the target, can be known before the answer. The asked governor does not count the
 cpus of the task any more, and the target counts them, so that a scheduler does not move too much.
@@ -20,7 +20,7 @@ from rain.graph.task import Task
 
 
 def ask_back(task: Task) -> None:
-    """Its governor, which was told to run it, is being asked to give it back."""
+    """Its governor, which was told to run it, is being asked to return it."""
     governor = task.assigned or _nowhere(task)
     task.move(TaskMove.ASK)
     governor.active_cpus -= task.cpus

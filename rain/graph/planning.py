@@ -2,7 +2,7 @@
 
 A governor's `active_cpus` is the sum over its tasks that are planned and ready (queued, assigned or
 running, but neither blocked nor asked back), those that it was told to cancel, and those that it
-gets when others give them back. It changes here, where tasks go forward (`progress`), and where
+gets when others return them. It changes here, where tasks go forward (`progress`), and where
 they move (`moving`).
 
 **Ahead.** A task whose missing inputs are all being made on its governor can be sent there before
@@ -223,8 +223,8 @@ def take_back(task: Task, ending: Ending) -> list[Stopped]:
     return undone
 
 
-def give_back(task: Task, ending: Ending) -> Governor | None:
-    """A governor has given back an assigned task, whose followers must be recalled before.
+def returned(task: Task, ending: Ending) -> Governor | None:
+    """A governor has returned an assigned task, whose followers must be recalled before.
 
     It is planned where it was to go. Returns that governor, or None if the task needs a plan.
     """

@@ -24,6 +24,7 @@ from rain.base.errors import (
 )
 from rain.base.ids import SessionId
 from rain.base.leading import Servers
+from rain.base.silence import ClientLimits
 from rain.base.wire import CLIENT_VERSION
 from rain.base.wire.answers import Fetched, WaitAnswer
 from rain.base.wire.requests import (
@@ -39,7 +40,7 @@ from rain.base.wire.requests import (
 from rain.base.wire.submission import Submission
 from rain.rpc.client_calls import ClientCalls, PendingCall
 from rain.rpc.client_fetch import Downloads
-from rain.rpc.client_registration import ClientLimits, Way, connect_client
+from rain.rpc.client_registration import Way, connect_client
 from rain.rpc.client_submit import SubmissionCalls
 from rain.rpc.codec.client_methods import A, method_of
 from rain.stream.staged import Staged, stage

@@ -16,7 +16,7 @@ from attrs import Factory, define, frozen
 from rain.base.admission import Role
 from rain.base.errors import ConnectionLostError, ProtocolError, StartError
 from rain.base.leading import Servers
-from rain.base.silence import AWAY_LIMIT, SILENCE_LIMIT
+from rain.base.silence import ClientLimits
 from rain.base.wire import CLIENT_VERSION
 from rain.rpc import schema
 from rain.rpc.caller import READ_SIZE, Caller
@@ -38,16 +38,6 @@ from rain.stream.sockets import Connected
 from rain.tls.keys import Keys
 
 _REGISTER = Interface.of(schema.server.ServerBootstrap).methods["registerClient"]
-
-
-@frozen
-class ClientLimits:
-    """For how many seconds a client waits for its server."""
-
-    silence: float | None = SILENCE_LIMIT  # until one that says nothing is lost; None: never
-    connect: float = 10.0  # for one try to connect
-    away: float = AWAY_LIMIT  # for one that comes back
-    wait: float = 0.0  # for one that is not there when the client is made
 
 
 @frozen
@@ -92,10 +82,9 @@ class Way:
             except NotLetInError:
                 raise
             except UnreachableError as error:
-                stands_by = self.servers.has_several and isinstance(error, StandsByHereError)
-                limit = (
-                    max(self.limits.wait, self.limits.connect) if stands_by else self.limits.wait
-                )
+                limit = self.limits.wait_for_server
+                if self.servers.has_several and isinstance(error, StandsByHereError):
+                    limit = max(limit, self.limits.connect)
                 away = time.monotonic() - began
                 pause = seconds_until_next_look(away)
                 if away + pause > limit:
@@ -126,13 +115,13 @@ def connect_client(way: Way, why_lost: Callable[[], str] | None) -> tuple[Client
     while True:
         with reaching(way.servers.all, "client"):
             connected = way.dial_first()
-        entry = Entry(way, Caller(connected, way.limits.silence), why_lost)
+        entry = Entry(way, Caller(connected, way.limits.server_timeout), why_lost)
         try:
             calls, registered = entry.register()
         except BaseException as error:
             entry.caller.close("the client was not registered")
             away = time.monotonic() - began
-            if not isinstance(error, GoneMeanwhileError) or away >= way.limits.wait:
+            if not isinstance(error, GoneMeanwhileError) or away >= way.limits.wait_for_server:
                 raise
         else:
             return calls, registered.cluster, bool(registered.token)
@@ -200,7 +189,7 @@ class Entry:
         calls.take_key(registered.key, registered.uploads)
         if registered.token:
             caller.peer.questions.keep()
-            caller.away_limit = way.limits.away
+            caller.away_limit = way.limits.server_away
             caller.where = way.servers.all
             caller.redial = partial(_redial, way, registered, calls.take_key)
             if way.servers.has_several:

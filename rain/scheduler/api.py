@@ -107,7 +107,7 @@ class Plan:
     now: float = 0.0  # seconds since 1970
     touched: dict[Governor, None] = Factory(dict)  # governors whose queue or copies have changed
     stopped: list[planning.Stopped] = Factory(list)
-    asked: list[planning.Stopped] = Factory(list)  # runs that governors are asked to give back
+    asked: list[planning.Stopped] = Factory(list)  # runs that governors are asked to return
     copies: list[tuple[DataObject, Governor]] = Factory(list)
     drops: list[tuple[DataObject, Governor]] = Factory(list)
     soon: bool = False  # whether the next run should follow soon after the next news
@@ -120,7 +120,7 @@ class Plan:
         """Plans the task on this governor. Tasks with larger priorities run first there.
 
         A task that was taken back from a governor that had been told of it goes there when it is
-        given back.
+        returned.
         """
         if self.over:
             raise SchedulerInterrupted

@@ -201,13 +201,13 @@ class Tabletop:
     def obey(self, plan: Plan) -> None:
         """Sends planned tasks to governors and delivers ordered copies.
 
-        Governors answer at once for what they are asked to give back, and have begun some of it.
+        Governors answer at once for what they are asked to return, and have begun some of it.
         """
         for task in [task for one in self.graph.governors.values() for task in one.asked]:
             if self.random.random() < 0.2:
                 moving.stay(task)
                 progress.start(task, self.now)
-            elif planning.give_back(task, Ending(self.now, RunCause.TAKEN_BACK)) is None:
+            elif planning.returned(task, Ending(self.now, RunCause.TAKEN_BACK)) is None:
                 self.news.unplanned[task] = None
         for data_object, governor in plan.copies:
             if data_object in governor.objects:

@@ -18,13 +18,13 @@ from rain.base.wire.update import TaskFailure, TaskNote, Update
 from rain.graph import Governor, Task, lateness, loss, progress
 from rain.graph.copy import move_copy
 from rain.server import (
+    asked_back,
     away,
     draining,
     exchanging,
     failing,
     feasibility,
     finishing,
-    giving_back,
     handing_back,
     handing_on,
     happenings,
@@ -111,7 +111,7 @@ def apply_update(state: State, governor: Governor, update: Update) -> None:
         _all_failed(state, governor, update)
     if update.ended_ids or update.returned_ids:
         _ended(state, governor, update)
-        giving_back.apply(state, governor, update)
+        asked_back.apply(state, governor, update)
     for object_id in update.unfetched:
         unfetched.apply(state, governor, object_id)
     governor.holds_back = update.holds_back

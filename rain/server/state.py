@@ -385,7 +385,7 @@ class State:
         self.forget_outputs(governor, task)
 
     def ask_back(self, governor: Governor, task: Task, run: int) -> None:
-        """Tells a governor to give back the run of this number, unless it has begun it."""
+        """Tells a governor to return the run of this number, unless it has begun it."""
         asked = self.orders(governor).asked
         asked.ids.append(task.id)
         asked.runs.append(run)

@@ -12,12 +12,12 @@ from rain.base.address import seen_by_peer, spell_address, split_address
 from rain.base.admission import MemberKind, Role
 from rain.base.errors import ConnectionLostError, RefusedError, StartError
 from rain.base.leading import Servers
+from rain.base.silence import ClientLimits
 from rain.base.wire.requests import OverviewOf
 from rain.common.secret_file import read_secret
 from rain.daemon.addresses import parse_address, parse_addresses
 from rain.daemon.exposure import is_loopback, or_user_key
 from rain.rpc.client_endpoint import ClientConnection
-from rain.rpc.client_registration import ClientLimits
 from rain.rpc.dialing import dial_in_thread, dial_in_turn, reaching
 from rain.start.choice import server_of
 from rain.start.clusters import ClusterDescription, Index
@@ -103,7 +103,7 @@ def asking(address: str, keys: Keys) -> Generator[ClientConnection]:
     """A connection for some questions to a server; `StartError` says why it gives no answer."""
     host, port = split_address(address)
     try:
-        connection = ClientConnection(host, port, keys, limits=ClientLimits(away=0))
+        connection = ClientConnection(host, port, keys, limits=ClientLimits(server_away=0))
         try:
             yield connection
         finally:

@@ -261,7 +261,7 @@ def test_what_is_held_back_can_be_stopped_cancelled_and_asked_back() -> None:
     world.stop(11)
     world.cancel(12)
     world.ask_back(13)
-    assert world.given_back() == [task_id(13)]
+    assert world.returned() == [task_id(13)]
     assert held(world) == [task_id(14)]
     world.forget()
     assert held(world) == []

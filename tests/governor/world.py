@@ -235,7 +235,7 @@ class World(PlayedServer):
     def ask_back(self, number: int, run: int = 1, session: int = 1) -> list[Effect]:
         return self.order(Orders(asked=AskedRuns([task_id(number, session)], [run])))
 
-    def given_back(self) -> list[TaskId]:
+    def returned(self) -> list[TaskId]:
         """What it has told that it has not begun."""
         return [task for update in self.updates for task in update.returned_ids]
 

@@ -13,10 +13,10 @@ from rain.base.address import split_address
 from rain.base.errors import (
     StartError,
 )
+from rain.base.silence import ClientLimits
 from rain.base.wire import CLIENT_VERSION
 from rain.daemon import program
 from rain.rpc.client_endpoint import ClientConnection
-from rain.rpc.client_registration import ClientLimits
 from tests.rpc.fakes import FakeServer, FakeStore, serving
 from tests.support.streams import listening_streams
 

@@ -8,9 +8,9 @@ import pytest
 
 from rain.base.errors import StartError
 from rain.base.leading import Servers
+from rain.base.silence import ClientLimits
 from rain.rpc import client_registration
 from rain.rpc.client_registration import (
-    ClientLimits,
     Entry,
     GoneMeanwhileError,
     Way,
@@ -22,9 +22,8 @@ from rain.tls.keys import NO_KEYS
 
 
 def way(*, wait: float) -> Way:
-    return Way(
-        Servers([("127.0.0.1", 1)]), NO_KEYS, ClientLimits(connect=1.0, away=60.0, wait=wait), 1
-    )
+    limits = ClientLimits(connect=1.0, server_away=60.0, wait_for_server=wait)
+    return Way(Servers([("127.0.0.1", 1)]), NO_KEYS, limits, 1)
 
 
 def at_once(_away: float) -> float:

@@ -7,11 +7,11 @@ import trio
 
 from rain.base.errors import ConnectionLostError
 from rain.base.ids import SessionId
+from rain.base.silence import ClientLimits
 from rain.base.wire.requests import Fetch, OpenSession, WaitFor
 from rain.base.wire.update import Update
 from rain.daemon import program
 from rain.rpc.client_endpoint import ClientConnection
-from rain.rpc.client_registration import ClientLimits
 from rain.rpc.server_endpoint import PeerLimits
 from tests.rpc.client_scenes import OBJECT, SESSION
 from tests.rpc.fakes import FakeControl, FakeServer, join, serving

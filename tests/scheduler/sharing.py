@@ -33,6 +33,6 @@ def run_best(s: Scene, count: int, seconds: float) -> list[TaskId]:
         update.finished.durations = [seconds]
         s.world.turn(GovernorUpdated(governor.id, update), after=seconds / 2)
         if governor.asked:
-            governor.give_back()
+            governor.return_asked()
         run.append(best.id)
     return run

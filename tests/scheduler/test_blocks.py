@@ -104,7 +104,7 @@ def test_a_block_is_shared_when_one_of_its_tasks_still_runs() -> None:
     (busy,) = [governor for governor in s.governors if tasks[0] in governor.tasks]
     # when: this one is not
     busy.start(tasks[0])
-    busy.give_back()
+    busy.return_asked()
     # then: most of those behind it do not wait for it
     assert len(busy.tasks) <= 3
     assert sum(shares(s)) == 16

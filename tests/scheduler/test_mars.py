@@ -118,7 +118,7 @@ def test_only_when_it_rebalances_tasks_move_to_who_is_idle() -> None:
         s.submit()
         late = s.world.governor(cpus=1)
         s.world.turn()
-        s.governors[0].give_back()
+        s.governors[0].return_asked()
         moved.append(len(late.node.scheduled))
     assert moved[0] == 0
     assert moved[1] > 0

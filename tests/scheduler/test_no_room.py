@@ -19,7 +19,7 @@ def rest(s: Scene) -> None:
     rests.begin(s.world.state, s.node(0), 600.0, "Too many open files")
     rests.ask_for_unstarted(s.world.state, s.node(0))
     s.world.turn()
-    s.governors[0].give_back()
+    s.governors[0].return_asked()
 
 
 def drain(s: Scene) -> None:

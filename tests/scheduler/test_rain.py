@@ -103,7 +103,7 @@ def test_a_governor_that_joins_late_gets_work_from_those_that_have_too_much() ->
 
     # when
     late = s.world.governor(4)
-    s.governors[0].give_back()
+    s.governors[0].return_asked()
 
     # then: about half of them move, and none that has started
     assert placed(s) == [20, 20]
@@ -147,7 +147,7 @@ def test_a_task_that_cannot_run_beside_another_one_moves_to_where_it_can_run_now
     s.submit()
     # when
     s.world.governor(4)
-    s.governors[0].give_back()
+    s.governors[0].return_asked()
     # then
     assert placed(s) == [1, 1]
 
@@ -160,7 +160,7 @@ def test_tasks_without_cpus_are_not_moved_about() -> None:
     s.draft.task()
     s.submit()
     s.world.governor(1)
-    s.governors[0].give_back()
+    s.governors[0].return_asked()
     assert placed(s) == [6, 1]
 
 

@@ -53,7 +53,7 @@ def run_best(s: Scene, seconds: float) -> TaskId | None:
     update.finished.durations = [seconds]
     s.world.turn(GovernorUpdated(governor.id, update), after=seconds)
     if governor.asked:
-        governor.give_back()
+        governor.return_asked()
     return best.id
 
 

@@ -49,7 +49,7 @@ def test_an_idle_governor_takes_tasks_from_others_even_away_from_their_data() ->
     s.submit()
     thief = s.world.governor(cpus=1)
     s.world.turn()
-    s.governors[0].give_back()
+    s.governors[0].return_asked()
     assert len(thief.node.scheduled) == 10
     assert len(s.node(0).scheduled) == 10
 

@@ -41,7 +41,7 @@ def run(s: Scene, rounds: int, seconds: float) -> list[TaskId]:
     for _ in range(rounds):
         for governor in s.governors:
             if governor.asked:
-                governor.give_back()
+                governor.return_asked()
             governor.locate(*governor.fetching())
         for governor in s.governors:
             for task in best(s, governor):
@@ -192,7 +192,7 @@ def test_the_second_user_makes_no_turn_long() -> None:
     assert max(counts) <= 5
     assert sum(counts) > 60  # what was not sent to the governor before
     assert not any(moved(s, 5))
-    s.governors[0].give_back()
+    s.governors[0].return_asked()
     assert len(planned(s)) <= 2 * user_shares.LEAD * 2
 
 

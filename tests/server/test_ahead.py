@@ -143,7 +143,7 @@ def test_followers_of_a_task_that_is_taken_back_are_stopped_and_stay_planned() -
 
     # when: the first one moves
     s.plan(s.taking_back(tasks[0]), s.assigning(tasks[0], to=1))
-    effects = s.governors[0].give_back(tasks[0])
+    effects = s.governors[0].return_asked(tasks[0])
 
     # then
     orders = orders_in(effects)[GovernorId(1)]

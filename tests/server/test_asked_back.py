@@ -1,4 +1,4 @@
-"""A task that a governor was told of goes elsewhere only when that governor has given it back."""
+"""A task that a governor was told of goes elsewhere only when that governor has returned it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_nobody_else_is_told_of_it_before_it_is_given_back() -> None:
     s, task = asked()
     s.world.turn()
     assert not s.governors[1].tasks
-    s.governors[0].give_back(task)
+    s.governors[0].return_asked(task)
     assert s.governors[1].tasks == {task: 2}
     first, second = s.world.task(task).runs
     assert (first.state, first.cause) == (RunState.WITHDRAWN, RunCause.TAKEN_BACK)
@@ -73,7 +73,7 @@ def test_without_a_target_it_is_planned_anew_when_it_is_given_back() -> None:
     s.submit()
     s.assign(task, to=0)
     s.plan(s.taking_back(task))
-    s.governors[0].give_back(task)
+    s.governors[0].return_asked(task)
     s.world.turn()
     assert s.world.task(task).row is TaskRow.READY
     assert task in {one.id for heard in s.scripted.heard for one in heard.unplanned}
@@ -82,14 +82,14 @@ def test_without_a_target_it_is_planned_anew_when_it_is_given_back() -> None:
 def test_its_target_may_leave_before_the_answer() -> None:
     s, task = asked()
     s.governors[1].leave()
-    s.governors[0].give_back(task)
+    s.governors[0].return_asked(task)
     assert s.world.task(task).row is TaskRow.READY
 
 
 def test_its_target_may_rest_when_the_answer_comes() -> None:
     s, task = asked()
     s.node(1).rest()
-    s.governors[0].give_back(task)
+    s.governors[0].return_asked(task)
     assert s.world.task(task).row is TaskRow.READY
 
 
@@ -145,7 +145,7 @@ def test_the_scheduler_may_change_its_mind_about_where() -> None:
     s.plan(s.taking_back(task), s.assigning(task, to=1))
     effects = s.plan(s.taking_back(task), s.assigning(task, to=2))
     assert orders_in(effects) == {}  # it was asked for once
-    s.governors[0].give_back(task)
+    s.governors[0].return_asked(task)
     assert s.governors[2].tasks == {task: 2}
     assert s.node(1).active_cpus == 0
 
@@ -159,7 +159,7 @@ def test_what_was_sent_to_follow_it_waits_there_when_it_is_given_back() -> None:
     assert s.world.task(reader).row is TaskRow.AHEAD
     s.plan(s.taking_back(task), s.assigning(task, to=1))
     assert s.world.task(reader).row is TaskRow.AHEAD
-    effects = s.governors[0].give_back(task)
+    effects = s.governors[0].return_asked(task)
     assert orders_in(effects)[s.governors[0].id].stop_ids == [reader]
     assert s.world.task(reader).row is TaskRow.PLANNED
 
@@ -222,7 +222,7 @@ def test_an_idle_governor_gets_what_a_full_one_gives_back_and_no_more(
     assert not idle.tasks
     begun, *others = wanted
     full.start(begun)
-    full.give_back(*others)
+    full.return_asked(*others)
 
     # then
     assert sorted(idle.tasks) == sorted(others)

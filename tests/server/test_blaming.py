@@ -89,7 +89,7 @@ def test_what_it_has_and_has_not_started_is_planned_anew_and_what_runs_goes_on()
     # when
     blame(s, 3)
     assert list(s.governors[0].asked) == [sent]
-    s.governors[0].give_back()
+    s.governors[0].return_asked()
     s.world.turn()
 
     # then
@@ -158,7 +158,7 @@ def test_a_broken_governor_costs_few_tries_whichever_scheduler_plans(scheduler: 
     # when
     for _ in range(80):
         if broken.asked:
-            broken.give_back()
+            broken.return_asked()
         if broken.tasks:
             broken.fail(next(iter(broken.tasks)))
         if healthy.tasks:

@@ -306,7 +306,7 @@ def test_no_scheduler_of_ours_moves_what_a_governor_that_is_away_was_told(
     world.turn(GovernorResumed(first.id, first.node.ordered, 0))
     world.turn()
     assert first.asked
-    first.give_back()
+    first.return_asked()
     assert second.tasks
 
 

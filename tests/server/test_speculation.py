@@ -258,7 +258,7 @@ def test_a_session_that_fails_when_its_data_is_moved_away_leaves_nothing_elsewhe
     one.first.fail(one.task)
     session = one.node.session
 
-    # when: the data is to be moved, and the second run is given back in the same turn
+    # when: the data is to be moved, and the second run is returned in the same turn
     one.second.drain()
 
     # then

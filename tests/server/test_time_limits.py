@@ -100,7 +100,7 @@ def test_a_task_that_waits_there_goes_elsewhere_when_it_cannot_end_any_more() ->
     effects = s.world.turn(after=10.0)
     ((_, orders),) = orders_in(effects).items()
     assert orders.asked.ids == [waiting]
-    s.governors[1].give_back(waiting)
+    s.governors[1].return_asked(waiting)
     assert waiting in {one.id for heard in s.scripted.heard for one in heard.unplanned}
     s.assign(waiting, to=0)
     assert s.governors[0].tasks == {waiting: 2}

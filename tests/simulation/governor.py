@@ -292,7 +292,7 @@ class Governor(Daemon):
                         self._places.finished(task, run)
                 returned = set(zip(update.returned_ids, update.returned_runs, strict=True))
                 if again := returned & self.executors.begun:
-                    raise InvariantError(f"{self.address} gives back {again}, which have begun")
+                    raise InvariantError(f"{self.address} returns {again}, which have begun")
                 self._send(update)
             case FetchObject(fetch):
                 self._fetches.add(fetch)

@@ -53,7 +53,7 @@ def test_a_seed_is_always_the_same_run(tmp_path: Path) -> None:
 
 
 def test_what_an_executor_is_told_after_its_death_has_no_effect(tmp_path: Path) -> None:
-    # One turn may read which calls were given back, interrupt the rest, and then read of the death.
+    # One turn may read which calls were returned, interrupt the rest, and then read of the death.
     executors = Cluster(plan_of(0), tmp_path).governors[0].executors
     executors.interrupt(2, 1)
     executors.take_back(2)

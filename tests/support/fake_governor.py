@@ -48,7 +48,7 @@ class FakeGovernor:
     told: list[Orders] = Factory(list)
     blocked: set[TaskId] = Factory(set)  # those of its tasks that wait for others
     cancelled: dict[TaskId, None] = Factory(dict)  # those that it was told to end
-    asked: dict[TaskId, None] = Factory(dict)  # those that it was asked to give back
+    asked: dict[TaskId, None] = Factory(dict)  # those that it was asked to return
     kinds: dict[int, int] = Factory(dict)  # task kinds that it was told: number of outputs
 
     @property
@@ -255,7 +255,7 @@ class FakeGovernor:
             self._end_without_outputs(task)
         return update
 
-    def give_back(self, *tasks: TaskId) -> list[Effect]:
+    def return_asked(self, *tasks: TaskId) -> list[Effect]:
         """These tasks, or all that it was asked for."""
         return self.send(self.returned(*(tasks or self.asked)))
 

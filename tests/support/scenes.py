@@ -90,14 +90,14 @@ class Scene:
         return lambda plan: plan.take_back(self.world.task(task))
 
     def take_back(self, *tasks: TaskId) -> list[Effect]:
-        """The scheduler withdraws these tasks, and governors give back what they are asked for.
+        """The scheduler withdraws these tasks, and governors return what they are asked for.
 
         The effects of the last of these turns.
         """
         effects = self.plan(*[self.taking_back(task) for task in tasks])
         for governor in self.governors:
             if governor.asked:
-                effects = governor.give_back()
+                effects = governor.return_asked()
         return effects
 
     def copied(self, object_id: ObjectId, to: int) -> None:

@@ -71,7 +71,7 @@ class WildWorld:
     def work(self, governor: FakeGovernor, size: int = 50_000) -> None:
         """A governor fetches what it can, finishes what it can, and ends what was cancelled.
 
-        Of what it was asked to give back it gives back every other task.
+        Of what it was asked to return it returns every other task.
         """
         if len(governor.asked) > 1:
             self.post(governor, governor.returned(*list(governor.asked)[::2]))

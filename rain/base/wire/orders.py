@@ -121,9 +121,9 @@ class CancelledRuns:
 
 @define
 class AskedRuns:
-    """Runs that a governor shall give back, unless it has begun them.
+    """Runs that a governor shall return, unless it has begun them.
 
-    It tells of each that it gives back. Of any other it tells the start or the end, as always.
+    It tells of each that it returns. Of any other it tells the start or the end, as always.
     """
 
     ids: list[TaskId] = Factory(list)

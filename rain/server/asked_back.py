@@ -1,7 +1,7 @@
-"""Tasks that governors give back because the server has asked for them, before they have started.
+"""Tasks that governors return because the server has asked for them, before they have started.
 
 Only after that such a task may go elsewhere. If its new governor is known, it goes there in the
-same turn; if not, the scheduler plans it anew. A governor does not give back a task that it has
+same turn; if not, the scheduler plans it anew. A governor does not return a task that it has
 started: it reports the start.
 """
 
@@ -17,7 +17,7 @@ from rain.server.state import State
 
 
 def apply(state: State, governor: Governor, update: Update) -> None:
-    """The tasks that an update gives back."""
+    """The tasks that an update returns."""
     for task_id, number in zip(update.returned_ids, update.returned_runs, strict=True):
         task = state.graph.tasks.get(task_id)
         if task is None or task.assigned is not governor or task.last_run().number != number:
@@ -25,17 +25,17 @@ def apply(state: State, governor: Governor, update: Update) -> None:
         elif task.row is TaskRow.CANCELLING:
             failing.end_cancelled(state, governor, task)
         else:
-            _give_back(state, governor, task)
+            _return(state, governor, task)
 
 
-def _give_back(state: State, governor: Governor, task: Task) -> None:
+def _return(state: State, governor: Governor, task: Task) -> None:
     ending = Ending(state.now, RunCause.TAKEN_BACK)
     for stopped in planning.recall_followers(task, state.now):
         state.stop(*stopped)
         if governor.rests:
             planning.withdraw(stopped.task, ending)
             state.news.unplanned[stopped.task] = None
-    target = planning.give_back(task, ending)
+    target = planning.returned(task, ending)
     state.forget_outputs(governor, task)
     state.touched[governor] = None
     if target is None:

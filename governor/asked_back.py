@@ -18,7 +18,7 @@ from rain.governor.tables import TaskMove, TaskRow
 _WAITS = (TaskRow.WAITING, TaskRow.READY, TaskRow.HELD_BACK, TaskRow.ASKING)
 
 
-class GivingBack:
+class AskedBack:
     """The tasks that were asked back and are not answered yet."""
 
     def __init__(
@@ -41,7 +41,7 @@ class GivingBack:
         for task in list(self.asked):
             executor = task.executor
             if task.row in _WAITS:
-                self._give_back(task)
+                self._return(task)
             elif executor is not None and (executor.recalling or executor.dying):
                 continue  # it is known soon
             elif task.row is TaskRow.RUNNING and executor is not None and not task.told:
@@ -50,7 +50,7 @@ class GivingBack:
             # All others have ended, or are about to, or the server has heard of their start.
             del self.asked[task]
 
-    def _give_back(self, task: Task) -> None:
+    def _return(self, task: Task) -> None:
         if task.row is TaskRow.READY:
             task.group.leave()
         elif task.row is TaskRow.HELD_BACK:

@@ -25,7 +25,7 @@ def test_a_task_that_waits_for_a_cpu_is_given_back_at_once_and_nobody_else_is_di
     effects = world.ask_back(102)
 
     # then
-    assert world.given_back() == [task_id(102)]
+    assert world.returned() == [task_id(102)]
     assert not [one for one in effects if isinstance(one, TakeBackCalls)]
     world.answer(1)
     world.collect(1)
@@ -40,7 +40,7 @@ def test_a_task_that_waits_for_its_input_is_given_back() -> None:
     orders = Orders()
     world.assign(python_kind(), 101, (FUNCTION, 200), (201,), orders=orders)
     world.ask_back(101)
-    assert world.given_back() == [task_id(101)]
+    assert world.returned() == [task_id(101)]
 
 
 def test_a_call_that_has_begun_stays_and_its_start_is_told_at_once() -> None:
@@ -56,7 +56,7 @@ def test_a_call_that_has_begun_stays_and_its_start_is_told_at_once() -> None:
 
     # then
     assert started(world) == [task_id(100)]
-    assert world.given_back() == []
+    assert world.returned() == []
     assert not [one for one in effects if isinstance(one, InterruptExecutor)]
     world.answer(1)
     world.collect(1)
@@ -78,7 +78,7 @@ def test_of_what_an_executor_has_in_hand_only_the_call_that_it_has_begun_stays()
         world.ask_back(number)
 
     # then
-    assert world.given_back() == [behind]
+    assert world.returned() == [behind]
     assert started(world) == [running]
     world.answer(1)
     world.collect(1)
@@ -97,7 +97,7 @@ def test_a_call_that_ends_before_the_answer_has_just_ended() -> None:
     world.collect(1)
     assert list(world.finished) == [task_id(100)]
     world.ask_back(100)
-    assert world.given_back() == []
+    assert world.returned() == []
 
 
 def test_a_call_whose_executor_dies_before_it_has_begun_is_given_back() -> None:
@@ -111,15 +111,15 @@ def test_a_call_whose_executor_dies_before_it_has_begun_is_given_back() -> None:
     world.die(1, "killed")
     world.ask_back(100)
 
-    # then: it waits for another executor, and is given back
-    assert task_id(100) in world.given_back()
+    # then: it waits for another executor, and is returned
+    assert task_id(100) in world.returned()
 
 
 def test_another_run_of_the_task_is_not_given_back() -> None:
     world = a_world(cpus=1)
     assign_calls(world, range(100, 101))
     world.ask_back(100, run=2)
-    assert world.given_back() == []
+    assert world.returned() == []
     assert task_id(100) in world.assigned
 
 
@@ -128,5 +128,5 @@ def test_a_task_that_runs_inside_the_governor_has_begun() -> None:
     world.assign(builtin_kind(method="sleep"), 100, (), (200,))
     assert started(world) == [task_id(100)]
     world.ask_back(100)
-    assert world.given_back() == []
+    assert world.returned() == []
     assert task_id(100) in world.assigned
