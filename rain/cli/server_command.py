@@ -195,13 +195,13 @@ def server(
     from rain.server.history.retention import Keep
     from rain.server.main import run_server
     from rain.server.plugins import with_options
+    from rain.server.reactor_settings import ReactorSettings
     from rain.server.settings import (
         DEFAULT_HOST,
         DEFAULT_PORT,
         ServerSettings,
         http_settings,
     )
-    from rain.server.state import ReactorSettings
 
     host, port = parse_address(listen_at, DEFAULT_HOST, DEFAULT_PORT)
     journal = chosen(journal, port, records=record is not None)

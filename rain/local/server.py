@@ -18,8 +18,9 @@ from rain.server.inbox import Inbox
 from rain.server.links import ConnectedClient, Links
 from rain.server.messages import ClientJoined, GovernorJoined, GovernorUpdated
 from rain.server.reactor import Reactor
+from rain.server.reactor_settings import ReactorSettings
 from rain.server.spool import Spool
-from rain.server.state import ReactorSettings, State
+from rain.server.state import State
 
 NEVER = 1e12
 """Seconds after which the only governor counts as lost."""

@@ -32,8 +32,8 @@ from rain.server.lease.lease import Lease, take
 from rain.server.lease.places import store_of
 from rain.server.lease.rules import NOBODY, LeaseHolder, LeaseWatch, Record
 from rain.server.lease.store import LeaseStore, LeaseStoreError
+from rain.server.reactor_settings import ReactorSettings
 from rain.server.settings import LEASE_SECONDS, ServerSettings
-from rain.server.state import ReactorSettings
 
 PAUSE = 0.2
 """Seconds between two looks at a lease, and at what the other server has written."""

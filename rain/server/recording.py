@@ -33,8 +33,9 @@ from rain.server.guard import guard_meanwhile
 from rain.server.messages import TurnInput
 from rain.server.plain import from_plain, to_plain
 from rain.server.reactor import Reactor, TurnOutput
+from rain.server.reactor_settings import ReactorSettings
 from rain.server.scheduling import Guard
-from rain.server.state import ReactorSettings, State
+from rain.server.state import State
 
 PATIENCE = 3
 """The factor by which a scheduler may take longer in a replay than in the server."""

@@ -13,7 +13,7 @@ from rain.daemon.addresses import parse_address
 from rain.daemon.readiness import Readiness
 from rain.scheduler import DEFAULT
 from rain.server.history.retention import Keep
-from rain.server.state import ReactorSettings
+from rain.server.reactor_settings import ReactorSettings
 
 if TYPE_CHECKING:
     from rain.tls.identity import Identity

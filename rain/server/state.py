@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from math import inf
 
-from attrs import Factory, define, frozen
+from attrs import Factory, define
 
 from rain.base.failures import SessionFailure
 from rain.base.ids import (
@@ -25,12 +25,11 @@ from rain.base.wire.orders import Orders
 from rain.graph import DataObject, Governor, Graph, Session, Task, Wait
 from rain.graph.copy import Copy
 from rain.graph.governor import Drain
-from rain.graph.lateness import Rule
 from rain.graph.leaving import take_leave
 from rain.graph.release import release, take_apart, take_unneeded
 from rain.scheduler.api import News
 from rain.scheduler.estimates import Estimates
-from rain.scheduler.throttle import Thresholds, Throttle
+from rain.scheduler.throttle import Throttle
 from rain.server import resuming
 from rain.server.asked_again import AskedAgain
 from rain.server.back_off import Rest
@@ -40,43 +39,13 @@ from rain.server.growing import Growing
 from rain.server.happenings import Happening
 from rain.server.held import Held
 from rain.server.messages import DiscardConstants, Effect, OrderGovernor, Refuse
+from rain.server.reactor_settings import ReactorSettings
 
 CLUSTER_BYTES = 16
 """How long the name of a cluster is."""
 
 LOG_COST = 200
 """Bytes of what one task has printed beside its letters."""
-
-
-@frozen
-class ReactorSettings:
-    """The settings that can be tuned."""
-
-    overbooking: int = 2048  # ready tasks that a governor may be told of at once, at most
-    overbooking_ahead: int = 512  # and tasks that follow them there
-    grown_at_once: int = 5_000  # tasks and inputs of a submission that one turn reads
-    let_go_at_once: int = 10_000  # nodes that are not needed any more of which one turn takes leave
-    governor_silence: float = 20.0  # seconds without a word until a governor counts as lost
-    delivery_limit: int = 8 * 1024 * 1024  # bytes of small results that one answer brings
-    fetch_tries: int = 3  # how often one copy is tried before it counts as lost
-    remake_rounds: int = 2  # how often an object is made again since a governor cannot fetch it
-    offer_tries: int = 10  # how often one governor is offered what the server has
-    infeasible_grace: float = 30.0  # seconds that a task waits for a governor that could run it
-    given_up_at_once: int = 2_000  # tasks without such a governor that one turn fails
-    little: int = 1024 * 1024  # as many bytes and no more a governor may hold in vain for
-    little_wait: float = 0.5  # seconds that news of them wait for other orders,
-    much_wait: float = 0.02  # and the same for more bytes
-    hand_backs: int = 20  # how often a task is handed back until it has failed
-    out_of_reach: int = 4  # the same, if governors cannot get its inputs
-    crash_limit: int = 3  # the `crash_tries` of tasks that do not say how many they have
-    lateness: Rule = Factory(Rule)  # when a task is late
-    returns: bool = False  # when it has died, with all that it knew: governors may resume
-    governor_grace: float = 3.0  # seconds in which a governor may resume whose connection broke
-    client_grace: float = 10.0  # and a client
-    test_mode: bool = False  # obey "_testing" in the user's notes on data objects
-    scheduler_limit: float = 10.0  # seconds that one run of the scheduler may take
-    thresholds: Thresholds = Factory(Thresholds)
-    debug: bool = False  # run the consistency checker after every turn
 
 
 @define

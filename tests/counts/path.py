@@ -62,7 +62,8 @@ from rain.server.messages import (
 )
 from rain.server.messages import Effect as ServerEffect
 from rain.server.reactor import Reactor as ServerReactor
-from rain.server.state import ReactorSettings, State
+from rain.server.reactor_settings import ReactorSettings
+from rain.server.state import State
 from rain.stream.ranges import Piece, Range
 from rain.stream.staged import Staged
 from tests.counts.counting import Counted, nobody_counts

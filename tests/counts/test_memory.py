@@ -38,7 +38,8 @@ from rain.server.messages import (
     TurnInput,
 )
 from rain.server.reactor import Reactor
-from rain.server.state import ReactorSettings, State
+from rain.server.reactor_settings import ReactorSettings
+from rain.server.state import State
 from tests.counts.path import Path
 from tests.counts.test_counts import inc
 from tests.support.fake_client import answer_of

@@ -33,7 +33,8 @@ from rain.server.messages import (
     TurnInput,
 )
 from rain.server.reactor import Reactor
-from rain.server.state import ReactorSettings, State
+from rain.server.reactor_settings import ReactorSettings
+from rain.server.state import State
 from tests.support.fake_client import answer_of
 from tests.support.submissions import Draft
 

@@ -16,7 +16,7 @@ from rain.base.states import ObjectState
 from rain.graph import Client, DataObject, Governor, Session, Task
 from rain.graph.copy import Copy, forget_copies, move_copy, row_of, tell_of_copies
 from rain.server.messages import GovernorLeft, GovernorUpdated
-from rain.server.state import ReactorSettings
+from rain.server.reactor_settings import ReactorSettings
 from tests.support.scenes import scene
 
 SESSION = Session(SessionId(1), Client(ClientId(1)))

@@ -9,7 +9,7 @@ import pytest
 from rain.base.ids import ObjectId, pack
 from rain.base.wire.answers import WaitAnswer
 from rain.server.messages import Answered, Granted, Refuse
-from rain.server.state import ReactorSettings
+from rain.server.reactor_settings import ReactorSettings
 from tests.support.fake_client import answer_of
 from tests.support.scenes import scene
 from tests.support.snapshot import snapshot

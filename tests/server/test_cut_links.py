@@ -32,8 +32,8 @@ from rain.server.messages import (
     ServerReturned,
     TurnInput,
 )
+from rain.server.reactor_settings import ReactorSettings
 from rain.server.recording import decode, encode
-from rain.server.state import ReactorSettings
 from tests.governor import world as governor_world
 from tests.support.effort import examples
 from tests.support.fake_client import FakeClient

@@ -14,7 +14,7 @@ from rain.base.states import ObjectState, TaskRow, TaskState
 from rain.base.wire.orders import Orders
 from rain.base.wire.update import Update
 from rain.server.messages import OrderGovernor, Refuse
-from rain.server.state import ReactorSettings
+from rain.server.reactor_settings import ReactorSettings
 from tests.support.scenes import Scene, orders_in, scene
 
 

@@ -9,7 +9,7 @@ from rain.base.states import ObjectState
 from rain.base.wire.answers import Delivery, Fetched, ObjectReport, WaitAnswer
 from rain.base.wire.update import ObjectNote
 from rain.server.messages import Refuse
-from rain.server.state import ReactorSettings
+from rain.server.reactor_settings import ReactorSettings
 from tests.support.fake_client import answer_of
 from tests.support.scenes import Scene, scene
 

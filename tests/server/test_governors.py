@@ -15,7 +15,7 @@ from rain.server.messages import (
     GovernorUpdated,
     OrderGovernor,
 )
-from rain.server.state import ReactorSettings
+from rain.server.reactor_settings import ReactorSettings
 from tests.support.scenes import Scene, orders_in, scene, scene_with
 
 

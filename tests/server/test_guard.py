@@ -17,7 +17,8 @@ from rain.scheduler.rain import RainScheduler
 from rain.server import guard
 from rain.server.guard import TimeGuard
 from rain.server.reactor import Reactor
-from rain.server.state import ReactorSettings, State
+from rain.server.reactor_settings import ReactorSettings
+from rain.server.state import State
 from tests.support.scenes import scene
 
 pytestmark = pytest.mark.usefixtures("no_collections")

@@ -12,7 +12,7 @@ from rain.base.states import TaskRow, TaskState
 from rain.base.wire.update import Update
 from rain.scheduler.shipped import SCHEDULERS
 from rain.server.messages import Effect, GovernorRests, Refuse
-from rain.server.state import ReactorSettings
+from rain.server.reactor_settings import ReactorSettings
 from tests.support.fake_governor import FakeGovernor
 from tests.support.scenes import Scene, scene, scene_with
 

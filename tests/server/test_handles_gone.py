@@ -13,7 +13,7 @@ from rain.graph import DataObject, Task
 from rain.scheduler import DEFAULT
 from rain.scheduler.shipped import SCHEDULERS
 from rain.server.messages import Answered, Refuse
-from rain.server.state import ReactorSettings
+from rain.server.reactor_settings import ReactorSettings
 from tests.support.fake_client import answer_of
 from tests.support.world import World, new_world
 

@@ -16,8 +16,9 @@ from rain.scheduler.rain import RainScheduler
 from rain.server.back_off import LONGEST, SOUND, Rest
 from rain.server.messages import TurnInput
 from rain.server.reactor import Reactor
+from rain.server.reactor_settings import ReactorSettings
 from rain.server.recording import decode, encode
-from rain.server.state import ReactorSettings, State
+from rain.server.state import State
 from tests.support.runs import wild_run
 from tests.support.scenes import Scene, scene, scene_with
 from tests.support.world import new_world

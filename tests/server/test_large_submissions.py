@@ -20,7 +20,7 @@ from rain.server.messages import (
     Refuse,
     TurnInput,
 )
-from rain.server.state import ReactorSettings
+from rain.server.reactor_settings import ReactorSettings
 from tests.server.test_memory import nodes_alive
 from tests.support.fake_client import reports_of
 from tests.support.scenes import Scene, scene

@@ -16,7 +16,7 @@ from rain.server.journal.records import Header
 from rain.server.journal.writer import Writer
 from rain.server.leading import Candidate
 from rain.server.lease.rules import NOBODY, Record
-from rain.server.state import ReactorSettings
+from rain.server.reactor_settings import ReactorSettings
 from tests.server.lease.test_lease import LENGTH, ONE, TWO, Place
 
 ELSEWHERE = evolve(ONE, machine="elsewhere")

@@ -16,7 +16,8 @@ from rain.graph.release import clear, take_apart
 from rain.scheduler.rain import RainScheduler
 from rain.server.messages import Asked, GovernorUpdated, OrderGovernor, TurnInput
 from rain.server.reactor import Reactor
-from rain.server.state import ReactorSettings, State
+from rain.server.reactor_settings import ReactorSettings
+from rain.server.state import State
 from tests.support.scenes import Scene, scene, scene_with
 from tests.support.submissions import Draft
 

@@ -10,7 +10,7 @@ from rain.base.wire.orders import SERVER, Orders, PlacedObjects
 from rain.graph import check
 from rain.scheduler.rain import RainScheduler
 from rain.server.messages import OrderGovernor
-from rain.server.state import ReactorSettings
+from rain.server.reactor_settings import ReactorSettings
 from tests.support.scenes import orders_in, scene, scene_with
 
 LONG = 3000

@@ -12,9 +12,9 @@ from rain.server import migrations
 from rain.server.journal.records import Decoder, Header, JournalError, encode_header
 from rain.server.migrations import Fields, LaterFormatError, Migration, Table, missing, version
 from rain.server.plain import Forms
+from rain.server.reactor_settings import ReactorSettings
 from rain.server.snapshot.reading import SnapshotError
 from rain.server.snapshot.saving import load, save
-from rain.server.state import ReactorSettings
 from tests.support.scenes import scene
 
 

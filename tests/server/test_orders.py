@@ -6,7 +6,7 @@ from rain.base.ids import GovernorId
 from rain.base.wire.orders import AssignedTasks, Orders, PlacedObjects
 from rain.server.distribution import ENOUGH, PACES
 from rain.server.messages import OrderGovernor
-from rain.server.state import ReactorSettings
+from rain.server.reactor_settings import ReactorSettings
 from tests.support.scenes import orders_in, scene
 
 LARGE = 100_000

@@ -33,6 +33,7 @@ from rain.server.messages import (
 )
 from rain.server.plain import Forms
 from rain.server.plugins import maker_of
+from rain.server.reactor_settings import ReactorSettings
 from rain.server.recording import (
     MAGIC,
     Header,
@@ -44,7 +45,6 @@ from rain.server.recording import (
     encode,
     replay,
 )
-from rain.server.state import ReactorSettings
 from tests.support.chaos import ChaoticScheduler
 from tests.support.full_disk import files_no_larger_than
 from tests.support.runs import wild_run

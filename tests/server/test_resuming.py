@@ -28,7 +28,7 @@ from rain.server.messages import (
     ServerReturned,
     ServerStoodStill,
 )
-from rain.server.state import ReactorSettings
+from rain.server.reactor_settings import ReactorSettings
 from tests.support.fake_client import answer_of
 from tests.support.fake_governor import FakeGovernor
 from tests.support.scenes import scene as begin_scene

@@ -12,7 +12,7 @@ from rain.base.states import ObjectState, TaskState
 from rain.base.wire.submission import Submission
 from rain.graph import Task
 from rain.server.messages import Granted, Refuse
-from rain.server.state import ReactorSettings
+from rain.server.reactor_settings import ReactorSettings
 from tests.support.scenes import Scene, scene
 from tests.support.snapshot import snapshot
 from tests.support.submissions import Draft

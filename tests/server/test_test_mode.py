@@ -14,7 +14,7 @@ from rain.rpc.codec import through_the_wire
 from rain.scheduler.rain import RainScheduler
 from rain.scheduler.round_robin import RoundRobinScheduler
 from rain.server.messages import Granted, Refuse
-from rain.server.state import ReactorSettings
+from rain.server.reactor_settings import ReactorSettings
 from tests.support.fake_client import FakeClient
 from tests.support.fake_governor import FakeGovernor
 from tests.support.submissions import Draft

@@ -23,8 +23,9 @@ from rain.server.lease.store import LeaseStoreError
 from rain.server.links import Links
 from rain.server.messages import Effect, ServerReturned, ServerStoodStill
 from rain.server.reactor import Reactor
+from rain.server.reactor_settings import ReactorSettings
 from rain.server.registration import Registration
-from rain.server.state import ReactorSettings, State
+from rain.server.state import State
 from rain.stream.holder import Held
 from tests.simulation.agenda import Agenda, Daemon
 from tests.simulation.disk import Disk, SimulatedWriter

@@ -25,8 +25,8 @@ from rain.server.messages import (
     Granted,
     TurnInput,
 )
+from rain.server.reactor_settings import ReactorSettings
 from rain.server.recording import decode, encode
-from rain.server.state import ReactorSettings
 from tests.support.chaos import ChaoticScheduler, Mood
 from tests.support.fake_governor import FakeGovernor
 from tests.support.remaking import come_back, remake

@@ -14,7 +14,7 @@ from rain.graph import Governor, Graph
 from rain.scheduler.api import News, Plan, Scheduler
 from rain.scheduler.throttle import Thresholds
 from rain.server.messages import Effect, OrderGovernor
-from rain.server.state import ReactorSettings
+from rain.server.reactor_settings import ReactorSettings
 from tests.support.fake_client import FakeClient
 from tests.support.fake_governor import FakeGovernor
 from tests.support.submissions import Draft

@@ -43,7 +43,8 @@ from rain.server.messages import (
     TurnInput,
 )
 from rain.server.reactor import Reactor, TurnOutput
-from rain.server.state import ReactorSettings, State
+from rain.server.reactor_settings import ReactorSettings
+from rain.server.state import State
 from tests.support.encoding import encoded
 from tests.support.fake_client import FakeClient
 from tests.support.fake_governor import FakeGovernor

@@ -16,7 +16,7 @@ from rain.server.journal.recovery import Recovered, newest_snapshot
 from rain.server.lease.folder import FolderStore
 from rain.server.lease.rules import NOBODY, Record
 from rain.server.reactor import Reactor
-from rain.server.state import ReactorSettings
+from rain.server.reactor_settings import ReactorSettings
 
 
 @define

@@ -32,7 +32,8 @@ from rain.server.migrations import LaterFormatError
 from rain.server.noted_plans import Step
 from rain.server.plain import Forms, layout_of, to_plain
 from rain.server.reactor import Reactor, TurnOutput
-from rain.server.state import ReactorSettings, State
+from rain.server.reactor_settings import ReactorSettings
+from rain.server.state import State
 
 V = TypeVar("V")
 

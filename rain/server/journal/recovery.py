@@ -27,9 +27,10 @@ from rain.server.journal.folder import JournalFolder
 from rain.server.journal.reading import OpenFile, first_of_successor
 from rain.server.journal.records import Header, JournalError, TurnRecord, make_again
 from rain.server.reactor import Reactor
+from rain.server.reactor_settings import ReactorSettings
 from rain.server.snapshot.reading import SnapshotError
 from rain.server.snapshot.saving import load
-from rain.server.state import ReactorSettings, State
+from rain.server.state import State
 
 
 @define

@@ -21,7 +21,8 @@ from rain.server.journal.compacting import compact
 from rain.server.journal.folder import JournalFolder
 from rain.server.journal.records import Header, encode_header
 from rain.server.journal.writer import MAGIC
-from rain.server.state import ReactorSettings, State
+from rain.server.reactor_settings import ReactorSettings
+from rain.server.state import State
 from tests.support.fake_client import FakeClient
 from tests.support.world import CLUSTER, World, new_world
 

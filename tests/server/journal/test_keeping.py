@@ -34,7 +34,8 @@ from rain.server.messages import (
     TurnInput,
 )
 from rain.server.reactor import Reactor
-from rain.server.state import ReactorSettings, State
+from rain.server.reactor_settings import ReactorSettings
+from rain.server.state import State
 from tests.support.full_disk import files_no_larger_than
 from tests.support.submissions import Draft
 from tests.support.waiting import until

@@ -8,7 +8,7 @@ from attrs import Factory, define
 
 from rain.server.journal.records import Decoder, Header, JournalError, encode_header
 from rain.server.plain import Forms, layout_of, to_plain
-from rain.server.state import ReactorSettings
+from rain.server.reactor_settings import ReactorSettings
 
 
 @define

@@ -22,7 +22,8 @@ from rain.server.journal.recovery import recover
 from rain.server.journal.writer import MAGIC, JournalEnded, Writer
 from rain.server.messages import GovernorLeft, ServerReturned
 from rain.server.reactor import Reactor
-from rain.server.state import ReactorSettings, State
+from rain.server.reactor_settings import ReactorSettings
+from rain.server.state import State
 from tests.support.fake_governor import FakeGovernor
 from tests.support.full_disk import files_no_larger_than
 from tests.support.remaking import remake_each
