@@ -1,6 +1,5 @@
 """Large data, directories, and the adapters to other libraries, in local mode."""
 
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -14,12 +13,6 @@ dask: Any = import_module("dask")  # which is half annotated
 joblib: Any = import_module("joblib")  # which is not annotated
 
 LARGE = 400_000
-
-
-@pytest.fixture
-def client() -> Iterator[Client]:
-    with Client(local=True) as made:
-        yield made
 
 
 def square(value: int) -> int:

@@ -17,12 +17,6 @@ from rain.local.shield import Shield
 
 
 @pytest.fixture
-def client() -> Iterator[Client]:
-    with Client(local=True) as made:
-        yield made
-
-
-@pytest.fixture
 def heard() -> Iterator[list[str]]:
     """What handlers of two signals have heard; that of the first one raises."""
     told: list[str] = []

@@ -1,6 +1,6 @@
 """Shuffles as users write them, in local mode."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -9,12 +9,6 @@ import pytest
 from rain.client import Client, RainException, get_client
 
 Array = np.ndarray[tuple[int], np.dtype[np.int64]]
-
-
-@pytest.fixture
-def client() -> Iterator[Client]:
-    with Client(local=True) as made:
-        yield made
 
 
 def by_remainder(numbers: Iterable[int], parts: int) -> list[list[int]]:

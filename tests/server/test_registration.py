@@ -17,7 +17,7 @@ from rain.server.links import Links
 from rain.server.messages import ServerReturned
 from rain.server.registration import Registration
 from rain.server.spool import Spool
-from tests.server.test_resuming import RETURNS
+from tests.support.returning import RETURNS
 from tests.support.world import new_world
 
 

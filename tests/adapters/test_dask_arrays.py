@@ -1,0 +1,105 @@
+"""Dask's arrays: on a real cluster, and in local mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rain.client import Client
+
+# Of any type, since half of Dask is annotated.
+dask: Any = import_module("dask")
+da: Any = import_module("dask.array")
+
+pytestmark = [pytest.mark.whole, pytest.mark.usefixtures("scheduler")]
+
+
+def kept(client: Client) -> int:
+    """How many objects the governors hold that were neither constants nor thrown away."""
+    client.housekeeper.flush()
+    governors = client.get_server_info()["governors"]
+    return sum(
+        len(governor["objects"]) - len(governor["objects_to_delete"]) for governor in governors
+    )
+
+
+def test_an_array_is_computed() -> None:
+    here = np.arange(10_000).reshape(100, 100)
+    x = da.from_array(here, chunks=(30, 50))
+
+    assert (x + x.T).sum().compute() == 2 * sum(range(10_000))
+    assert np.array_equal(x[:3, ::7].compute(), here[:3, ::7])
+
+
+def test_an_array_is_rechunked_as_one(counts: list[int]) -> None:
+    here = np.arange(3600).reshape(60, 60)
+    rows = da.from_array(here, chunks=(6, 60)) + 1
+    with dask.config.set({"array.chunk-size": "4KiB"}):  # Dask would go there in three steps
+        columns = rows.rechunk((60, 6))
+
+    assert np.array_equal(columns.compute(), here + 1)
+    assert counts[0] == 10 + 1 + 10 + 1  # cuts, what lists the pieces, new chunks, all together
+    assert np.array_equal(columns.rechunk((7, 11)).sum(axis=1).compute(), (here + 1).sum(axis=1))
+    masked = da.ma.masked_greater(columns, 9).rechunk((6, 60)).compute()
+    assert masked.mask.sum() == 3600 - 9
+
+
+def tiles() -> Any:
+    """An array of 100 small chunks."""
+    return da.from_array(np.arange(3600.0).reshape(60, 60), chunks=(6, 6))
+
+
+SMALL_WORKS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "element by element": lambda x, m: m.sqrt(x * 2 + 1).astype("f4").max(),
+    "transposed": lambda x, m: (x + x.T).sum(),
+    "reduced": lambda x, m: (x - x.mean(axis=0, keepdims=True)).max(),
+    "two results of one": lambda x, m: m.where(x > x.mean(), x, 0).std(),
+}
+
+
+@pytest.mark.parametrize("name", SMALL_WORKS)
+def test_small_chunks_are_worked_on_in_groups(counts: list[int], name: str) -> None:
+    work = SMALL_WORKS[name]
+    made = work(tiles(), da)
+    assert np.allclose(made.compute(), work(np.arange(3600.0).reshape(60, 60), np))
+    nodes = dict(dask.optimize(made)[0].__dask_graph__())
+    assert counts[0] < 0.8 * len(nodes)
+
+
+def test_what_raises_in_a_group_is_named() -> None:
+    bad = tiles().map_blocks(np.reshape, (4, 4), meta=np.ones((1, 1)), chunks=(4, 4))
+    with pytest.raises(ValueError, match="cannot reshape") as caught:
+        bad.sum().compute()
+    assert any("This was raised in the node ('array-sum-" in one for one in caught.value.__notes__)
+
+
+def test_functions_of_users_are_tasks_of_their_own(counts: list[int]) -> None:
+    assert tiles().map_blocks(np.sort, dtype=float).sum().compute() == 3599 * 1800
+    assert counts[0] >= 100
+
+
+def wrong(chunk: Any) -> Any:
+    return chunk[:1]
+
+
+def test_chunks_that_are_not_as_long_as_their_array_says_are_refused() -> None:
+    rows = da.ones((40, 40), chunks=(4, 40)).map_blocks(wrong, dtype=float)
+
+    with pytest.raises(Exception, match=r"a chunk has the shape \(1, 40\)"):
+        rows.rechunk((40, 4)).compute()
+
+
+def test_what_is_between_is_neither_kept_nor_fetched(client: Client) -> None:
+    before = kept(client)
+    x = da.ones((400, 400), chunks=(100, 100))
+    graph = (x + x.T).sum()
+
+    result = dask.delayed(float)(graph).compute()
+
+    assert result == 320_000.0
+    client.submit(int).result()
+    assert kept(client) <= before + 3  # the function and results of single calls
