@@ -66,7 +66,7 @@ interface ClientService {
   takeHandles @13 (objects :List(Int64), wantsData :Bool)
       -> (objects :List(ObjectReport), refusal :Common.Refusal);
   # The client has one more handle of each of these objects: they stay known until `handlesGone` or
-  # its end. What a client submits it has one handle of already. With `wantsData` they are kept for
+  # its end. A client has one handle already of what it submits. With `wantsData` they are kept for
   # this client, too, until `unkeep`; that is refused for what nobody claims. Then they may be of a
   # session that goes on after failures, and that the client has not joined. Answered with one report
   # for each, in their order.

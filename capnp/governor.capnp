@@ -71,7 +71,7 @@ struct Orders {
 
   number @11 :Int64;
   # Of the last message of a turn, where the server comes back: its orders are numbered from 1 for each
-  # incarnation. What has no number is applied, what has a number that was applied is ignored.
+  # incarnation. Orders without a number are applied; those with a number that was applied are ignored.
 
   asked @12 :Runs;
   # Applied after `cancelled`: the governor gives these back, unless it has begun them. It tells of

@@ -35,7 +35,7 @@ interface ServerBootstrap {
       -> (upstream :Governor.GovernorUpstream, address :Text,
           returns :Bool, applied :Int64, fenced :Text, generation :Int64);
   # The address is how the server and its users name this governor. A server that returns keeps what
-  # it knows when it dies, and its governors wait for it. Of one that resumes it says which of its
-  # updates was the last to be applied; both then say again what the other one has missed. If it
+  # it knows when it dies, and its governors wait for it. A governor that resumes is told which of
+  # its updates was the last to be applied; both then say again what the other one has missed. If it
   # cannot be taken back, `fenced` says why, and all that it has and does is void.
 }

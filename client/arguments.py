@@ -87,8 +87,8 @@ def pickle_plain(
 ) -> tuple[list[bytes], InputCollector | None] | None:
     """The pickles of a call all of whose arguments are plain: small atoms, or what stands for data.
 
-    With what has collected its inputs, if there are any but the function. None when an argument is
-    not plain.
+    Returns also the collector of its inputs, if there are any but the function. None when an
+    argument is not plain.
     """
     pickles: list[bytes] = []
     collector: InputCollector | None = None

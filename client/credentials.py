@@ -1,4 +1,4 @@
-"""With what a client shows who it is: a secret, a certificate, or nothing."""
+"""How a client shows who it is: with a secret, a certificate, or nothing."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def held_back_contradictions(state: State) -> Iterator[str]:
 
 
 def far_contradictions(state: State, known: list[DataObject]) -> Iterator[str]:
-    """What is far is there once, and no task here waits for it."""
+    """An object in the far store is there once, and no task here waits for it."""
     numbers = [target.far for target in known if target.far]
     if len(set(numbers)) != len(numbers):
         yield f"two objects have the same file in the far store: {numbers}"

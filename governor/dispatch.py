@@ -14,7 +14,8 @@ groups meanwhile, so that others come to their turn.
 
 **Memory goes to the task that has come first.** What a task needs of it is given all or nothing
 (`claims`). If the next task does not fit, no other one that needs memory overtakes it, even if that
-would fit: a large one must not wait for ever while small ones come and go. What needs none goes on.
+would fit: a large one must not wait for ever while small ones come and go. Tasks that need no
+memory go on.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ FETCHES_AT_ONCE = 8
 
 SMALL_AT_ONCE, SMALL_BYTES = 32, 8 << 20
 """Up to 32 objects at a time, if all of them together have at most this many bytes: small objects
-wait for the round trip. With one of 80 ms, eight of 64 KiB at a time are 30 in a second."""
+wait for the round trip. If that takes 80 ms, eight of 64 KiB at a time are 30 in a second."""
 
 BYTES_AT_ONCE = 1 << 30
 """As many bytes may be on their way together; a larger object comes alone."""

@@ -58,7 +58,7 @@ class Stopping:
             self._endings.abandon(task)
 
     def _cancel(self, cancelled: CancelledRuns) -> None:
-        """Ends these runs, and tells of each when it has ended. Of what is over all was told."""
+        """Ends these runs, and reports each when it has ended. The others were reported."""
         for task_id, number, grace in zip(
             cancelled.ids, cancelled.runs, cancelled.graces, strict=True
         ):
@@ -73,7 +73,7 @@ class Stopping:
             self._endings.abandon(task)
 
     def _ask_back(self, asked: AskedRuns) -> None:
-        """The server wants these runs elsewhere. Of what is over all was told."""
+        """The server wants these runs elsewhere. Those that are over were reported."""
         for task_id, number in zip(asked.ids, asked.runs, strict=True):
             task = self._find(task_id, number)
             if task is not None:
@@ -126,7 +126,7 @@ class Stopping:
         return read
 
     def end_strays(self) -> None:
-        """What tasks of forgotten sessions have left behind goes when the last one has ended."""
+        """The remains of tasks of forgotten sessions go when the last of these tasks has ended."""
         in_hand = [task for executor in self._pool.busy.values() for task in executor.calls]
         in_hand += self._dispatch.runs.values()
         busy = {session_of(task.id) for task in in_hand}

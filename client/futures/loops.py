@@ -92,7 +92,7 @@ class _Loop:
 
     @property
     def bytes_ahead(self) -> int:
-        """Of what has come, and about of what is on its way."""
+        """The bytes of what has come, and an estimate for what is on its way."""
         return sum(
             coming.result().size if _has_come(coming) else self.progress.largest
             for coming in [*self.ahead.values()]

@@ -94,7 +94,7 @@ def other_python(data: bytes | mmap) -> str:
 
 
 def code_of(data: bytes) -> bytes | None:
-    """What two processes that run the same code tell of a function alike; None if nobody can say.
+    """The part of a function's pickle that two processes with the same code have alike, or None.
 
     That is its pickle, which files it may have come from were changed since the program has
     started, and what was uploaded; not which process it was, where that works, from which folders

@@ -1,4 +1,4 @@
-"""What two runs of a program tell alike, although they tell it under other names.
+"""Compares what two runs of a program submit, in which the same things have other names.
 
 A task that is tried again submits what it has submitted before. But its functions say behind their
 pickles from which process they come, and the futures inside of its values stand for other objects.

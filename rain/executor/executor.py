@@ -114,7 +114,7 @@ class Work:
         return False
 
     def pickled(self, error: BaseException) -> tuple[bytes, str]:
-        """What the client is told of an error besides its text; and if it is nothing, why."""
+        """The pickle of an error for the client; if there is none, also why."""
         return pickled_error(error)
 
     def _work_apart(self, call: protocol.Call) -> Answer:
@@ -178,7 +178,7 @@ class Work:
             _current = around
 
     def _retry_on(self, call: protocol.Call) -> bytes:
-        """What is worth another try, by the kind of the call or of the unit that it is in."""
+        """The errors that are worth another try, by the kind of the call or of its unit."""
         kind = call.kind if self._unit is None else self._unit.kind
         return self.memory.task_kinds[kind].retry_on
 

@@ -189,7 +189,7 @@ class Memory:
     def path(self, file: int) -> str:
         """The path of a file or folder in the governor's store, for as long as the call runs.
 
-        What was made in shared memory is on the disk when it is not there any more.
+        A file that was made in shared memory may have been moved to the disk.
         """
         if file & protocol.SHARED:
             shared = f"{self.shared_folder}/{file}"

@@ -25,7 +25,7 @@ from rain.graph.session import Session
 from rain.graph.task import Task
 
 Containers = dict[DataObject, list[references.Holder]]
-"""Of each object what contains it, in the sessions that are looked through."""
+"""What contains each object, in the sessions that are looked through."""
 
 
 def unreached(left: Collection[Session], most: int) -> tuple[list[DataObject], int]:

@@ -129,4 +129,4 @@ class Task:
 HOPELESS = frozenset({TaskRow.FAILED, TaskRow.SKIPPED, TaskRow.CANCELLING, TaskRow.CANCELLED})
 DONE = HOPELESS | {TaskRow.FINISHED}
 AT_REST = DONE | {TaskRow.PAUSED, TaskRow.LIMITED}
-"""What no scheduler plans, at least for now."""
+"""Rows of tasks that no scheduler plans, at least for now."""

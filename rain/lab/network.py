@@ -189,7 +189,7 @@ class Network:
 
 
 def _level(capacity: float, others: list[float]) -> float:
-    """What a link gives to each transfer, when these get no more than `others` from elsewhere."""
+    """The rate of each transfer of a link; at their other ends they get no more than `others`."""
     left, count = capacity, len(others)
     for other in sorted(others):
         share = left / count

@@ -117,7 +117,7 @@ def fair_parts(wanted: Sequence[float], amount: float) -> list[float]:
 
 
 def play(trial: Trial, demands: Sequence[SessionLoad]) -> SessionTimes:
-    """What comes of these sessions."""
+    """Plays these sessions, and says how long they took."""
     return _Game(trial, demands).played()
 
 

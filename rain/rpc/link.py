@@ -38,7 +38,7 @@ UNREAD_SECONDS = 30.0
 
 @frozen
 class Patience:
-    """What may wait for a peer that does not read what it is told."""
+    """How much may wait for a peer that does not read its messages, and for how long."""
 
     makes_wait: bool = False
     """Nothing is read from it while too much waits: that would only make more answers."""

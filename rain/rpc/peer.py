@@ -94,7 +94,7 @@ class Peer:
             self._hear(MESSAGE.read(message))
 
     def stop_hearing(self) -> None:
-        """Whatever else has come is not looked at."""
+        """Messages that have come already are not read any more."""
         self._deaf = True
 
     def abort(self, reason: str) -> None:

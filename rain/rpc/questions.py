@@ -51,7 +51,7 @@ class Question:
     others: tuple[Question, ...] = ()
     """and the questions of calls that are in the same message, before it."""
     ahead: Callable[[], object] | None = None
-    """What goes ahead of it over another connection."""
+    """Called before it is sent: it uploads data over another connection."""
 
     def end(self, outcome: Fields | CallError) -> None:
         """Tells what came of it, once.

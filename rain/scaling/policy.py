@@ -133,7 +133,7 @@ class _Kind:
 
     @property
     def sizes(self) -> int:
-        """Of those that are counted on."""
+        """The sum of the sizes of those that are counted on."""
         return sum(one.size for one in self.counted)
 
     def to_start(self) -> list[int]:

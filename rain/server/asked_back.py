@@ -17,7 +17,7 @@ from rain.server.state import State
 
 
 def apply(state: State, governor: Governor, update: Update) -> None:
-    """The tasks that an update returns."""
+    """Takes back the tasks that an update returns."""
     for task_id, number in zip(update.returned_ids, update.returned_runs, strict=True):
         task = state.graph.tasks.get(task_id)
         if task is None or task.assigned is not governor or task.last_run().number != number:

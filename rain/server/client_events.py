@@ -258,7 +258,7 @@ def _refuse(state: State, event: Asked, error: RefusedError | SessionFailedError
 
 
 def _check_wanted(state: State, client_id: ClientId, submit: Submit) -> None:
-    """What is waited for must be there, or come with the submission, which else is refused."""
+    """Refuses a submission that waits for objects which are not there, and do not come with it."""
     submission = submit.submission
     session = living_session(state, client_id, submission.session)
     unknown = [wanted for wanted in submit.wanted if wanted not in session.objects]

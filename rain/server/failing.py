@@ -213,7 +213,7 @@ def _is_too_large(state: State, task: Task) -> bool:
 
 
 def _verdict(task: Task, last: Run, message: str) -> SessionFailure:
-    """Of what a second run has made before, and makes again, clients know the task for which."""
+    """Why a task failed. Clients do not know a task of the server: they are told whose it was."""
     for_whom = followers(task) if is_of_server(task.id) else []
     return SessionFailure(
         message,
@@ -263,7 +263,7 @@ def _will_not_run(state: State, task: Task, failure: SessionFailure) -> None:
 
 
 def _end_those_that_stop(state: State, tasks: Iterable[Task], failure: SessionFailure) -> None:
-    """What a task stands in for has failed, in a session that goes on, and its own one does not."""
+    """Fails the sessions of tasks that read a failed one of another session, and do not go on."""
     for task in tasks:
         session = task.session
         if task in session.reads_outside and not task.goes_on:

@@ -235,7 +235,7 @@ def _reports(
 
 
 def _report_object(data_object: DataObject) -> ObjectReport:
-    """With what was asked for, which those do not know who have joined the session."""
+    """Says also what was asked for: clients that have joined the session do not know it."""
     kind = data_object.kind
     return evolve(
         waiting.report_object(data_object),

@@ -18,7 +18,7 @@ Id = TypeVar("Id", TaskId, ObjectId)
 
 
 def gone(state: State, client: ClientId, handles: HandlesGone) -> None:
-    """What has gone before, or was never accepted, is no mistake: such news is on its way long."""
+    """A client lets handles go. Handles of nodes that are gone are no mistake: news comes late."""
     for session, member, task_id in _named(state, client, handles.tasks):
         task = session.tasks.get(task_id)
         if task is not None:

@@ -26,7 +26,7 @@ from rain.server.state import State
 def current(state: State, governor: Governor, task_id: TaskId, number: int) -> Task | None:
     """The task, if this governor has it and speaks of its open run.
 
-    What a governor speaks of it has begun: it does not return it.
+    A governor that speaks of a task has begun it, and does not return it.
     """
     task = state.graph.tasks.get(task_id)
     if task is None or task.assigned is not governor:

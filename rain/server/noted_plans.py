@@ -119,8 +119,8 @@ class NotedPlan(Plan):
 def restored(made: Iterable[Step], plan: Plan) -> list[Step]:
     """What is left of a plan when the plans of the graph were restored after it.
 
-    What it has planned is void, and so are the tasks that it took back from nobody who was told.
-    Governors are asked for what it asked them for, and copies are as it said.
+    The tasks that it has planned are void, and so are those that it took back before any governor
+    was told of them. Governors are asked for what it asked them for, and copies are as it said.
     """
     asked = {task.id for _, task, _ in plan.asked}
     left: list[Step] = []

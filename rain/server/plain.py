@@ -1,9 +1,9 @@
 """Turning values into what msgpack can write, and back, by the types of their fields.
 
 A value of an attrs class becomes the list of its fields; one of several classes is preceded by its
-name. What needs no change is passed on as it is: the lists of ten thousand tasks are copied by
-msgpack alone, and arrays become lists before. The type of every field is read once, when its class
-is first seen. A field that no value is made with says nothing that the others do not say.
+name. Values that need no change are passed on as they are: the lists of ten thousand tasks are
+copied by msgpack alone, and arrays become lists before. The type of every field is read once, when
+its class is first seen. A field that no value is made with says nothing that the others do not say.
 
 A file that a later version reads says at its start which fields its classes had (`layout_of`). With
 that layout (`Forms`) a field that is missing takes its default, and one that is not known any more

@@ -176,7 +176,7 @@ def _reads(task: Task) -> bool:
 
 
 def _forget(state: State, quota: Quota) -> None:
-    """What has ended or waits again does not count any more."""
+    """Tasks that have ended or wait again do not count any more."""
     over = [task for task in quota.let_on if task.row not in _COUNTED or not task.is_known]
     for task in over:
         del quota.let_on[task]

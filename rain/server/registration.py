@@ -33,7 +33,7 @@ from rain.server.state import CLUSTER_BYTES, State
 from rain.stream.holder import Elsewhere, Held, InMemory
 
 TOKEN_BYTES = 16
-"""Of what a client shows when it comes back."""
+"""The length of what a client shows when it comes back."""
 
 
 class Registration:

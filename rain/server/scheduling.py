@@ -201,7 +201,7 @@ class Scheduling:
         return notes
 
     def _own_news(self, graph: Graph, news: News) -> News:
-        """What the scheduler hears: one that is to be made needs no past."""
+        """The news for the scheduler; one that is about to be made hears of what is there now."""
         if self.scheduler is None:
             return first_news(graph)
         news.unplanned.update(dict.fromkeys(without_plan(self.unheard)))
@@ -261,8 +261,8 @@ class Scheduling:
     def _plan_once(self, state: State) -> None:
         """A fresh scheduler knows nothing of the past, so it is told of all that has no plan."""
         told = self._first_news(state.graph)
-        # What nobody can plan now the scheduler must hear of once more. Its own news are not asked
-        # for that: it may have done anything with them.
+        # The scheduler must hear once more of what nobody can plan now. Its own news do not say
+        # what that is: it may have done anything with them.
         self.unheard = dict.fromkeys(told.submitted)
         self._let_plan(self.instead(), state, told)
 

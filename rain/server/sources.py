@@ -25,7 +25,7 @@ TREE_FROM = 1 << 20
 SENDS_AT_ONCE = 2
 """To how many machines a holder sends one object at the same time.
 
-With one they would have to wait for each slow reader, and with more all of them wait longer.
+If it was only one, all would wait for each slow reader; with more, all of them wait longer.
 """
 
 

@@ -212,7 +212,7 @@ class State:
     def release(self, objects: Sequence[DataObject]) -> None:
         """Lets go of objects that are not needed, here and on the governors that hold them.
 
-        Of very many a part: the others go in the turns that follow.
+        If they are very many, a part goes now, and the others in the turns that follow.
         """
         most = self.settings.let_go_at_once
         drops, _ = release(self.graph, objects, most)

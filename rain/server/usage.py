@@ -44,7 +44,7 @@ def note(
 def note_stored(state: State) -> None:
     """What has been stored since the last time counts until now, before any of it changes.
 
-    What comes and goes within `EVERY` counts for all or nothing of that.
+    Data that comes and goes within `EVERY` counts for all of that time, or not at all.
     """
     seconds = _not_counted(state, state.now)
     for session in state.graph.sessions.values():

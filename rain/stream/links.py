@@ -29,7 +29,7 @@ class Link:
         self.seconds = 0.0  # of processors, for that
 
     def gauge(self) -> Gauge:
-        """For one more transfer, which begins with what is known."""
+        """The gauge of one more transfer, which begins with what is known."""
         return Gauge(self.rate)
 
     def add(

@@ -58,11 +58,11 @@ class ResumingTaker(Taker, Protocol):
 
     @property
     def has(self) -> tuple[int, Stamp] | None:
-        """How many bytes have come of what; None if that is nothing that one can go on with."""
+        """How many bytes have come of which file; None if nobody can go on from there."""
         ...
 
     def begin(self, stamp: Stamp | None) -> None:
-        """What comes next is from the beginning of this."""
+        """The next bytes are from the beginning of this file."""
         ...
 
     def take_rest(self, connected: Incoming) -> None:

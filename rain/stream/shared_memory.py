@@ -4,7 +4,7 @@ A file on the disk lies in memory, too, as long as the kernel does not write it 
 and mapped faster there than in a memory file system, which has small pages only. But the kernel
 writes back when much is unwritten, and then it slows down what writes. So files go to the disk
 until the kernel is about to write back, and then to shared memory while the governor has room
-there. What has no room goes to the disk after all: its writer is as slow as the disk.
+there. Files without room there go to the disk after all: their writers are as slow as the disk.
 
 The governor tells its executors of the room on a page that all of them map.
 """

@@ -19,7 +19,7 @@ _STAMP = Struct("!qQ")
 
 @frozen
 class Stamp:
-    """Of one file: when it was written, and how long it is."""
+    """When a file was written, and how long it is."""
 
     nanoseconds: int
     length: int

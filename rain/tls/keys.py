@@ -1,4 +1,4 @@
-"""With what a member of a cluster shows who it is, and knows the others."""
+"""The keys with which a member of a cluster shows who it is, and knows the others."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ class CancelledRuns:
 class AskedRuns:
     """Runs that a governor shall return, unless it has begun them.
 
-    It tells of each that it returns. Of any other it tells the start or the end, as always.
+    It reports each that it returns. It reports the start or the end of all others, as always.
     """
 
     ids: list[TaskId] = Factory(list)

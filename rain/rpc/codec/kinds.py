@@ -1,7 +1,7 @@
 """Kinds of tasks and of objects.
 
-What a user has given for a kind is checked before it is sent by the same rules as what a peer has
-sent: a client with unreadable kinds would lose its connection.
+A kind that a user has described is checked before it is sent, by the same rules as one that a peer
+has sent: a client with unreadable kinds would lose its connection.
 """
 
 from collections.abc import Iterable, Sequence

@@ -103,7 +103,7 @@ def _write_finished(finished: FinishedTasks) -> Fields:
 
 def _read_finished(fields: Fields) -> FinishedTasks:
     durations, sizes = fields["durations"], fields["sizes"]
-    # What is no number, or endless, would be found in the sum.
+    # The sum tells if one of them is not a number, or infinite.
     if durations and not (min(durations) >= 0 and sum(durations) <= _MOST_SECONDS):
         raise ProtocolError("finished tasks: what they took is no number of seconds")
     if sizes and min(sizes) < 0:
@@ -123,7 +123,7 @@ def _read_finished(fields: Fields) -> FinishedTasks:
 
 
 def _read_times(what: str, times: list[float]) -> list[float]:
-    """What is no number, or endless, would be found in the sum."""
+    """Times that are finite numbers: if one is not, the sum tells."""
     if times and not abs(sum(times)) <= _MOST_SECONDS * len(times):
         raise ProtocolError(f"{what}: a time is no number of seconds")
     return times

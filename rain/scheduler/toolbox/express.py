@@ -52,8 +52,8 @@ governors busy until the next run."""
 
 FOR_EACH = 64
 AT_MOST = 8192
-"""With many governors the limit is this many for each, but no more than that in total: a message to
-a governor costs as much as ten tasks, so it should contain more."""
+"""If there are many governors, the limit is this many for each, but no more than that in total: a
+message to a governor costs as much as ten tasks, so it should contain more."""
 
 
 class Sight(NamedTuple):

@@ -95,7 +95,7 @@ class Records:
         return None
 
     def turns(self) -> Generator[TurnRecord]:
-        """All turns up to a torn end. What is damaged and followed by whole turns is no end."""
+        """All turns up to a torn end. A damaged turn that whole turns follow is not the end."""
         begin = self._file.tell()
         while True:
             try:
