@@ -22,7 +22,7 @@ from rain.common.notes import NOTES_LIMIT
 from rain.common.printed import HEAD, TAIL, KeptText, Streams, logs_of
 from rain.governor.events import CallsDone
 from rain.governor.results import NOT_RUN, Failed, Made, NotRun, Outputs, PassedOn, Stored
-from rain.governor.store import StoreError
+from rain.governor.store_errors import StoreError, not_stored
 
 LARGEST_ANSWER = 1 << 30
 
@@ -39,16 +39,6 @@ class StagedOutput:
     task: int  # its index in `CallsDone`
     output: int
     path: Path
-
-
-def not_stored(error: StoreError, debug: str = "") -> Failed:
-    """The result of a task whose output cannot be stored; it is handed back if that is our fault.
-
-    Its executor may have written all of it, and still the disk may be full for the last part of a
-    copy, or there may be no descriptor for it.
-    """
-    cause = RunCause.NOT_STARTED if error.short else RunCause.TASK
-    return Failed(str(error), debug, cause)
 
 
 def adopt_all(done: CallsDone, staged: Iterable[StagedOutput], adopt: Adopt) -> CallsDone:

@@ -26,7 +26,8 @@ from rain.cache.plan import read_plan
 from rain.governor.effects import BuiltinInput, KeepOutputs, LookUp
 from rain.governor.events import Event, LookedUp, OutputsKept
 from rain.governor.results import Content, Made, Outputs
-from rain.governor.store import Store, StoreError
+from rain.governor.store import Store
+from rain.governor.store_errors import StoreError
 from rain.rpc.background import Background
 
 THREADS = 4

@@ -14,12 +14,12 @@ from rain.base.kinds import DataType, ObjectKind
 from rain.common.content_type import is_type_instance
 from rain.common.errors import RainException
 from rain.common.fs import unpack
-from rain.governor.answers import not_stored
 from rain.governor.cbor_calls import Call, UncallableError
 from rain.governor.cbor_replies import AtPath, Inline, OtherObject, Result, SaidOutput
 from rain.governor.results import Content, Failed, Made, Outputs, PassedOn, Stored
 from rain.governor.sandbox import BuiltinError, collect
-from rain.governor.store import Store, StoreError
+from rain.governor.store import Store
+from rain.governor.store_errors import StoreError, not_stored
 from rain.stream.removing import remove
 
 

@@ -36,7 +36,8 @@ from rain.governor.far_bytes import Coming, Target, Written
 from rain.governor.far_folders import is_abandoned, own_name
 from rain.governor.objects import FAR
 from rain.governor.results import Stored
-from rain.governor.store import NoRoomError, Store, StoreError, writing_into
+from rain.governor.store import Store, writing_into
+from rain.governor.store_errors import NoRoomError, StoreError
 from rain.rpc.background import Background, trouble_of
 from rain.stream.archive import Archive, ChangedError, Writable
 from rain.stream.holder import InFar, InFile

@@ -22,7 +22,8 @@ from rain.governor.arriving import Arriving
 from rain.governor.effects import FetchObject
 from rain.governor.events import Event, FetchFailed, ObjectFetched
 from rain.governor.results import Stored
-from rain.governor.store import MEMORY_LIMIT, NoRoomError, Store, StoreError, writing_into
+from rain.governor.store import MEMORY_LIMIT, Store, writing_into
+from rain.governor.store_errors import NoRoomError, StoreError
 from rain.rpc.background import Background, trouble_of
 from rain.stream.connections import Transfer
 from rain.stream.errors import NotHereError, StoppedError, UnreachableError

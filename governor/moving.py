@@ -12,7 +12,8 @@ import outcome
 
 from rain.governor.effects import CopyToDisk, DropCopy, LeaveMemory, TierEffect
 from rain.governor.events import CopyMade, Event
-from rain.governor.store import Store, StoreError
+from rain.governor.store import Store
+from rain.governor.store_errors import StoreError
 from rain.rpc.background import Background, trouble_of
 from rain.stream.removing import remove
 

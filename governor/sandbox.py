@@ -16,10 +16,10 @@ from rain.base.runs import RunCause
 from rain.base.shortage import is_shortage
 from rain.common.errors import RainException
 from rain.common.fs import copy_writable, unpack
-from rain.governor.answers import not_stored
 from rain.governor.effects import BuiltinInput, RunBuiltin
 from rain.governor.results import Failed, Stored
-from rain.governor.store import MEMORY_LIMIT, Store, StoreError
+from rain.governor.store import MEMORY_LIMIT, Store
+from rain.governor.store_errors import StoreError, not_stored
 
 Ts = TypeVarTuple("Ts")
 Result = TypeVar("Result")

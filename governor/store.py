@@ -23,6 +23,7 @@ from rain.base.errors import RainError
 from rain.base.executor_protocol import SHARED
 from rain.base.shortage import is_shortage
 from rain.governor.results import Stored
+from rain.governor.store_errors import NoRoomError, StoreError
 from rain.stream.archive import Archive, ChangedError, Readable, receive_folder, unpack
 from rain.stream.copying import copy_bytes
 from rain.stream.protocol import SharedPlace
@@ -36,21 +37,6 @@ MEMORY_LIMIT = 256 * 1024
 """Objects of this size or more are stored as files."""
 
 _WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
-
-
-class StoreError(RainError):
-    """Something cannot be stored; says what and why.
-
-    `short` says whether it could be stored on another governor, or here later.
-    """
-
-    def __init__(self, message: str, *, short: bool = False) -> None:
-        super().__init__(message)
-        self.short = short
-
-
-class NoRoomError(StoreError):
-    """A fetched object cannot be written here, from any source."""
 
 
 @contextmanager

@@ -62,7 +62,8 @@ from rain.governor.nodes import Rank
 from rain.governor.reactor import Reactor
 from rain.governor.reactor_settings import DataLimits, Offer, PoolSettings
 from rain.governor.results import STOPPED, Stored
-from rain.governor.store import Store, StoreError
+from rain.governor.store import Store
+from rain.governor.store_errors import StoreError
 from rain.local.at_once import AtOnce
 from rain.local.builtins import Builtins
 from rain.local.clock import Steps

@@ -9,7 +9,8 @@ import pytest
 
 from rain.common.fs import pack_directory
 from rain.governor.results import Stored
-from rain.governor.store import MEMORY_LIMIT, Store, StoreError
+from rain.governor.store import MEMORY_LIMIT, Store
+from rain.governor.store_errors import StoreError
 from rain.stream.protocol import SharedPlace
 from tests.support.filesystems import another_filesystem
 from tests.support.full_disk import files_no_larger_than
