@@ -14,9 +14,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # `make test COVERAGE=1` holds each of these at 95 % of its lines.
-CORE   := rain/graph rain/scheduler rain/server/state rain/server/reactor rain/server/governor_events \
-	rain/server/client_events rain/server/distribution rain/server/waiting rain/server/sessions \
-	governor/state governor/stopping governor/executor_deaths
+CORE   := rain/graph rain/scheduler rain/server/core governor/core
 
 # pyright would ask the network whether it is the newest.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1

@@ -27,7 +27,7 @@ from bench.summary import Summary, summarize
 from rain.client import Client, Session, Task, blob, remote, tasks
 from rain.client.local import LocalCluster
 from rain.client.rpc.common import TaskState
-from rain.governor.executor_process import Places, start_executor
+from rain.governor.executors.process import Places, start_executor
 
 GOVERNORS = 20
 CPUS = 2

@@ -13,7 +13,7 @@ from time import clock_gettime, perf_counter, sleep
 import click
 from attrs import frozen
 
-from rain.governor.reactor import HEARTBEAT
+from rain.governor.core.reactor import HEARTBEAT
 
 HOST = "127.0.0.1"
 START_LIMIT_SECONDS = 30

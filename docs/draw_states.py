@@ -54,7 +54,7 @@ is ours:
   its governor again.
 * *failed* and *skipped* did not exist. When a run fails (*run failed*), or its governor
   is lost, the task is *ready* again. Then the server decides in one place whether the task has
-  another try (`rain/server/tries.py`). If not, the task has *failed*. In a session that stops,
+  another try (`rain/server/core/tries.py`). If not, the task has *failed*. In a session that stops,
   the whole graph of the session is emptied. In a session that goes on, the objects of the task
   fail with it, and the tasks that read them are *skipped*. No move leads away from these two
   rows.
@@ -108,7 +108,7 @@ COPY_NOTES = """\
 * *tell*: an object that the server has in memory travels with the order, so that its copy is
   *held* at once. What only one task reads is lent to the governor of that task, and is no copy.
 * *miss*: a governor could not fetch a copy that it was thought to have. The copy counts how often
-  it could not be fetched (`rain/server/unfetched.py`).
+  it could not be fetched (`rain/server/core/unfetched.py`).
 * When an object becomes unfinished, all of its copies go.
 """
 
@@ -158,8 +158,8 @@ started.
 GOVERNOR_NOTES = """\
 * A governor that has left, or is lost, is not known any more.
 * *drain*: it was told to end (SIGTERM), and has told the server of all that it has started. No move
-  leads back. Why it rests or drains, and when it leaves, is in `rain/server/rests.py` and
-  `rain/server/draining.py` ([why](decisions/governors-that-come-and-go.md)).
+  leads back. Why it rests or drains, and when it leaves, is in `rain/server/core/rests.py` and
+  `rain/server/core/draining.py` ([why](decisions/governors-that-come-and-go.md)).
 """
 
 

@@ -22,28 +22,28 @@ from rain.daemon import garbage, logs, program, sampling
 from rain.daemon.folders import default_log_folder, make_folder
 from rain.daemon.readiness import Readiness
 from rain.daemon.work_folder import WorkFolder, remove_abandoned
-from rain.governor.builtin import Builtins
-from rain.governor.cutting import Printed, keep_cutting
-from rain.governor.disk import Disk
-from rain.governor.executor_config import Commands, read_executors
-from rain.governor.executor_process import Places
-from rain.governor.fetch import Fetcher
-from rain.governor.lazy_environments import LazyEnvironments
+from rain.governor.core.disk import Disk
+from rain.governor.core.reactor import Reactor
+from rain.governor.core.reactor_settings import PYTHON, DataLimits, Offer, PoolSettings
+from rain.governor.core.tiers import Tiers
+from rain.governor.environments.lazy import LazyEnvironments
+from rain.governor.executors.config import Commands, read_executors
+from rain.governor.executors.links import Executors
+from rain.governor.executors.process import Places
 from rain.governor.leaving import until_the_end
-from rain.governor.links import Executors
-from rain.governor.machine import Machine
-from rain.governor.memory_files import OF_THE_GOVERNOR, KernelKills, prefer_to_kill
-from rain.governor.memory_sampler import Watched, keep_watching
-from rain.governor.process_groups import ProcessGroups
-from rain.governor.reactor import Reactor
-from rain.governor.reactor_settings import PYTHON, DataLimits, Offer, PoolSettings
+from rain.governor.machine.cutting import Printed, keep_cutting
+from rain.governor.machine.detecting import Machine
+from rain.governor.machine.load_sampler import keep_sampling
+from rain.governor.machine.memory_files import OF_THE_GOVERNOR, KernelKills, prefer_to_kill
+from rain.governor.machine.memory_sampler import Watched, keep_watching
+from rain.governor.machine.process_groups import ProcessGroups
+from rain.governor.machine.warden import Warden
+from rain.governor.programs.builtin import Builtins
 from rain.governor.registering import machine_of, registered
-from rain.governor.sampler import keep_sampling
 from rain.governor.service import Service
 from rain.governor.settings import GovernorSettings
-from rain.governor.store import Store
-from rain.governor.tiers import Tiers
-from rain.governor.warden import Warden
+from rain.governor.storage.fetch import Fetcher
+from rain.governor.storage.store import Store
 from rain.governor.work_folder import FolderPaths, remove_folder, shared_folder
 from rain.governor.workplace import Bounds, Workplace
 from rain.governor.zero import ZeroService
@@ -51,7 +51,7 @@ from rain.rpc.background import Background, in_a_thread
 from rain.stream.reading import StreamReader
 
 if TYPE_CHECKING:
-    from rain.governor.far_store import FarStore
+    from rain.governor.storage.far_store import FarStore
     from rain.governor.tasks_file import TasksFile
 
 LINGER_SECONDS = 5.0
@@ -237,7 +237,7 @@ def _far_store(
 ) -> FarStore | None:
     if settings.spill_to is None:
         return None
-    from rain.governor.far_store import FarStore  # noqa: PLC0415 # mostly the disk has room for all
+    from rain.governor.storage.far_store import FarStore  # noqa: PLC0415 # mostly the disk has room for all
 
     return FarStore(settings.spill_to, store, background, service.tell, log)
 

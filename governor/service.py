@@ -22,8 +22,7 @@ from rain.base.wire.orders import Orders
 from rain.base.wire.printed import PrintedLines, Watch
 from rain.base.wire.update import Update
 from rain.daemon.turns import TurnLoop
-from rain.governor.builtin import Builtins
-from rain.governor.effects import (
+from rain.governor.core.effects import (
     CallExecutor,
     CopyToDisk,
     DeleteFar,
@@ -41,23 +40,24 @@ from rain.governor.effects import (
     StopBuiltin,
     StopFetch,
 )
-from rain.governor.events import Drain, Event, OrdersReceived, Tick
-from rain.governor.fetch import Fetcher
-from rain.governor.file_work import Deleter
-from rain.governor.links import Executors
-from rain.governor.objects import is_far
+from rain.governor.core.events import Drain, Event, OrdersReceived, Tick
+from rain.governor.core.objects import is_far
+from rain.governor.core.reactor import Reactor
+from rain.governor.executors.links import Executors
 from rain.governor.parting import Parting
-from rain.governor.reactor import Reactor
-from rain.governor.store import Store
+from rain.governor.programs.builtin import Builtins
+from rain.governor.storage.fetch import Fetcher
+from rain.governor.storage.file_work import Deleter
+from rain.governor.storage.store import Store
 from rain.rpc.background import Background
 from rain.rpc.handlers import Resumes
 from rain.stream.holder import Held, InFile, InFolder, InMemory
 from rain.stream.room import memory_left
 
 if TYPE_CHECKING:
-    from rain.governor.cache_work import CacheWork
-    from rain.governor.far_store import FarStore
-    from rain.governor.moving import Mover
+    from rain.governor.storage.cache_work import CacheWork
+    from rain.governor.storage.far_store import FarStore
+    from rain.governor.storage.moving import Mover
     from rain.governor.watcher import Watcher
 
 
@@ -334,14 +334,14 @@ class Service(Parting):
 
     def _get_mover(self) -> Mover:
         if self._mover is None:
-            from rain.governor.moving import Mover  # noqa: PLC0415 # mostly all has room in memory
+            from rain.governor.storage.moving import Mover  # noqa: PLC0415 # mostly all has room in memory
 
             self._mover = Mover(self._store, self._background, self.tell)
         return self._mover
 
     def _get_caches(self) -> CacheWork:
         if self._caches is None:
-            from rain.governor.cache_work import CacheWork  # noqa: PLC0415 # few governors need it
+            from rain.governor.storage.cache_work import CacheWork  # noqa: PLC0415 # few governors need it
 
             limit = self._cache_limit
             self._caches = CacheWork(self._store, self._background, self.tell, self._log, limit)

@@ -11,11 +11,11 @@ from rain.base.admission import Secret
 from rain.base.resources import Resources
 from rain.base.silence import AWAY_LIMIT, SILENCE_LIMIT
 from rain.daemon.readiness import Readiness
-from rain.governor.budget import Budget
-from rain.governor.cancelling import GRACE
-from rain.governor.descriptors import Descriptors
-from rain.governor.memory_sampler import TASK_PROCESSES
-from rain.governor.reactor_settings import IDLE_SECONDS
+from rain.governor.core.cancelling import GRACE
+from rain.governor.core.reactor_settings import IDLE_SECONDS
+from rain.governor.machine.budget import Budget
+from rain.governor.machine.descriptors import Descriptors
+from rain.governor.machine.memory_sampler import TASK_PROCESSES
 from rain.tls.keys import Keys
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 import trio
 
 from rain.base.wire.printed import PrintedLines, Watch
-from rain.governor.builtin import Builtins
-from rain.governor.events import BuiltinDone, CallsDone, Event, ExecutorDied
-from rain.governor.links import Executors
-from rain.governor.nodes import Task
-from rain.governor.reactor import Reactor
+from rain.governor.core.events import BuiltinDone, CallsDone, Event, ExecutorDied
+from rain.governor.core.nodes import Task
+from rain.governor.core.reactor import Reactor
+from rain.governor.executors.links import Executors
+from rain.governor.programs.builtin import Builtins
 from rain.governor.watching import LOOK, Look, WatchedTask, Watching, look_at
 from rain.rpc.background import Background
 

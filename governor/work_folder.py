@@ -9,7 +9,7 @@ from structlog.typing import FilteringBoundLogger
 
 from rain.base.errors import StartError
 from rain.daemon.work_folder import SHARED_MEMORY, WorkFolder
-from rain.governor.budget import Budget
+from rain.governor.machine.budget import Budget
 
 LITTLE = 256 * 1024 * 1024
 """Less shared memory than this is worth a line in the log: a container has 64 MiB unless told."""

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from attrs import frozen
 
-from rain.governor.descriptors import Descriptors
-from rain.governor.events import Event
-from rain.governor.lazy_environments import LazyEnvironments
-from rain.governor.memory_files import OF_EXECUTORS, KernelKills, prefer_to_kill
-from rain.governor.process_groups import ProcessGroups
-from rain.governor.store import Store
-from rain.governor.warden import Warden
+from rain.governor.core.events import Event
+from rain.governor.environments.lazy import LazyEnvironments
+from rain.governor.machine.descriptors import Descriptors
+from rain.governor.machine.memory_files import OF_EXECUTORS, KernelKills, prefer_to_kill
+from rain.governor.machine.process_groups import ProcessGroups
+from rain.governor.machine.warden import Warden
+from rain.governor.storage.store import Store
 from rain.rpc.background import Background
 
 

@@ -15,8 +15,8 @@ from rain.base.wire.answers import GovernorReport
 from rain.base.wire.orders import Orders
 from rain.base.wire.printed import Watch
 from rain.base.wire.update import Update
+from rain.governor.core.reactor import HEARTBEAT
 from rain.governor.parting import Parting
-from rain.governor.reactor import HEARTBEAT
 from rain.governor.service import Upward
 from rain.rpc.background import Background
 from rain.stream.holder import Held

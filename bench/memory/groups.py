@@ -16,7 +16,7 @@ from pathlib import Path
 from attrs import frozen
 
 from bench.marks import marked
-from rain.governor.memory_files import own
+from rain.governor.machine.memory_files import own
 from rain.stream.room import lines
 
 SYSTEM = Path("/sys/fs/cgroup")

@@ -25,7 +25,7 @@ def list_kept() -> int:
     Each has a line: when it was used last, its size, its name, and its packages.
     """
     from rain.base.sizes import spell_size
-    from rain.governor.environment_folder import kept_environments, own_environments
+    from rain.governor.environments.folder import kept_environments, own_environments
 
     root = own_environments()
     kept = kept_environments(root)
@@ -45,7 +45,7 @@ def trim(limit: str) -> int:
 
     Without a limit all of them go. What a governor uses stays.
     """
-    from rain.governor.environment_folder import own_environments, shrink
+    from rain.governor.environments.folder import own_environments, shrink
 
     for name in shrink(own_environments(), size("--limit", limit)):
         click.echo(f"removed {name}")

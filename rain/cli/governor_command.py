@@ -211,11 +211,11 @@ def governor(
     lean.begin()
     from rain.daemon.addresses import parse_address, parse_addresses
     from rain.daemon.exposure import check_exposure, or_user_key
-    from rain.governor.budget import Room, read_budget
-    from rain.governor.descriptors import Descriptors
-    from rain.governor.machine import Machine
+    from rain.governor.machine.budget import Room, read_budget
+    from rain.governor.machine.descriptors import Descriptors
+    from rain.governor.machine.detecting import Machine
+    from rain.governor.machine.offer import MachineShare, read_offer
     from rain.governor.main import run_governor
-    from rain.governor.offer import MachineShare, read_offer
     from rain.governor.settings import GovernorSettings
     from rain.governor.time_limit import leaving_time
 

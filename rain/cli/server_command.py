@@ -192,10 +192,10 @@ def server(
     from rain.daemon.exposure import check_exposure, or_user_key
     from rain.daemon.journal_place import chosen
     from rain.graph.lateness import Rule
+    from rain.server.core.reactor_settings import ReactorSettings
     from rain.server.history.retention import Keep
     from rain.server.main import run_server
     from rain.server.plugins import with_options
-    from rain.server.reactor_settings import ReactorSettings
     from rain.server.settings import (
         DEFAULT_HOST,
         DEFAULT_PORT,

@@ -14,7 +14,7 @@ _NEEDED = (
     "rain.daemon.addresses",
     "rain.daemon.exposure",
     "rain.governor.main",
-    "rain.governor.offer",
+    "rain.governor.machine.offer",
 )
 
 

@@ -1,7 +1,7 @@
 """What an executor says of its running call while it waits for other tasks.
 
-The call lends its cpus for that time (see rain/governor/resources.py). Only the thread of the call
-itself counts: while another thread of a task waits, the task may still compute.
+The call lends its cpus for that time (see rain/governor/core/resources.py). Only the thread of the
+call itself counts: while another thread of a task waits, the task may still compute.
 """
 
 from threading import get_ident

@@ -1,4 +1,4 @@
-"""How a call is interrupted that nobody wants any more (see rain/governor/cancelling.py).
+"""How a call is interrupted that nobody wants any more (see rain/governor/core/cancelling.py).
 
 The governor writes the number of the call into a pipe and sends SIGINT. The function gets a
 `KeyboardInterrupt`, at most one for each call. What it returns or raises then is thrown away, but

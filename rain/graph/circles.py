@@ -3,8 +3,8 @@
 Claims are counted, so that unclaimed objects go at once (`claims`). But futures inside of a result
 may lead back to it: two results have the future of each other inside, or a result has that of a
 task which has read it. These claim each other for ever. If their sessions have clients, they end
-with the sessions. In sessions whose clients have left (rain/server/closing.py) they would stay, so
-these sessions are searched.
+with the sessions. In sessions whose clients have left (rain/server/core/closing.py) they would
+stay, so these sessions are searched.
 
 A search goes from each container backwards to everything that claims it: to other containers, and
 through finished tasks that may run again to the outputs for whose sake they would. A node that is

@@ -60,7 +60,7 @@ class Governor:
     left: float = inf  # seconds until then, when that was looked at last
     clock: float = inf  # what is added to a time of its clock to get one of ours; inf: not known
     clock_seen: float = 0.0  # when that was looked at last
-    # Where the server comes back (`rain/server/resuming.py`):
+    # Where the server comes back (`rain/server/core/resuming.py`):
     ordered: int = 0  # how many batches of orders were made for it
     unheard: deque[Orders] = Factory(deque)  # those of which it has not said that they are applied
     applied: int = 0  # the number of its last update that was applied

@@ -12,7 +12,7 @@ Both are counted together with readers and lineage (`needed_by`, `remade_by`); t
 container lists it in `contents`. Nothing here asks whether an object is finished.
 
 **Sessions.** An object that is contained or read may belong to another session. That session lists
-it as `shared`, and cannot go before it (see rain/server/closing.py).
+it as `shared`, and cannot go before it (see rain/server/core/closing.py).
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ class Session:
     digests: dict[ObjectId, bytes] = Factory(dict)  # of constants in files, if a task submits them
     shared: dict[DataObject, None] = Factory(dict)  # its objects that others have claimed,
     reads_outside: dict[Task, None] = Factory(dict)  # and its tasks that read those of others
-    is_durable: bool = False  # what it makes is held under its name (rain/server/by_name.py)
+    is_durable: bool = False  # what it makes is held under its name (rain/server/core/by_name.py)
     is_left: bool = False  # its client has gone, and it ends with the last object that others claim
     logs: dict[TaskId, str] = Factory(dict)  # what tasks have printed, those that ended last
     logs_size: int = 0

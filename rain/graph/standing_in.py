@@ -1,9 +1,9 @@
 """Tasks that stand in for others: from then on they only pass on the results of these.
 
 A task stands in when its result comes from elsewhere: its function has handed the rest on to
-another task (rain/server/handing_on.py), or a former run of its parent had submitted the same task
-before (rain/server/adopting.py). It keeps its id, its outputs and its waits. Its inputs are the
-results of the others, and its kind is another one: a built-in task that takes no cpus.
+another task (rain/server/core/handing_on.py), or a former run of its parent had submitted the same
+task before (rain/server/core/adopting.py). It keeps its id, its outputs and its waits. Its inputs
+are the results of the others, and its kind is another one: a built-in task that takes no cpus.
 
 A task that stands in for one that stands in itself passes on the results that the other one would.
 So a chain of any length has one task that waits, and those between can go.

@@ -22,9 +22,9 @@ from rain.lab.tables import print_results, print_what_if
 from rain.lab.values import report, what_if_report
 from rain.lab.workload import MIB, Cluster, LabError, Overheads
 from rain.scheduler import DEFAULT
+from rain.server.core.scheduling import make_in_time
 from rain.server.guard import guard_meanwhile
 from rain.server.plugins import maker_of
-from rain.server.scheduling import make_in_time
 
 CLUSTER = "8x4"
 BANDWIDTH = 128.0  # MiB per second

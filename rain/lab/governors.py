@@ -8,7 +8,7 @@ from rain.base.errors import InvariantError
 from rain.base.ids import GovernorId, TaskId
 from rain.base.wire.orders import Orders
 from rain.base.wire.update import Update
-from rain.governor.effects import (
+from rain.governor.core.effects import (
     DeleteFiles,
     FetchObject,
     RunBuiltin,
@@ -16,8 +16,8 @@ from rain.governor.effects import (
     StopBuiltin,
     StopFetch,
 )
-from rain.governor.events import BuiltinDone, OrdersReceived, Tick
-from rain.governor.results import Failed
+from rain.governor.core.events import BuiltinDone, OrdersReceived, Tick
+from rain.governor.core.results import Failed
 from rain.lab import ledger as kinds
 from rain.lab.ledger import Ledger
 from rain.lab.machine import Governor, RunningTask
@@ -25,7 +25,7 @@ from rain.lab.setup import Setup
 from rain.lab.submitting import Submitting
 from rain.lab.timeline import Timeline
 from rain.lab.transfers import Transfers
-from rain.server.messages import GovernorUpdated
+from rain.server.core.messages import GovernorUpdated
 
 _SILENCE = Update()
 

@@ -12,11 +12,11 @@ from attrs import define, field
 from rain.base.ids import GovernorId, TaskId
 from rain.base.resources import Resources
 from rain.base.wire import INLINE_LIMIT
-from rain.governor.effects import FetchObject
-from rain.governor.events import Event
-from rain.governor.reactor import Reactor
-from rain.governor.reactor_settings import DataLimits, Offer, PoolSettings
-from rain.governor.results import Made, Outputs, Stored
+from rain.governor.core.effects import FetchObject
+from rain.governor.core.events import Event
+from rain.governor.core.reactor import Reactor
+from rain.governor.core.reactor_settings import DataLimits, Offer, PoolSettings
+from rain.governor.core.results import Made, Outputs, Stored
 
 LINGER_SECONDS = 5.0
 

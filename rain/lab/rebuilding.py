@@ -15,7 +15,7 @@ from attrs import frozen
 from rain.base.ids import ObjectId, TaskId, spell
 from rain.lab.recorded import RecordingReader, SeenTask
 from rain.lab.workload import Batch, Cluster, LabError, Overheads, Workload
-from rain.server.messages import TurnInput
+from rain.server.core.messages import TurnInput
 
 SHORT = 0.01
 """Shorter tasks queue inside their executor, so their times tell nothing about a single task."""

@@ -20,7 +20,7 @@ from rain.base.wire.orders import Orders
 from rain.base.wire.requests import Fetch, Submit, WaitFor
 from rain.base.wire.submission import Submission
 from rain.base.wire.update import Update
-from rain.server.messages import (
+from rain.server.core.messages import (
     Answered,
     Asked,
     ClientEvent,
@@ -31,7 +31,7 @@ from rain.server.messages import (
     OrderGovernor,
     TurnInput,
 )
-from rain.server.reactor import Reactor, TurnOutput
+from rain.server.core.reactor import Reactor, TurnOutput
 
 
 @define(eq=False)

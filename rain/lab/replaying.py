@@ -15,10 +15,10 @@ from rain.lab.running import check_fits, run_guarded
 from rain.lab.setup import PATIENT, Setup
 from rain.lab.whatif import Alternative, WhatIf
 from rain.lab.workload import Cluster, LabError
+from rain.server.core.reactor import Reactor
+from rain.server.core.state import State
 from rain.server.plugins import maker_of
-from rain.server.reactor import Reactor
 from rain.server.recording import Recording, check_end, guard_replay
-from rain.server.state import State
 
 
 def open_run(path: Path) -> tuple[RecordedRun, str]:

@@ -20,9 +20,9 @@ from rain.lab.setup import Setup
 from rain.lab.simulation import Simulation
 from rain.lab.watched import WatchedScheduler
 from rain.lab.workload import Cluster, LabError, Workload
+from rain.server.core.scheduling import make_in_time
 from rain.server.guard import guard_meanwhile
 from rain.server.plugins import maker_of
-from rain.server.scheduling import make_in_time
 
 
 def load(graph: str, seed: int) -> Workload:

@@ -7,7 +7,7 @@ from attrs import frozen
 from rain.lab.estimates import Expected
 from rain.lab.timeline import FOREVER
 from rain.lab.workload import NO_OVERHEADS, Cluster, Overheads, Workload
-from rain.server.reactor_settings import ReactorSettings
+from rain.server.core.reactor_settings import ReactorSettings
 
 PATIENT = ReactorSettings(governor_silence=FOREVER)
 """Governors of the lab send no heartbeats."""

@@ -24,7 +24,7 @@ from rain.lab.submitting import Submitting
 from rain.lab.timeline import FOREVER, Timeline
 from rain.lab.watched import WatchedScheduler
 from rain.lab.workload import LabError
-from rain.server.messages import (
+from rain.server.core.messages import (
     Answered,
     Asked,
     ClientJoined,
@@ -38,9 +38,9 @@ from rain.server.messages import (
     SchedulerFailed,
     TurnInput,
 )
-from rain.server.reactor import Reactor
-from rain.server.scheduling import Guard, unguarded
-from rain.server.state import State
+from rain.server.core.reactor import Reactor
+from rain.server.core.scheduling import Guard, unguarded
+from rain.server.core.state import State
 
 BEGIN = 1.0  # the first submit; all governors have joined before
 CLIENT = ClientId(1)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from rain.base.address import Source
 from rain.base.wire.orders import SERVER
-from rain.governor.effects import FetchObject
-from rain.governor.events import FetchFailed, ObjectFetched
+from rain.governor.core.effects import FetchObject
+from rain.governor.core.events import FetchFailed, ObjectFetched
 from rain.lab import ledger as kinds
 from rain.lab.ledger import Ledger
 from rain.lab.machine import Governor

@@ -16,18 +16,18 @@ import trio
 from attrs import evolve
 
 from rain.base.ids import SessionId
-from rain.governor.builtin import in_a_folder, method_of, rest_of, same
-from rain.governor.builtin_files import IN_A_THREAD, BuiltinJob
-from rain.governor.cancelling import GRACE
-from rain.governor.effects import RunBuiltin
-from rain.governor.events import BuiltinDone, Event
-from rain.governor.lazy_environments import LazyEnvironments
-from rain.governor.memory_files import KernelKills
-from rain.governor.programs import Programs
-from rain.governor.results import Failed, Made, Outputs, PassedOn
-from rain.governor.sandbox import attempt
-from rain.governor.store import Store
-from rain.governor.warden import Warden
+from rain.governor.core.cancelling import GRACE
+from rain.governor.core.effects import RunBuiltin
+from rain.governor.core.events import BuiltinDone, Event
+from rain.governor.core.results import Failed, Made, Outputs, PassedOn
+from rain.governor.environments.lazy import LazyEnvironments
+from rain.governor.machine.memory_files import KernelKills
+from rain.governor.machine.warden import Warden
+from rain.governor.programs.builtin import in_a_folder, method_of, rest_of, same
+from rain.governor.programs.builtin_files import IN_A_THREAD, BuiltinJob
+from rain.governor.programs.run import Programs
+from rain.governor.programs.sandbox import attempt
+from rain.governor.storage.store import Store
 from rain.governor.workplace import Bounds, Workplace
 from rain.local.clock import DURATION
 from rain.rpc.background import Background

@@ -30,9 +30,9 @@ from rain.base.ids import ObjectId
 from rain.base.wire.update import Update
 from rain.client.nested import TaskClient
 from rain.daemon.work_folder import WorkFolder, remove_abandoned_clusters
-from rain.governor.events import BuiltinDone, Event
-from rain.governor.reactor_settings import Offer
-from rain.governor.results import STOPPED
+from rain.governor.core.events import BuiltinDone, Event
+from rain.governor.core.reactor_settings import Offer
+from rain.governor.core.results import STOPPED
 from rain.local.clock import DURATION, Steps
 from rain.local.connection import LocalConnection
 from rain.local.errors import forget_frames

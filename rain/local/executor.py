@@ -28,11 +28,11 @@ from rain.common.printed import Streams, logs_of
 from rain.executor.executor import Work
 from rain.executor.memory import Memory
 from rain.executor.printed import with_printed
-from rain.governor.answers import AnswerReader, adopt_all
-from rain.governor.call_frames import calls_frame, drop_frame
-from rain.governor.effects import CallExecutor, DropCached
-from rain.governor.events import CallsDone, CallWaits, Event
-from rain.governor.store import Store
+from rain.governor.core.effects import CallExecutor, DropCached
+from rain.governor.core.events import CallsDone, CallWaits, Event
+from rain.governor.executors.answers import AnswerReader, adopt_all
+from rain.governor.executors.call_frames import calls_frame, drop_frame
+from rain.governor.storage.store import Store
 from rain.local.clock import DURATION, Steps
 from rain.local.errors import keeping_frames
 from rain.local.interrupts import Interrupts

@@ -21,8 +21,7 @@ from rain.base.wire.orders import SERVER, Orders
 from rain.base.wire.printed import Watch
 from rain.base.wire.update import Update
 from rain.client.nested import TaskClient
-from rain.governor.cache_work import CacheWork
-from rain.governor.effects import (
+from rain.governor.core.effects import (
     CallExecutor,
     CopyToDisk,
     DeleteFar,
@@ -47,7 +46,7 @@ from rain.governor.effects import (
     StopFetch,
     TakeBackCalls,
 )
-from rain.governor.events import (
+from rain.governor.core.events import (
     BuiltinDone,
     CallsTakenBack,
     Event,
@@ -58,12 +57,13 @@ from rain.governor.events import (
     OrdersReceived,
     Tick,
 )
-from rain.governor.nodes import Rank
-from rain.governor.reactor import Reactor
-from rain.governor.reactor_settings import DataLimits, Offer, PoolSettings
-from rain.governor.results import STOPPED, Stored
-from rain.governor.store import Store
-from rain.governor.store_errors import StoreError
+from rain.governor.core.nodes import Rank
+from rain.governor.core.reactor import Reactor
+from rain.governor.core.reactor_settings import DataLimits, Offer, PoolSettings
+from rain.governor.core.results import STOPPED, Stored
+from rain.governor.storage.cache_work import CacheWork
+from rain.governor.storage.errors import StoreError
+from rain.governor.storage.store import Store
 from rain.local.at_once import AtOnce
 from rain.local.builtins import Builtins
 from rain.local.clock import Steps

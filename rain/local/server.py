@@ -14,13 +14,13 @@ from rain.local.log import logger
 from rain.rpc.handlers import ClientLink, GovernorLink
 from rain.scheduler import DEFAULT
 from rain.scheduler.rain import RainScheduler
-from rain.server.inbox import Inbox
+from rain.server.core.inbox import Inbox
+from rain.server.core.messages import ClientJoined, GovernorJoined, GovernorUpdated
+from rain.server.core.reactor import Reactor
+from rain.server.core.reactor_settings import ReactorSettings
+from rain.server.core.state import State
 from rain.server.links import ConnectedClient, Links
-from rain.server.messages import ClientJoined, GovernorJoined, GovernorUpdated
-from rain.server.reactor import Reactor
-from rain.server.reactor_settings import ReactorSettings
 from rain.server.spool import Spool
-from rain.server.state import State
 
 NEVER = 1e12
 """Seconds after which the only governor counts as lost."""

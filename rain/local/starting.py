@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rain.common.errors import RainException
-from rain.governor.budget import DETECT
-from rain.governor.machine import Machine
-from rain.governor.offer import MachineShare, read_offer
+from rain.governor.machine.budget import DETECT
+from rain.governor.machine.detecting import Machine
+from rain.governor.machine.offer import MachineShare, read_offer
 from rain.local.cluster import HereCluster
 
 CPUS = 4

@@ -1,7 +1,7 @@
 """The part of an object that a client has received so far, in memory or in a file.
 
 If a holder breaks off, another holder of the same bytes continues from there, as for a governor
-(`rain.governor.arriving`). Only one thread, that of the transfer, uses this.
+(`rain.governor.storage.arriving`). Only one thread, that of the transfer, uses this.
 """
 
 from __future__ import annotations

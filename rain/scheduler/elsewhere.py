@@ -7,7 +7,7 @@ other than the last one. If no other governor can take it, the scheduler plans i
 If a run was ended for want of memory, only the size of its machine is to blame: the next try goes
 to a governor that has enough, perhaps the same. A next try goes before waiting tasks, because it
 shows whether the task or the machine was the reason, and a machine that fails everything should be
-known soon (`rain.server.blaming`).
+known soon (`rain.server.core.blaming`).
 """
 
 from __future__ import annotations

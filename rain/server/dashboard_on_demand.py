@@ -18,9 +18,9 @@ from rain.base.admission import Secret
 from rain.base.errors import StartError
 from rain.rpc.handlers import Reply
 from rain.rpc.listener import Listener
+from rain.server.core.state import State
 from rain.server.history.keeper import HistorySettings, open_history
 from rain.server.settings import HttpSettings
-from rain.server.state import State
 
 if TYPE_CHECKING:
     from rain.server.live_logs import LiveLogs

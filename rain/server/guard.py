@@ -29,7 +29,7 @@ from types import FrameType
 
 from rain.graph import Graph
 from rain.scheduler.api import STEPS, News, Plan, SchedulerInterrupted
-from rain.server.scheduling import Ask
+from rain.server.core.scheduling import Ask
 
 LEAST = 0.001
 """Seconds: a timer that is set for less might be one that is stopped."""

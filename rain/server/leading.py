@@ -23,6 +23,7 @@ from rain.base.errors import StartError
 from rain.daemon import lifetime
 from rain.rpc.port import Port
 from rain.rpc.standing_by import stand_by
+from rain.server.core.reactor_settings import ReactorSettings
 from rain.server.journal.folder import JournalFolder
 from rain.server.journal.reading import latest_generation
 from rain.server.journal.recovery import BehindError, Recovered, Recovery, recover
@@ -32,7 +33,6 @@ from rain.server.lease.lease import Lease, take
 from rain.server.lease.places import store_of
 from rain.server.lease.rules import NOBODY, LeaseHolder, LeaseWatch, Record
 from rain.server.lease.store import LeaseStore, LeaseStoreError
-from rain.server.reactor_settings import ReactorSettings
 from rain.server.settings import LEASE_SECONDS, ServerSettings
 
 PAUSE = 0.2

@@ -30,14 +30,12 @@ from rain.base.wire.requests import (
 )
 from rain.base.wire.update import Update
 from rain.rpc.handlers import ClientLink, GovernorLink, Reply
-from rain.server import hold_ups, rights, usage
 from rain.server.audience import Audience
-from rain.server.dashboard_on_demand import DashboardOnDemand
-from rain.server.demand import gather_demand
-from rain.server.draining import OVER
-from rain.server.inbox import Inbox
-from rain.server.live_logs import LiveLogs, Reports
-from rain.server.messages import (
+from rain.server.core import hold_ups, rights, usage
+from rain.server.core.demand import gather_demand
+from rain.server.core.draining import OVER
+from rain.server.core.inbox import Inbox
+from rain.server.core.messages import (
     Answered,
     Asked,
     ClientAway,
@@ -61,10 +59,12 @@ from rain.server.messages import (
     Said,
     SchedulerFailed,
 )
-from rain.server.overview import gather_overview
+from rain.server.core.overview import gather_overview
+from rain.server.core.state import State
+from rain.server.dashboard_on_demand import DashboardOnDemand
+from rain.server.live_logs import LiveLogs, Reports
 from rain.server.reports import gather_reports
 from rain.server.spool import Spool
-from rain.server.state import State
 
 T = TypeVar("T")
 

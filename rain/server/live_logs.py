@@ -17,7 +17,7 @@ from rain.base.states import TaskState
 from rain.base.wire.answers import ObjectReport, TaskReport
 from rain.graph import Task
 from rain.rpc.handlers import GovernorLink, Reply
-from rain.server.state import State
+from rain.server.core.state import State
 
 PATIENCE = 2.0
 """Seconds for which a page waits for a governor."""

@@ -24,6 +24,7 @@ from rain.rpc.listener import Listener
 from rain.rpc.server_endpoint import PeerLimits, listen
 from rain.scheduler.api import Scheduler
 from rain.server.clock import Clock
+from rain.server.core.state import State
 from rain.server.dashboard_on_demand import DashboardOnDemand, DashboardSettings
 from rain.server.history.keeper import HistorySettings, open_history
 from rain.server.history.reader import EventReader
@@ -34,7 +35,6 @@ from rain.server.recording import Header, Recorder
 from rain.server.service import Service
 from rain.server.settings import HttpSettings, ServerSettings
 from rain.server.spool import Spool
-from rain.server.state import State
 from rain.server.users_file import Rules, keep_reading, read_users
 from rain.stream.machine import machine_id
 from rain.tls.keys import Keys

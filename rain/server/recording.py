@@ -28,14 +28,14 @@ from attrs import define, field, frozen
 from rain.base.errors import RainError, StartError
 from rain.base.moments import rfc3339
 from rain.scheduler.api import Scheduler
+from rain.server.core.messages import TurnInput
+from rain.server.core.reactor import Reactor, TurnOutput
+from rain.server.core.reactor_settings import ReactorSettings
+from rain.server.core.scheduling import Guard
+from rain.server.core.state import State
 from rain.server.framing import DamagedRecordError, Frames, frame
 from rain.server.guard import guard_meanwhile
-from rain.server.messages import TurnInput
 from rain.server.plain import from_plain, to_plain
-from rain.server.reactor import Reactor, TurnOutput
-from rain.server.reactor_settings import ReactorSettings
-from rain.server.scheduling import Guard
-from rain.server.state import State
 
 PATIENCE = 3
 """The factor by which a scheduler may take longer in a replay than in the server."""

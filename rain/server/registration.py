@@ -19,17 +19,17 @@ from rain.rpc.handlers import (
     GovernorLink,
     Resumes,
 )
-from rain.server import resuming, rights
-from rain.server.links import ConnectedClient, ConnectedGovernor, Links
-from rain.server.messages import (
+from rain.server.core import resuming, rights
+from rain.server.core.messages import (
     ClientJoined,
     ClientResumed,
     GovernorJoined,
     GovernorLeft,
     GovernorResumed,
 )
+from rain.server.core.state import CLUSTER_BYTES, State
+from rain.server.links import ConnectedClient, ConnectedGovernor, Links
 from rain.server.spool import Spool
-from rain.server.state import CLUSTER_BYTES, State
 from rain.stream.holder import Elsewhere, Held, InMemory
 
 TOKEN_BYTES = 16

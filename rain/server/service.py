@@ -16,12 +16,8 @@ from rain.daemon.garbage import LargeSubmissions
 from rain.daemon.turns import TurnLoop
 from rain.scheduler.api import Scheduler
 from rain.server.clock import Clock
-from rain.server.guard import TimeGuard
-from rain.server.inbox import Inbox
-from rain.server.journal.keeping import JournalKeeper
-from rain.server.journal.writer import Writer
-from rain.server.links import Links
-from rain.server.messages import (
+from rain.server.core.inbox import Inbox
+from rain.server.core.messages import (
     ClientLeft,
     GovernorLeft,
     ServerReturned,
@@ -29,12 +25,16 @@ from rain.server.messages import (
     TurnInput,
     UsersRead,
 )
+from rain.server.core.reactor import Reactor
+from rain.server.core.state import State
+from rain.server.guard import TimeGuard
+from rain.server.journal.keeping import JournalKeeper
+from rain.server.journal.writer import Writer
+from rain.server.links import Links
 from rain.server.pulse import Pulse
-from rain.server.reactor import Reactor
 from rain.server.recording import Recorder, RecordingEnded
 from rain.server.registration import Registration
 from rain.server.spool import Spool
-from rain.server.state import State
 
 SIGN_OF_LIFE_WAIT = 0.5
 """Seconds for which the news that a governor lives wait for others."""

@@ -12,8 +12,8 @@ from rain.base.admission import Secret
 from rain.daemon.addresses import parse_address
 from rain.daemon.readiness import Readiness
 from rain.scheduler import DEFAULT
+from rain.server.core.reactor_settings import ReactorSettings
 from rain.server.history.retention import Keep
-from rain.server.reactor_settings import ReactorSettings
 
 if TYPE_CHECKING:
     from rain.tls.identity import Identity

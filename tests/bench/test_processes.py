@@ -24,7 +24,7 @@ from bench.processes import (
     zero_cluster,
 )
 from rain.client import Client
-from rain.server.reactor_settings import ReactorSettings
+from rain.server.core.reactor_settings import ReactorSettings
 
 
 def test_the_cpu_time_of_a_process_is_what_it_says_itself() -> None:

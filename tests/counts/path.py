@@ -35,13 +35,19 @@ from rain.base.wire.requests import (
 )
 from rain.base.wire.submission import Submission
 from rain.client import Client
-from rain.governor.call_frames import calls_frame
-from rain.governor.effects import CallExecutor, DropCached, EndStrays, SendUpdate, StartExecutor
-from rain.governor.effects import Effect as GovernorEffect
-from rain.governor.events import CallsDone, ExecutorReady, OrdersReceived, Tick
-from rain.governor.events import Event as GovernorEvent
-from rain.governor.reactor import Reactor as GovernorReactor
-from rain.governor.reactor_settings import DataLimits, Offer, PoolSettings
+from rain.governor.core.effects import (
+    CallExecutor,
+    DropCached,
+    EndStrays,
+    SendUpdate,
+    StartExecutor,
+)
+from rain.governor.core.effects import Effect as GovernorEffect
+from rain.governor.core.events import CallsDone, ExecutorReady, OrdersReceived, Tick
+from rain.governor.core.events import Event as GovernorEvent
+from rain.governor.core.reactor import Reactor as GovernorReactor
+from rain.governor.core.reactor_settings import DataLimits, Offer, PoolSettings
+from rain.governor.executors.call_frames import calls_frame
 from rain.rpc import schema
 from rain.rpc.capnproto.layout import Layout
 from rain.rpc.codec import from_bytes, to_bytes
@@ -49,7 +55,7 @@ from rain.rpc.codec.split import split_submission
 from rain.rpc.codec.submission import SubmitPart, read_submit, write_submit
 from rain.scheduler import DEFAULT
 from rain.scheduler.shipped import SCHEDULERS
-from rain.server.messages import (
+from rain.server.core.messages import (
     Answered,
     Asked,
     ClientJoined,
@@ -60,10 +66,10 @@ from rain.server.messages import (
     Refuse,
     TurnInput,
 )
-from rain.server.messages import Effect as ServerEffect
-from rain.server.reactor import Reactor as ServerReactor
-from rain.server.reactor_settings import ReactorSettings
-from rain.server.state import State
+from rain.server.core.messages import Effect as ServerEffect
+from rain.server.core.reactor import Reactor as ServerReactor
+from rain.server.core.reactor_settings import ReactorSettings
+from rain.server.core.state import State
 from rain.stream.ranges import Piece, Range
 from rain.stream.staged import Staged
 from tests.counts.counting import Counted, nobody_counts

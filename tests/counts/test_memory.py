@@ -21,11 +21,11 @@ from rain.base.wire.requests import CloseSession, OpenSession, Submit
 from rain.base.wire.submission import Submission
 from rain.base.wire.update import Update
 from rain.client import Client
-from rain.governor import nodes as governor_nodes
+from rain.governor.core import nodes as governor_nodes
 from rain.graph import DataObject, Session, Task
 from rain.rpc.codec import from_bytes, to_bytes
 from rain.scheduler.rain import RainScheduler
-from rain.server.messages import (
+from rain.server.core.messages import (
     Asked,
     ClientEvent,
     ClientJoined,
@@ -37,9 +37,9 @@ from rain.server.messages import (
     OrderGovernor,
     TurnInput,
 )
-from rain.server.reactor import Reactor
-from rain.server.reactor_settings import ReactorSettings
-from rain.server.state import State
+from rain.server.core.reactor import Reactor
+from rain.server.core.reactor_settings import ReactorSettings
+from rain.server.core.state import State
 from tests.counts.path import Path
 from tests.counts.test_counts import inc
 from tests.support.fake_client import answer_of

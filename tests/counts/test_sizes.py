@@ -21,7 +21,7 @@ from rain.base.wire.update import Update
 from rain.rpc.codec import from_bytes, to_bytes
 from rain.scheduler import DEFAULT
 from rain.scheduler.shipped import SCHEDULERS
-from rain.server.messages import (
+from rain.server.core.messages import (
     Asked,
     ClientEvent,
     ClientJoined,
@@ -32,9 +32,9 @@ from rain.server.messages import (
     OrderGovernor,
     TurnInput,
 )
-from rain.server.reactor import Reactor
-from rain.server.reactor_settings import ReactorSettings
-from rain.server.state import State
+from rain.server.core.reactor import Reactor
+from rain.server.core.reactor_settings import ReactorSettings
+from rain.server.core.state import State
 from tests.support.fake_client import answer_of
 from tests.support.submissions import Draft
 

@@ -16,7 +16,7 @@ import msgpack
 
 from rain.base import executor_protocol as protocol
 from rain.base.ids import pack
-from rain.governor.executor_process import Places, start_executor
+from rain.governor.executors.process import Places, start_executor
 
 # Functions of tasks, as lambdas with no types get them: Any, whatever their number of arguments.
 Function: TypeAlias = (

@@ -5,9 +5,9 @@ from collections import deque
 from attrs import Factory, define
 
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId, session_of
-from rain.governor.effects import CallExecutor, CallRow
-from rain.governor.events import CallsDone
-from rain.governor.results import NOT_RUN, Failed, Outputs
+from rain.governor.core.effects import CallExecutor, CallRow
+from rain.governor.core.events import CallsDone
+from rain.governor.core.results import NOT_RUN, Failed, Outputs
 
 
 @define

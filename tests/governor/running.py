@@ -25,20 +25,20 @@ from rain.base.wire.printed import PrintedLines
 from rain.base.wire.update import TaskFailure, Update
 from rain.daemon import program
 from rain.daemon.work_folder import WorkFolder
-from rain.governor.builtin import Builtins
-from rain.governor.cancelling import GRACE
-from rain.governor.executor_process import Places
-from rain.governor.fetch import Fetcher
-from rain.governor.lazy_environments import LazyEnvironments
-from rain.governor.links import Executors
+from rain.governor.core.cancelling import GRACE
+from rain.governor.core.reactor import Reactor
+from rain.governor.core.reactor_settings import DataLimits, Offer, PoolSettings
+from rain.governor.core.tiers import Tiers
+from rain.governor.environments.lazy import LazyEnvironments
+from rain.governor.executors.links import Executors
+from rain.governor.executors.process import Places
+from rain.governor.machine.memory_files import KernelKills
+from rain.governor.machine.warden import Warden
 from rain.governor.main import wind_down
-from rain.governor.memory_files import KernelKills
-from rain.governor.reactor import Reactor
-from rain.governor.reactor_settings import DataLimits, Offer, PoolSettings
+from rain.governor.programs.builtin import Builtins
 from rain.governor.service import Service
-from rain.governor.store import Store
-from rain.governor.tiers import Tiers
-from rain.governor.warden import Warden
+from rain.governor.storage.fetch import Fetcher
+from rain.governor.storage.store import Store
 from rain.governor.work_folder import FolderPaths
 from rain.governor.workplace import Bounds, Workplace
 from rain.rpc.background import Background

@@ -8,7 +8,7 @@ from rain.base.kinds import TaskKind
 from rain.base.resources import Resources
 from rain.base.wire.grace import OWN_GRACE
 from rain.base.wire.orders import AskedRuns, CancelledRuns, Orders
-from rain.governor.disk import Disk
+from rain.governor.core.disk import Disk
 from tests.governor.words import add_task, builtin_kind, object_id, python_kind, task_id
 from tests.governor.world import World
 

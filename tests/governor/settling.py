@@ -1,7 +1,7 @@
 """The end of a random life of a governor: all work that can end ends, and nothing is left of it."""
 
 from rain.base.ids import TaskId, session_of
-from rain.governor.resources import FreeResources
+from rain.governor.core.resources import FreeResources
 from tests.governor.world import World
 
 

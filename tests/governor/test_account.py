@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rain.base.resources import Resources
-from rain.governor.results import Made, Stored
+from rain.governor.core.results import Made, Stored
 from tests.governor.words import builtin_kind, python_kind
 from tests.governor.world import World
 

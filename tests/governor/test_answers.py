@@ -12,9 +12,9 @@ from rain.base import executor_protocol as protocol
 from rain.base.errors import ProtocolError
 from rain.base.wire.update import TaskNote
 from rain.common.notes import NOTES_LIMIT
-from rain.governor.answers import AnswerReader, adopt_all
-from rain.governor.results import Failed, Made, PassedOn, Stored
-from rain.governor.store_errors import StoreError
+from rain.governor.core.results import Failed, Made, PassedOn, Stored
+from rain.governor.executors.answers import AnswerReader, adopt_all
+from rain.governor.storage.errors import StoreError
 from tests.governor.words import object_id, task_id
 from tests.support.malformed import spoiled
 

@@ -12,12 +12,12 @@ import trio
 from rain.base.ids import GovernorId, KindId
 from rain.base.kinds import ObjectKind
 from rain.daemon import program
-from rain.governor import fetch as fetch_module
-from rain.governor.effects import FetchObject
-from rain.governor.events import Event, FetchFailed, ObjectFetched
-from rain.governor.fetch import Fetcher
-from rain.governor.results import Stored
-from rain.governor.store import MEMORY_LIMIT, Store
+from rain.governor.core.effects import FetchObject
+from rain.governor.core.events import Event, FetchFailed, ObjectFetched
+from rain.governor.core.results import Stored
+from rain.governor.storage import fetch as fetch_module
+from rain.governor.storage.fetch import Fetcher
+from rain.governor.storage.store import MEMORY_LIMIT, Store
 from rain.rpc.background import Background
 from rain.stream.protocol import Ask
 from rain.stream.reading import StreamReader

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rain.base.ids import TaskId
 from rain.base.wire.orders import Orders
-from rain.governor.effects import InterruptExecutor, TakeBackCalls
+from rain.governor.core.effects import InterruptExecutor, TakeBackCalls
 from tests.governor.busy import FUNCTION, a_busy_world, a_world, assign_calls, in_hand
 from tests.governor.words import builtin_kind, python_kind, task_id
 from tests.governor.world import World

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from rain.base.ids import TaskId
 from rain.base.resources import Resources
 from rain.base.runs import RunCause
-from rain.governor.back_pressure import PATIENCE, TELL_AFTER
-from rain.governor.disk import Disk
-from rain.governor.results import Made, Stored
+from rain.governor.core.back_pressure import PATIENCE, TELL_AFTER
+from rain.governor.core.disk import Disk
+from rain.governor.core.results import Made, Stored
 from tests.governor.words import builtin_kind, object_id, task_id
 from tests.governor.world import World
 from tests.support.effort import examples

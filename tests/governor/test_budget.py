@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from rain.base.errors import StartError
-from rain.governor.budget import Budget, Room, read_budget
-from rain.governor.machine import Machine
+from rain.governor.machine.budget import Budget, Room, read_budget
+from rain.governor.machine.detecting import Machine
 
 MIB = 1024**2
 GIB = 1024**3

@@ -15,11 +15,11 @@ import structlog
 from rain.base.caching import TAKEN, Key
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.cache.folder import CacheFolder
-from rain.governor.cache_work import CacheWork
-from rain.governor.effects import BuiltinInput, KeepOutputs, LookUp, OutputRow
-from rain.governor.events import Event, LookedUp, OutputsKept
-from rain.governor.results import Content, Made, Stored
-from rain.governor.store import Store
+from rain.governor.core.effects import BuiltinInput, KeepOutputs, LookUp, OutputRow
+from rain.governor.core.events import Event, LookedUp, OutputsKept
+from rain.governor.core.results import Content, Made, Stored
+from rain.governor.storage.cache_work import CacheWork
+from rain.governor.storage.store import Store
 from rain.rpc.background import Background
 from tests.governor.words import kind_id, object_id
 from tests.support.full_disk import files_no_larger_than

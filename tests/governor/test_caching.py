@@ -3,7 +3,7 @@
 from rain.base.caching import TAKEN
 from rain.base.kinds import TaskKind
 from rain.base.resources import Resources
-from rain.governor.results import Failed, Made, PassedOn, Stored
+from rain.governor.core.results import Failed, Made, PassedOn, Stored
 from tests.governor.words import builtin_kind, object_id, python_kind, task_id
 from tests.governor.world import World, stored
 

@@ -1,8 +1,8 @@
 """What calls an executor has in hand, and what it is told with them."""
 
 from rain.base.resources import Resources
-from rain.governor.calling import CALLS_AT_MOST
-from rain.governor.effects import CallExecutor, DropCached, KillExecutor
+from rain.governor.core.calling import CALLS_AT_MOST
+from rain.governor.core.effects import CallExecutor, DropCached, KillExecutor
 from tests.governor.busy import FUNCTION, a_busy_world, a_world, assign_calls, in_hand
 from tests.governor.words import object_id, task_id
 from tests.governor.world import World

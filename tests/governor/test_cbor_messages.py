@@ -14,8 +14,17 @@ from rain.base.errors import ProtocolError
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId, pack
 from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.resources import Resources
-from rain.governor.cbor_calls import Call, Input, Kinds, UncallableError, call_frame, drop_frame
-from rain.governor.cbor_replies import (
+from rain.governor.core.effects import CallExecutor
+from rain.governor.core.results import Content
+from rain.governor.executors.cbor_calls import (
+    Call,
+    Input,
+    Kinds,
+    UncallableError,
+    call_frame,
+    drop_frame,
+)
+from rain.governor.executors.cbor_replies import (
     AtPath,
     ExecutorRegistered,
     Inline,
@@ -24,8 +33,6 @@ from rain.governor.cbor_replies import (
     SaidOutput,
     decode_reply,
 )
-from rain.governor.effects import CallExecutor
-from rain.governor.results import Content
 
 NOTHING: dict[str, Any] = {}
 BLOB = ObjectKind(KindId(pack(1, 2)), "text", "text")
@@ -143,7 +150,7 @@ def test_a_configuration_that_cannot_be_said_has_a_named_error(
 
 
 def test_a_call_that_is_too_large_has_a_named_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rain.governor.cbor_calls.LARGEST_FRAME", 100)
+    monkeypatch.setattr("rain.governor.executors.cbor_calls.LARGEST_FRAME", 100)
     with pytest.raises(UncallableError, match="may have at most 100"):
         call_frame(a_call(), place)
 

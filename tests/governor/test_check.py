@@ -7,12 +7,12 @@ import pytest
 from rain.base.errors import InvariantError
 from rain.base.ids import SessionId
 from rain.base.resources import Resources
-from rain.governor.check import check
-from rain.governor.effects import TakeBackCalls
-from rain.governor.fetch_queue import FetchQueue
-from rain.governor.nodes import DataObject, Executor, Session, Task
-from rain.governor.state import State
-from rain.governor.tables import ObjectRow, TaskRow
+from rain.governor.core.check import check
+from rain.governor.core.effects import TakeBackCalls
+from rain.governor.core.fetch_queue import FetchQueue
+from rain.governor.core.nodes import DataObject, Executor, Session, Task
+from rain.governor.core.state import State
+from rain.governor.core.tables import ObjectRow, TaskRow
 from tests.governor.words import builtin_kind, object_id, python_kind, task_id
 from tests.governor.world import World, stored
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rain.base.kinds import TaskKind
 from rain.base.resources import Resources
 from rain.base.wire.orders import Orders
-from rain.governor.results import Stored
+from rain.governor.core.results import Stored
 from tests.governor.words import python_kind, task_id
 from tests.governor.world import World
 

@@ -9,9 +9,16 @@ import pytest
 import trio
 
 from rain.base.environment import Environment, read_environment
-from rain.governor.conda import PYTHON, check_python, conda_tool, creation, prefix_at, prefix_of
-from rain.governor.environment_folder import EnvironmentFolder, MadeEnvironment
-from rain.governor.not_made import NotMadeError
+from rain.governor.environments.conda import (
+    PYTHON,
+    check_python,
+    conda_tool,
+    creation,
+    prefix_at,
+    prefix_of,
+)
+from rain.governor.environments.folder import EnvironmentFolder, MadeEnvironment
+from rain.governor.environments.not_made import NotMadeError
 from tests.support.fake_conda import fake_conda
 
 DESCRIBED = Environment(conda='{"dependencies": ["samtools"]}')

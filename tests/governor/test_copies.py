@@ -10,8 +10,8 @@ import trio
 from rain.base.ids import ObjectId
 from rain.base.wire.orders import Orders
 from rain.common.fs import pack_tree
-from rain.governor import store as store_module
-from rain.governor.store import MEMORY_LIMIT
+from rain.governor.storage import store as store_module
+from rain.governor.storage.store import MEMORY_LIMIT
 from rain.stream.holder import Held, InFile, InFolder
 from tests.governor.running import (
     BLOB,

@@ -14,8 +14,8 @@ import trio
 
 from rain.common.printed import CUT_FROM, HEAD, TAIL, KeptText, keep, text_of
 from rain.executor import printed as of_executor
-from rain.governor import cutting
-from rain.governor.cutting import cut, cut_all, keep_cutting, open_large
+from rain.governor.machine import cutting
+from rain.governor.machine.cutting import cut, cut_all, keep_cutting, open_large
 from tests.governor.running import BLOB, Running, governed
 from tests.support.pipes import named_pipe
 from tests.support.waiting import until

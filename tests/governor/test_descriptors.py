@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from rain.base.errors import StartError
-from rain.governor.descriptors import TASK_DESCRIPTORS, Descriptors
+from rain.governor.machine.descriptors import TASK_DESCRIPTORS, Descriptors
 
 INFINITE = resource.RLIM_INFINITY
 
@@ -38,7 +38,7 @@ def test_more_than_the_system_allows_is_refused_with_the_number() -> None:
 
 RAISES = """
 import resource, sys
-from rain.governor.descriptors import Descriptors
+from rain.governor.machine.descriptors import Descriptors
 resource.setrlimit(resource.RLIMIT_NOFILE, (200, 300))
 Descriptors(int(sys.argv[1])).raise_own()
 print(*resource.getrlimit(resource.RLIMIT_NOFILE))

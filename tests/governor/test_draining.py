@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rain.base.wire.update import Update
-from rain.governor.effects import StartExecutor
-from rain.governor.events import Drain
+from rain.governor.core.effects import StartExecutor
+from rain.governor.core.events import Drain
 from tests.governor.busy import a_busy_world, a_world, assign_calls, in_hand
 from tests.governor.words import task_id
 from tests.governor.world import World

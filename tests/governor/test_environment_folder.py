@@ -11,7 +11,7 @@ import pytest
 
 from rain.base.environment import FILES, VARIABLE, Environment
 from rain.common.fs import pack_tree
-from rain.governor.environment_folder import (
+from rain.governor.environments.folder import (
     FAILURES_KEPT,
     LIMIT,
     MARK,

@@ -10,8 +10,8 @@ from rain.base.kinds import TaskKind
 from rain.base.resources import Resources
 from rain.base.runs import RunCause
 from rain.base.wire.orders import Orders
-from rain.governor.effects import StartExecutor
-from rain.governor.events import BuiltinPrepared, ExecutorDied
+from rain.governor.core.effects import StartExecutor
+from rain.governor.core.events import BuiltinPrepared, ExecutorDied
 from tests.governor.words import builtin_kind, python_kind, task_id
 from tests.governor.world import World
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rain.base.errors import StartError
-from rain.governor.executor_config import ConfigError, parse_executors, read_executors
+from rain.governor.executors.config import ConfigError, parse_executors, read_executors
 
 
 def test_a_command_is_split_at_single_spaces_and_nothing_is_quoted() -> None:

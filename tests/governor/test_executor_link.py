@@ -20,8 +20,8 @@ from trio.testing import wait_all_tasks_blocked
 from rain.base import executor_protocol as protocol
 from rain.base.ids import KindId, TaskId
 from rain.daemon import program
-from rain.governor.effects import CallExecutor, CallRow
-from rain.governor.events import (
+from rain.governor.core.effects import CallExecutor, CallRow
+from rain.governor.core.events import (
     CallsDone,
     CallsTakenBack,
     CallWaits,
@@ -29,10 +29,10 @@ from rain.governor.events import (
     ExecutorDied,
     ExecutorReady,
 )
-from rain.governor.executor_link import ExecutorLink, LinkServices
-from rain.governor.executor_process import Places, Started
-from rain.governor.memory_files import KernelKills
-from rain.governor.store import Store
+from rain.governor.executors.link import ExecutorLink, LinkServices
+from rain.governor.executors.process import Places, Started
+from rain.governor.machine.memory_files import KernelKills
+from rain.governor.storage.store import Store
 from rain.rpc.background import Background
 
 NUMBER = 7

@@ -14,11 +14,11 @@ import structlog
 
 from rain.base.ids import ObjectId
 from rain.base.kinds import ObjectKind
-from rain.governor.effects import DeleteFar, FetchObject, SendFar
-from rain.governor.events import Event, FetchFailed, ObjectFetched, SentFar
-from rain.governor.far_store import FarStore
-from rain.governor.results import Stored
-from rain.governor.store import Store
+from rain.governor.core.effects import DeleteFar, FetchObject, SendFar
+from rain.governor.core.events import Event, FetchFailed, ObjectFetched, SentFar
+from rain.governor.core.results import Stored
+from rain.governor.storage.far_store import FarStore
+from rain.governor.storage.store import Store
 from rain.stream.sockets import BrokenError
 from tests.governor.words import kind_id
 

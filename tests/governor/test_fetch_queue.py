@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rain.base.ids import ObjectId
 from rain.base.wire.orders import LATER, Orders
-from rain.governor.fetches import BYTES_AT_ONCE, FETCHES_AT_ONCE, SMALL_AT_ONCE, SMALL_BYTES
+from rain.governor.core.fetches import BYTES_AT_ONCE, FETCHES_AT_ONCE, SMALL_AT_ONCE, SMALL_BYTES
 from tests.governor.words import builtin_kind, object_id
 from tests.governor.world import World
 

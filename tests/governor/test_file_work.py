@@ -13,9 +13,9 @@ import trio
 from rain.base.ids import SessionId
 from rain.base.wire.orders import Orders
 from rain.daemon import program
-from rain.governor.file_work import Deleter
-from rain.governor.results import Stored
-from rain.governor.store import Store
+from rain.governor.core.results import Stored
+from rain.governor.storage.file_work import Deleter
+from rain.governor.storage.store import Store
 from rain.rpc.background import Background
 from tests.governor.running import FOLDER, Running, governed, is_alive
 from tests.support.waiting import until

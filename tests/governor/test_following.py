@@ -3,9 +3,9 @@
 from rain.base.ids import TaskId
 from rain.base.resources import Resources
 from rain.base.wire.orders import Orders
-from rain.governor.effects import CallExecutor
-from rain.governor.results import Failed
-from rain.governor.tables import TaskRow
+from rain.governor.core.effects import CallExecutor
+from rain.governor.core.results import Failed
+from rain.governor.core.tables import TaskRow
 from tests.governor.words import python_kind, task_id
 from tests.governor.world import World
 

@@ -6,7 +6,7 @@ import pytest
 
 from rain.base.wire.orders import Orders
 from rain.common.fs import pack_tree
-from rain.governor.store import MEMORY_LIMIT
+from rain.governor.storage.store import MEMORY_LIMIT
 from tests.governor.foreign import program, wild
 from tests.governor.running import BLOB, FOLDER, PICKLED, Running, governed
 from tests.governor.words import object_id, task_id

@@ -10,8 +10,8 @@ from rain.base.errors import InvariantError
 from rain.base.ids import TaskId
 from rain.base.resources import Resources
 from rain.base.wire.orders import Orders
-from rain.governor.effects import CallExecutor, KillExecutor, RunBuiltin, StartExecutor
-from rain.governor.gpus import Gpus, Lent
+from rain.governor.core.effects import CallExecutor, KillExecutor, RunBuiltin, StartExecutor
+from rain.governor.core.gpus import Gpus, Lent
 from tests.governor.words import builtin_kind, python_kind, task_id
 from tests.governor.world import World
 

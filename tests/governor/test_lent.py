@@ -5,7 +5,7 @@ import pytest
 from rain.base.errors import ProtocolError
 from rain.base.ids import session_of
 from rain.base.wire.orders import Orders
-from rain.governor.tables import ObjectRow
+from rain.governor.core.tables import ObjectRow
 from tests.governor.words import builtin_kind, object_id
 from tests.governor.world import World
 

@@ -18,8 +18,8 @@ from rain.base.ids import SessionId, spell
 from rain.base.resources import Resources
 from rain.base.wire.orders import Orders, PlacedObjects
 from rain.daemon import program
-from rain.governor.effects import Effect
-from rain.governor.events import OrdersReceived
+from rain.governor.core.effects import Effect
+from rain.governor.core.events import OrdersReceived
 from rain.rpc.codec import from_bytes, to_bytes
 from tests.governor.test_whole import PATIENCE, Program
 from tests.governor.words import (

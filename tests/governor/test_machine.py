@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, precondition, rule
 
 from rain.base.ids import ObjectId
-from rain.governor.events import ProcessesLeft
-from rain.governor.results import Failed, Made, Outputs, PassedOn
+from rain.governor.core.events import ProcessesLeft
+from rain.governor.core.results import Failed, Made, Outputs, PassedOn
 from tests.governor.played_executor import PlayedExecutor
 from tests.governor.server_rules import MEMORY, MIB, ServerRules
 from tests.governor.settling import check_nothing_is_left, settle

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from rain.base.ids import ObjectId, TaskId
 from rain.base.resources import Resources
 from rain.base.wire.orders import LATER
-from rain.governor.back_pressure import PATIENCE
-from rain.governor.disk import Disk
-from rain.governor.effects import SendFar
-from rain.governor.offloading import RETRY_AFTER
-from rain.governor.results import Stored
-from rain.governor.tables import ObjectRow, TaskRow
+from rain.governor.core.back_pressure import PATIENCE
+from rain.governor.core.disk import Disk
+from rain.governor.core.effects import SendFar
+from rain.governor.core.offloading import RETRY_AFTER
+from rain.governor.core.results import Stored
+from rain.governor.core.tables import ObjectRow, TaskRow
 from tests.governor.test_back_pressure import running
 from tests.governor.test_offloading import SIZE, end, make, row_of, send_all, sent_objects
 from tests.governor.words import builtin_kind, object_id, task_id

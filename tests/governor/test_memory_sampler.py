@@ -13,8 +13,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from rain.governor.events import MemorySampled
-from rain.governor.memory_files import (
+from rain.governor.core.events import MemorySampled
+from rain.governor.machine.memory_files import (
     REMEMBERED_SECONDS,
     KernelKills,
     below,
@@ -24,7 +24,7 @@ from rain.governor.memory_files import (
     swaps,
     take_peak,
 )
-from rain.governor.memory_sampler import (
+from rain.governor.machine.memory_sampler import (
     AT_ONCE,
     CHANGE,
     OFTEN,
@@ -34,7 +34,7 @@ from rain.governor.memory_sampler import (
     next_look,
     pause_before_look,
 )
-from rain.governor.strays import Origin
+from rain.governor.machine.strays import Origin
 from tests.support.waiting import until_now
 
 MIB = 1024**2
@@ -174,7 +174,7 @@ def test_the_next_look_comes_at_once_when_there_are_many_more_processes(
     monkeypatch: pytest.MonkeyPatch, more: int, looks: int
 ) -> None:
     counted = Counted(more)
-    monkeypatch.setattr("rain.governor.memory_sampler.processes_here", counted)
+    monkeypatch.setattr("rain.governor.machine.memory_sampler.processes_here", counted)
 
     async def scenario() -> bool:
         return await pause_before_look(SELDOM - AT_ONCE / 2, 10, no_time)
@@ -188,7 +188,7 @@ def test_an_idle_governor_does_not_count_the_processes_of_its_machine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     counted = Counted(600)
-    monkeypatch.setattr("rain.governor.memory_sampler.processes_here", counted)
+    monkeypatch.setattr("rain.governor.machine.memory_sampler.processes_here", counted)
 
     async def scenario() -> bool:
         return await pause_before_look(SELDOM, 10, trio.sleep_forever)
@@ -227,12 +227,12 @@ def test_what_is_in_swap_counts_for_its_process(
     (tmp_path / "9/status").write_text(
         "Name:\tx\nVmHWM:\t40 kB\nRssFile:\t12 kB\nVmSwap:\t 12 kB\n"
     )
-    monkeypatch.setattr("rain.governor.memory_files._PROC", str(tmp_path))
+    monkeypatch.setattr("rain.governor.machine.memory_files._PROC", str(tmp_path))
     # then
     assert swapped(9) == 12 * 1024
     assert take_peak(9) == 40 * 1024
     for in_use, more in ((False, 0), (True, 12 * 1024)):
-        monkeypatch.setattr("rain.governor.memory_sampler.swaps", partial(bool, in_use))
+        monkeypatch.setattr("rain.governor.machine.memory_sampler.swaps", partial(bool, in_use))
         assert look({1: 9}, {}).executors == {1: own(9) + more}
     # and a process that has ended has none
     assert swapped(10) == 0

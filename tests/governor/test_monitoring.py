@@ -13,9 +13,9 @@ from trio.testing import MockClock
 from rain.base.resources import Resources
 from rain.base.transfers import Transfers
 from rain.base.wire.update import Monitoring
-from rain.governor import sampler
-from rain.governor.events import Event, Sampled
-from rain.governor.monitoring import Reading, read_cores, read_memory, read_network, sample
+from rain.governor.core.events import Event, Sampled
+from rain.governor.machine import load_sampler as sampler
+from rain.governor.machine.monitoring import Reading, read_cores, read_memory, read_network, sample
 from tests.governor.world import World
 
 STAT = """cpu  30 0 10 160 0 0 0 0 0 0

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rain.base.executor_protocol import INLINE_RESULT
-from rain.governor.tiers import Tiers
+from rain.governor.core.tiers import Tiers
 from tests.governor.running import BLOB, Running, governed
 from tests.governor.words import object_id
 from tests.support.waiting import until

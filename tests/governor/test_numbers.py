@@ -8,8 +8,8 @@ from rain.base.errors import ProtocolError
 from rain.base.ids import SessionId
 from rain.base.wire.orders import Orders
 from rain.base.wire.update import Update
-from rain.governor.numbers import Numbers
-from rain.governor.reactor import HEARTBEAT
+from rain.governor.core.numbers import Numbers
+from rain.governor.core.reactor import HEARTBEAT
 from tests.governor.words import python_kind
 from tests.governor.world import World
 

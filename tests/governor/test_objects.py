@@ -9,12 +9,12 @@ from rain.base.resources import Resources
 from rain.base.runs import RunCause
 from rain.base.wire import INLINE_LIMIT
 from rain.base.wire.orders import Orders
-from rain.governor.effects import DeleteFiles, FetchObject, StopFetch
-from rain.governor.events import FetchFailed
-from rain.governor.fetches import FETCHES_AT_ONCE
-from rain.governor.lingering import LINGERING_AT_MOST, LINGERING_BYTES
-from rain.governor.results import Made, PassedOn, Stored
-from rain.governor.tables import ObjectRow
+from rain.governor.core.effects import DeleteFiles, FetchObject, StopFetch
+from rain.governor.core.events import FetchFailed
+from rain.governor.core.fetches import FETCHES_AT_ONCE
+from rain.governor.core.lingering import LINGERING_AT_MOST, LINGERING_BYTES
+from rain.governor.core.results import Made, PassedOn, Stored
+from rain.governor.core.tables import ObjectRow
 from tests.governor.words import builtin_kind, object_id, python_kind, task_id
 from tests.governor.world import World, stored
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from rain.base.errors import StartError
-from rain.governor.budget import Room, read_budget
-from rain.governor.machine import Machine
-from rain.governor.offer import MachineShare, read_offer
-from rain.governor.reactor_settings import Offer
+from rain.governor.core.reactor_settings import Offer
+from rain.governor.machine.budget import Room, read_budget
+from rain.governor.machine.detecting import Machine
+from rain.governor.machine.offer import MachineShare, read_offer
 
 GIB = 1024**3
 NO_ENVIRONMENT: Mapping[str, str] = {}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from rain.base.ids import ObjectId, SessionId
 from rain.base.resources import Resources
-from rain.governor.disk import Disk
-from rain.governor.effects import DeleteFar, SendFar
-from rain.governor.offloading import AT_ONCE, RETRY_AFTER
-from rain.governor.results import Made, Stored
-from rain.governor.tables import ObjectRow
+from rain.governor.core.disk import Disk
+from rain.governor.core.effects import DeleteFar, SendFar
+from rain.governor.core.offloading import AT_ONCE, RETRY_AFTER
+from rain.governor.core.results import Made, Stored
+from rain.governor.core.tables import ObjectRow
 from tests.governor.words import builtin_kind, object_id, task_id
 from tests.governor.world import World
 

@@ -2,8 +2,8 @@
 
 from rain.base.resources import Resources
 from rain.base.wire.orders import Orders
-from rain.governor.effects import CallExecutor, DropCached
-from rain.governor.events import ObjectsCached
+from rain.governor.core.effects import CallExecutor, DropCached
+from rain.governor.core.events import ObjectsCached
 from tests.governor.words import object_id, python_kind
 from tests.governor.world import World
 

@@ -3,9 +3,9 @@
 from rain.base.ids import TaskId
 from rain.base.resources import Resources
 from rain.base.runs import RunCause
-from rain.governor.effects import StartExecutor
-from rain.governor.events import ExecutorDied
-from rain.governor.results import Failed
+from rain.governor.core.effects import StartExecutor
+from rain.governor.core.events import ExecutorDied
+from rain.governor.core.results import Failed
 from tests.governor.busy import a_busy_world, a_world, assign_calls, in_hand
 from tests.governor.words import builtin_kind, task_id
 from tests.governor.world import World

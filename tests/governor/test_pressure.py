@@ -10,8 +10,8 @@ from rain.base.memory import reserve_of
 from rain.base.resources import Resources
 from rain.base.runs import RunCause
 from rain.base.wire.update import TaskFailure
-from rain.governor.effects import Effect, KillExecutor, StopBuiltin
-from rain.governor.events import ExecutorDied, MemorySampled
+from rain.governor.core.effects import Effect, KillExecutor, StopBuiltin
+from rain.governor.core.events import ExecutorDied, MemorySampled
 from tests.governor.words import builtin_kind, python_kind, task_id
 from tests.governor.world import World
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rain.governor import printed
-from rain.governor.printed import ProgramStreams, logs_of, tail
+from rain.governor.programs import printed
+from rain.governor.programs.printed import ProgramStreams, logs_of, tail
 
 
 def test_what_a_child_of_an_earlier_program_says_is_not_said_by_a_later_one(

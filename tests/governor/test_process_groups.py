@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from rain.governor.process_groups import WALL_MORE, ProcessGroups
+from rain.governor.machine.process_groups import WALL_MORE, ProcessGroups
 from tests.support.fences import fence
 from tests.support.waiting import until_now
 
 IN_A_GROUP = """
 import os, sys
-from rain.governor.process_groups import ProcessGroups
+from rain.governor.machine.process_groups import ProcessGroups
 made = ProcessGroups.make(1)
 print(made and made.folder)
 if made: made.folder.rmdir()
@@ -60,7 +60,7 @@ def test_a_group_in_which_others_may_have_no_limit_is_removed(
         assert made.is_dir()
         raise PermissionError(made)
 
-    monkeypatch.setattr("rain.governor.process_groups._allow_limits", refuse)
+    monkeypatch.setattr("rain.governor.machine.process_groups._allow_limits", refuse)
     assert ProcessGroups.make(5, tmp_path) is None
     assert [made.parent for made in asked] == [folder]
     assert list(folder.iterdir()) == []

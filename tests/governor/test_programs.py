@@ -13,8 +13,8 @@ from rain.base.environment import Environment
 from rain.base.runs import RunCause
 from rain.base.thread_limits import THREAD_VARIABLES
 from rain.common.fs import pack_tree
-from rain.governor import programs
-from rain.governor.environment_folder import LIMIT, EnvironmentFolder, own_environments
+from rain.governor.environments.folder import LIMIT, EnvironmentFolder, own_environments
+from rain.governor.programs import run as programs
 from tests.governor.running import BLOB, FOLDER, Running, governed, is_alive
 from tests.governor.trees import BIG, SMALL_TREE, a_stored_tree, unpacked
 from tests.governor.words import task_id
@@ -120,7 +120,7 @@ def test_a_task_whose_output_has_no_room_here_is_handed_back(
         raise OSError(shortage, os.strerror(shortage))
 
     async def scenario(governor: Running) -> None:
-        monkeypatch.setattr("rain.governor.store._make_read_only", no_room)
+        monkeypatch.setattr("rain.governor.storage.store._make_read_only", no_room)
         number = governor.builtin("run", shell("head -c 999999 /dev/zero"))
         assert os.strerror(shortage) in await governor.failure(number)
         assert governor.server.failed[task_id(number)].cause is RunCause.NOT_STARTED
@@ -136,7 +136,7 @@ def test_a_task_without_a_thread_is_handed_back(
 
     async def scenario(governor: Running) -> None:
         threadless = SimpleNamespace(to_thread=SimpleNamespace(run_sync=refuse))
-        monkeypatch.setattr("rain.governor.sandbox.trio", threadless)
+        monkeypatch.setattr("rain.governor.programs.sandbox.trio", threadless)
         number = governor.builtin("concat", None, (governor.give(BIG),))
         assert "can't start new thread" in await governor.failure(number)
         assert governor.server.failed[task_id(number)].cause is RunCause.NOT_STARTED
@@ -153,7 +153,7 @@ def test_a_program_for_which_there_is_no_room_is_handed_back(
         raise OSError(shortage, os.strerror(shortage))
 
     async def scenario(governor: Running) -> None:
-        monkeypatch.setattr("rain.governor.programs.subprocess.Popen", no_room)
+        monkeypatch.setattr("rain.governor.programs.run.subprocess.Popen", no_room)
         number = governor.builtin("run", program("true"))
         assert os.strerror(shortage) in await governor.failure(number)
         assert governor.server.failed[task_id(number)].cause is RunCause.NOT_STARTED

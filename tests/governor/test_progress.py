@@ -1,8 +1,8 @@
 """What is noticed as time passes: calls that are stuck, and starts."""
 
 from rain.base.ids import TaskId
-from rain.governor.effects import TakeBackCalls
-from rain.governor.progress import STUCK_AFTER, TELL_AFTER
+from rain.governor.core.effects import TakeBackCalls
+from rain.governor.core.progress import STUCK_AFTER, TELL_AFTER
 from tests.governor.busy import FUNCTION, a_busy_world, a_world, assign_calls, in_hand
 from tests.governor.words import python_kind, task_id
 from tests.governor.world import World

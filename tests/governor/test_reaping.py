@@ -5,10 +5,10 @@ from hypothesis import strategies as st
 
 from rain.base.resources import Resources
 from rain.base.wire.orders import Orders
-from rain.governor.effects import Effect, KillExecutor
-from rain.governor.nodes import Executor
-from rain.governor.pool import surplus
-from rain.governor.reactor_settings import IDLE_SECONDS
+from rain.governor.core.effects import Effect, KillExecutor
+from rain.governor.core.nodes import Executor
+from rain.governor.core.pool import surplus
+from rain.governor.core.reactor_settings import IDLE_SECONDS
 from tests.governor.words import python_kind
 from tests.governor.world import World
 

@@ -16,12 +16,12 @@ from outcome import Outcome, capture
 from rain.base.ids import KindId
 from rain.base.kinds import ObjectKind
 from rain.base.resources import Resources
-from rain.governor.effects import FetchObject
-from rain.governor.events import Event, FetchFailed
-from rain.governor.fetch import Fetcher
-from rain.governor.nodes import DataObject, Session, Task
-from rain.governor.results import Failed
-from rain.governor.store import Store
+from rain.governor.core.effects import FetchObject
+from rain.governor.core.events import Event, FetchFailed
+from rain.governor.core.nodes import DataObject, Session, Task
+from rain.governor.core.results import Failed
+from rain.governor.storage.fetch import Fetcher
+from rain.governor.storage.store import Store
 from rain.rpc.background import Background
 from rain.stream.connections import Transfer
 from rain.stream.errors import NotHereError

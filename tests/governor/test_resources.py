@@ -2,7 +2,7 @@
 
 from rain.base.resources import ONE_CPU, Resources
 from rain.base.wire.orders import Orders
-from rain.governor.resources import PATIENCE
+from rain.governor.core.resources import PATIENCE
 from tests.governor.busy import FUNCTION
 from tests.governor.words import python_kind, task_id
 from tests.governor.world import World

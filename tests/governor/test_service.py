@@ -15,7 +15,7 @@ from rain.base.ids import SessionId, session_of
 from rain.base.wire import INLINE_LIMIT
 from rain.base.wire.orders import Orders
 from rain.base.wire.printed import Watch
-from rain.governor.store import MEMORY_LIMIT
+from rain.governor.storage.store import MEMORY_LIMIT
 from tests.governor.running import (
     BLOB,
     FOLDER,

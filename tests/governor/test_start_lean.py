@@ -12,9 +12,9 @@ SELDOM = {
     "h11",  # the server's HTTP
     "numpy",  # schedulers
     "pygments",
-    "rain.governor.builtin_files",  # tasks that run inside the governor
+    "rain.governor.programs.builtin_files",  # tasks that run inside the governor
     "rain.governor.builtin_run",
-    "rain.governor.cbor_link",
+    "rain.governor.executors.cbor_link",
     "rain.scheduler.api",
     "rain.server",
     "rich.console",  # tracebacks for people, and tables

@@ -8,11 +8,11 @@ from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.resources import Resources
 from rain.base.wire.orders import Orders
 from rain.base.wire.update import TaskNote
-from rain.governor.effects import SendUpdate, StopBuiltin
-from rain.governor.events import BuiltinDone, CallsDone
-from rain.governor.outbox import HEAVY
-from rain.governor.reactor import HEARTBEAT
-from rain.governor.results import Failed, Made, PassedOn
+from rain.governor.core.effects import SendUpdate, StopBuiltin
+from rain.governor.core.events import BuiltinDone, CallsDone
+from rain.governor.core.outbox import HEAVY
+from rain.governor.core.reactor import HEARTBEAT
+from rain.governor.core.results import Failed, Made, PassedOn
 from tests.governor.words import (
     PLAIN,
     add_task,

@@ -2,16 +2,16 @@
 
 from rain.base.resources import Resources
 from rain.base.wire.orders import Orders
-from rain.governor.cancelling import GRACE
-from rain.governor.effects import (
+from rain.governor.core.cancelling import GRACE
+from rain.governor.core.effects import (
     CallExecutor,
     InterruptExecutor,
     KillExecutor,
     StopBuiltin,
     TakeBackCalls,
 )
-from rain.governor.events import OrdersReceived, ProcessesLeft, Tick
-from rain.governor.results import Failed
+from rain.governor.core.events import OrdersReceived, ProcessesLeft, Tick
+from rain.governor.core.results import Failed
 from tests.governor.busy import FUNCTION, a_busy_world, a_world, assign_calls, in_hand
 from tests.governor.words import builtin_kind, python_kind, task_id
 from tests.governor.world import World, stored

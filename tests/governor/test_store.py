@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from rain.common.fs import pack_directory
-from rain.governor.results import Stored
-from rain.governor.store import MEMORY_LIMIT, Store
-from rain.governor.store_errors import StoreError
+from rain.governor.core.results import Stored
+from rain.governor.storage.errors import StoreError
+from rain.governor.storage.store import MEMORY_LIMIT, Store
 from rain.stream.protocol import SharedPlace
 from tests.support.filesystems import another_filesystem
 from tests.support.full_disk import files_no_larger_than

@@ -11,7 +11,7 @@ from rain.base.executor_protocol import ORIGIN
 from rain.base.ids import SessionId
 from rain.base.wire.orders import Orders
 from rain.client import Client, remote
-from rain.governor.strays import marked
+from rain.governor.machine.strays import marked
 from tests.governor.running import Running, governed, is_alive
 from tests.governor.test_whole import running
 from tests.support.waiting import until, until_now

@@ -4,8 +4,8 @@ from rain.base.errors import InvariantError
 from rain.base.ids import SessionId
 from rain.base.kinds import ObjectKind
 from rain.base.resources import ONE_CPU
-from rain.governor.nodes import DataObject, KnownKind, Meter, ReadyGroup, Session, Task
-from rain.governor.tables import (
+from rain.governor.core.nodes import DataObject, KnownKind, Meter, ReadyGroup, Session, Task
+from rain.governor.core.tables import (
     OBJECT_STEPS,
     TASK_STEPS,
     ObjectMove,

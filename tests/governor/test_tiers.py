@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rain.base.resources import Resources
-from rain.governor.effects import CopyToDisk, DeleteFiles, DropCopy, Effect, LeaveMemory
-from rain.governor.results import Made, PassedOn, Stored
-from rain.governor.tiers import HIGH_TENTHS, LOW_TENTHS, RETRY_AFTER, Tiers
+from rain.governor.core.effects import CopyToDisk, DeleteFiles, DropCopy, Effect, LeaveMemory
+from rain.governor.core.results import Made, PassedOn, Stored
+from rain.governor.core.tiers import HIGH_TENTHS, LOW_TENTHS, RETRY_AFTER, Tiers
 from tests.governor.words import builtin_kind, object_id
 from tests.governor.world import World, stored
 

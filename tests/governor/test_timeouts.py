@@ -8,10 +8,10 @@ from rain.base.resources import Resources
 from rain.base.runs import RunCause
 from rain.base.wire.orders import Orders
 from rain.base.wire.update import TaskFailure
-from rain.governor.cancelling import GRACE
-from rain.governor.effects import KillExecutor, StopBuiltin
-from rain.governor.results import Failed
-from rain.governor.tables import TaskRow
+from rain.governor.core.cancelling import GRACE
+from rain.governor.core.effects import KillExecutor, StopBuiltin
+from rain.governor.core.results import Failed
+from rain.governor.core.tables import TaskRow
 from tests.governor.busy import FUNCTION, a_world
 from tests.governor.words import builtin_kind, python_kind, task_id
 from tests.governor.world import World

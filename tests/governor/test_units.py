@@ -7,8 +7,8 @@ from attrs import evolve
 from rain.base.kinds import TaskKind
 from rain.base.resources import Resources
 from rain.base.units import FUNCTION_LABEL, UNIT, failure_inside
-from rain.governor.effects import CallExecutor
-from rain.governor.tables import TaskRow
+from rain.governor.core.effects import CallExecutor
+from rain.governor.core.tables import TaskRow
 from tests.governor.words import object_id, python_kind, task_id
 from tests.governor.world import World
 

@@ -17,7 +17,7 @@ _GOVERN = """
 import sys
 from pathlib import Path
 import trio
-from rain.governor.warden import Warden
+from rain.governor.machine.warden import Warden
 from rain.rpc.background import Background
 
 async def main():

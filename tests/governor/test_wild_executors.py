@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rain.governor import cbor_link
+from rain.governor.executors import cbor_link
 from tests.governor.foreign import wild
 from tests.governor.running import BLOB, FOLDER, PICKLED, Running, governed, is_alive
 

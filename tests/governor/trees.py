@@ -5,7 +5,7 @@ import tarfile
 from pathlib import Path
 
 from rain.common.fs import pack_tree
-from rain.governor.store import MEMORY_LIMIT
+from rain.governor.storage.store import MEMORY_LIMIT
 from tests.governor.running import FOLDER, Running
 
 BIG = b"x" * (MEMORY_LIMIT + 1)

@@ -16,9 +16,9 @@ from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.resources import ONE_CPU, Resources
 from rain.base.wire.grace import OWN_GRACE
 from rain.base.wire.orders import AskedRuns, CancelledRuns, Orders
-from rain.governor.cancelling import GRACE
-from rain.governor.disk import Disk
-from rain.governor.effects import (
+from rain.governor.core.cancelling import GRACE
+from rain.governor.core.disk import Disk
+from rain.governor.core.effects import (
     CallExecutor,
     CopyToDisk,
     DeleteFar,
@@ -42,7 +42,7 @@ from rain.governor.effects import (
     StopFetch,
     TakeBackCalls,
 )
-from rain.governor.events import (
+from rain.governor.core.events import (
     BuiltinDone,
     CallsTakenBack,
     CallWaits,
@@ -60,10 +60,10 @@ from rain.governor.events import (
     SentFar,
     Tick,
 )
-from rain.governor.reactor import Reactor
-from rain.governor.reactor_settings import DataLimits, Offer, PoolSettings
-from rain.governor.results import Failed, Made, Outputs, Stored
-from rain.governor.tiers import Tiers
+from rain.governor.core.reactor import Reactor
+from rain.governor.core.reactor_settings import DataLimits, Offer, PoolSettings
+from rain.governor.core.results import Failed, Made, Outputs, Stored
+from rain.governor.core.tiers import Tiers
 from rain.rpc.codec import through_the_wire
 from tests.governor.played_executor import PlayedExecutor
 from tests.governor.played_server import PlayedServer

@@ -8,7 +8,7 @@ from rain.base.ids import RequestId
 from rain.base.resources import Resources
 from rain.base.states import TaskMove
 from rain.graph import Governor, Wait, WaitMode, claims
-from rain.server.reactor_settings import ReactorSettings
+from rain.server.core.reactor_settings import ReactorSettings
 from tests.support.scenes import scene
 
 

@@ -15,8 +15,8 @@ from rain.base.resources import Resources
 from rain.base.states import ObjectState
 from rain.graph import Client, DataObject, Governor, Session, Task
 from rain.graph.copy import Copy, forget_copies, move_copy, row_of, tell_of_copies
-from rain.server.messages import GovernorLeft, GovernorUpdated
-from rain.server.reactor_settings import ReactorSettings
+from rain.server.core.messages import GovernorLeft, GovernorUpdated
+from rain.server.core.reactor_settings import ReactorSettings
 from tests.support.scenes import scene
 
 SESSION = Session(SessionId(1), Client(ClientId(1)))

@@ -20,11 +20,11 @@ from rain.lab.setup import PATIENT, Setup
 from rain.lab.simulation import Simulation
 from rain.lab.watched import WatchedScheduler
 from rain.lab.workload import MIB, Batch, Cluster, LabError, Overheads, Workload
-from rain.server.messages import TurnInput
+from rain.server.core.messages import TurnInput
+from rain.server.core.reactor import Reactor
+from rain.server.core.state import State
 from rain.server.plugins import make_scheduler, maker_of
-from rain.server.reactor import Reactor
 from rain.server.recording import Header, Recorder, check_end
-from rain.server.state import State
 from tests.lab.running import FREE, cluster
 from tests.lab.test_command import RUNNER, refusal
 

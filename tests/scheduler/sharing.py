@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rain.base.ids import TaskId
-from rain.server.messages import GovernorUpdated
+from rain.server.core.messages import GovernorUpdated
 from tests.support.fake_client import FakeClient
 from tests.support.scenes import Scene
 from tests.support.submissions import timed

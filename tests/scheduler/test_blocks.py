@@ -7,8 +7,8 @@ import pytest
 from rain.base.ids import TaskId
 from rain.scheduler.horizon import HorizonScheduler
 from rain.scheduler.toolbox.loads import LARGEST, MESSAGES, NO_TIME, SURE
-from rain.server.messages import GovernorUpdated
-from rain.server.reactor_settings import ReactorSettings
+from rain.server.core.messages import GovernorUpdated
+from rain.server.core.reactor_settings import ReactorSettings
 from tests.support.scenes import Scene, scene_with
 
 UNWATCHED = ReactorSettings(debug=False, governor_silence=1e9)

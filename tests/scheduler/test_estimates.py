@@ -11,7 +11,7 @@ from rain.graph import Learned
 from rain.graph.graph import NAMES_REMEMBERED, Graph
 from rain.graph.session import OUTLIER, TRUSTED
 from rain.scheduler.estimates import FIRST_BANDWIDTH, UNKNOWN_BYTES, UNKNOWN_SECONDS
-from rain.server.messages import GovernorUpdated
+from rain.server.core.messages import GovernorUpdated
 from tests.support.scenes import scene
 
 MEBIBYTE = 1024 * 1024

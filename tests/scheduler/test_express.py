@@ -13,8 +13,14 @@ from rain.scheduler.horizon import HorizonScheduler
 from rain.scheduler.rain import RainScheduler
 from rain.scheduler.toolbox.express import AT_ONCE, FIRST, FOR_EACH, LIGHT
 from rain.scheduler.toolbox.loads import BLOCK
-from rain.server.messages import Effect, GovernorEvent, GovernorUpdated, OrderGovernor, TurnInput
-from rain.server.reactor_settings import ReactorSettings
+from rain.server.core.messages import (
+    Effect,
+    GovernorEvent,
+    GovernorUpdated,
+    OrderGovernor,
+    TurnInput,
+)
+from rain.server.core.reactor_settings import ReactorSettings
 from tests.scheduler.test_horizon import planned
 from tests.support.fake_client import FakeClient
 from tests.support.scenes import Scene, scene_with

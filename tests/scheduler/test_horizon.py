@@ -12,7 +12,7 @@ from rain.scheduler.api import Scheduler
 from rain.scheduler.blevel import BlevelScheduler
 from rain.scheduler.horizon import HorizonScheduler
 from rain.scheduler.toolbox.express import AT_ONCE
-from rain.server.messages import Asked, GovernorUpdated
+from rain.server.core.messages import Asked, GovernorUpdated
 from tests.support.scenes import Scene, scene_with
 from tests.support.submissions import timed
 

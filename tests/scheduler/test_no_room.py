@@ -10,7 +10,7 @@ from rain.base.constraints import Constraints
 from rain.base.errors import PlanError
 from rain.base.states import TaskRow
 from rain.scheduler.shipped import SCHEDULERS
-from rain.server import rests
+from rain.server.core import rests
 from tests.support.scenes import Scene, scene, scene_with
 
 

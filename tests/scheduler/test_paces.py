@@ -6,7 +6,7 @@ from rain.base.ids import TaskId
 from rain.base.users import UserRule
 from rain.scheduler.horizon import HorizonScheduler
 from rain.scheduler.toolbox.paces import Paces, paces_of
-from rain.server.messages import UsersRead
+from rain.server.core.messages import UsersRead
 from tests.scheduler.sharing import brought, run_best
 from tests.support.scenes import Scene, scene_with
 

@@ -8,7 +8,7 @@ from rain.base.ids import TaskId
 from rain.base.states import TaskRow, TaskState
 from rain.scheduler.rain import RainScheduler
 from rain.scheduler.toolbox.places import LOOKED_AT
-from rain.server.reactor_settings import ReactorSettings
+from rain.server.core.reactor_settings import ReactorSettings
 from tests.support.scenes import Scene, scene_with
 
 LARGE = 1_000_000

@@ -7,7 +7,7 @@ import pytest
 from rain.scheduler.api import Scheduler
 from rain.scheduler.horizon import HorizonScheduler
 from rain.scheduler.rain import RainScheduler
-from rain.server.reactor_settings import ReactorSettings
+from rain.server.core.reactor_settings import ReactorSettings
 from tests.support.world import World, new_world
 
 BOTH = pytest.mark.parametrize("scheduler", [HorizonScheduler, RainScheduler])

@@ -8,7 +8,7 @@ from rain.base.ids import TaskId
 from rain.scheduler.api import MOST
 from rain.scheduler.horizon import HorizonScheduler
 from rain.scheduler.toolbox.shares import Shares
-from rain.server.messages import GovernorUpdated
+from rain.server.core.messages import GovernorUpdated
 from tests.scheduler.sharing import brought, run_best
 from tests.support.scenes import scene, scene_with
 

@@ -7,7 +7,7 @@ import pytest
 from rain.base.ids import ObjectId, TaskId
 from rain.scheduler.horizon import HorizonScheduler
 from rain.scheduler.shipped import SCHEDULERS
-from rain.server.messages import GovernorUpdated, Granted
+from rain.server.core.messages import GovernorUpdated, Granted
 from tests.support.fake_client import FakeClient
 from tests.support.scenes import Scene, scene_with
 from tests.support.submissions import Draft, timed

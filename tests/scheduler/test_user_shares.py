@@ -17,7 +17,7 @@ from rain.scheduler.api import News, Plan, Scheduler
 from rain.scheduler.rain import RainScheduler
 from rain.scheduler.shipped import SCHEDULERS
 from rain.scheduler.user_shares import UserShares
-from rain.server.messages import GovernorUpdated, UsersRead
+from rain.server.core.messages import GovernorUpdated, UsersRead
 from tests.scheduler.sharing import brought
 from tests.support.fake_governor import FakeGovernor
 from tests.support.remaking import come_back, remake

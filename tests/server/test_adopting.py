@@ -12,7 +12,7 @@ from rain.base.runs import RunCause
 from rain.base.states import ObjectState, TaskRow
 from rain.base.wire.answers import WaitAnswer
 from rain.graph.standing_in import stands_in
-from rain.server.messages import Refuse
+from rain.server.core.messages import Refuse
 from tests.support.fake_client import answer_of
 from tests.support.families import (
     Family,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rain.base.ids import GovernorId, TaskId
 from rain.base.states import TaskRow
 from rain.scheduler.rain import RainScheduler
-from rain.server.reactor_settings import ReactorSettings
+from rain.server.core.reactor_settings import ReactorSettings
 from tests.support.scenes import Scene, orders_in, scene, scene_with
 
 

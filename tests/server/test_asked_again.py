@@ -16,8 +16,8 @@ from rain.base.wire.requests import (
     TakeHandles,
     WaitFor,
 )
-from rain.server.asked_again import MOST_RETURNS
-from rain.server.messages import (
+from rain.server.core.asked_again import MOST_RETURNS
+from rain.server.core.messages import (
     Answered,
     AnyAnswer,
     Asked,

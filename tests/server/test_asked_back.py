@@ -12,7 +12,7 @@ from rain.base.states import TaskRow
 from rain.base.wire.update import Update
 from rain.scheduler.horizon import HorizonScheduler
 from rain.scheduler.rain import RainScheduler
-from rain.server.messages import GovernorAway, GovernorUpdated
+from rain.server.core.messages import GovernorAway, GovernorUpdated
 from tests.support.scenes import Scene, orders_in, scene, scene_with
 
 

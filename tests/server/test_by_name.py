@@ -9,7 +9,7 @@ from rain.base.ids import ObjectId, TaskId
 from rain.base.states import ObjectState, TaskRow
 from rain.base.wire.answers import WaitAnswer
 from rain.graph.standing_in import stands_in
-from rain.server.messages import Answered, Granted, Refuse
+from rain.server.core.messages import Answered, Granted, Refuse
 from tests.support.fake_client import FakeClient
 from tests.support.fake_governor import FakeGovernor
 from tests.support.scenes import Scene, scene

@@ -4,8 +4,8 @@ from rain.base.caching import TAKEN
 from rain.base.ids import TaskId
 from rain.base.wire.requests import ReportsOf
 from rain.base.wire.update import TaskNote, Update
-from rain.server.finishing import learn
-from rain.server.messages import Asked
+from rain.server.core.finishing import learn
+from rain.server.core.messages import Asked
 from tests.support.events import listen
 from tests.support.fake_client import reports_of
 from tests.support.scenes import Scene, scene

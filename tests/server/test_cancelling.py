@@ -7,7 +7,7 @@ import pytest
 from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId, TaskId
 from rain.base.states import TaskRow
-from rain.server.messages import Answered, Refuse
+from rain.server.core.messages import Answered, Refuse
 from tests.support.fake_client import answer_of
 from tests.support.scenes import Scene, scene
 

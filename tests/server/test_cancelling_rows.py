@@ -14,7 +14,7 @@ from rain.base.states import ObjectState, TaskRow, TaskState
 from rain.base.wire.answers import WaitAnswer
 from rain.base.wire.grace import OWN_GRACE
 from rain.base.wire.update import Update
-from rain.server.messages import Refuse
+from rain.server.core.messages import Refuse
 from tests.support.fake_client import answer_of, reports_of
 from tests.support.fake_governor import FakeGovernor
 from tests.support.scenes import Scene, scene

@@ -9,8 +9,8 @@ from pathlib import Path
 from rain.base.failures import OnFailure
 from rain.base.ids import unpack
 from rain.base.wire.update import TaskNote
-from rain.server.catching_up import note_all
-from rain.server.collector import Happenings
+from rain.server.core.catching_up import note_all
+from rain.server.core.collector import Happenings
 from rain.server.dashboard.digest import Digest, LoggedState
 from rain.server.dashboard.reading import catch_up, task
 from rain.server.history.store import FILE, open_store

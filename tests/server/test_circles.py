@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId, TaskId
 from rain.graph import DataObject, Graph
-from rain.server import circles
-from rain.server.messages import Granted, Refuse
+from rain.server.core import circles
+from rain.server.core.messages import Granted, Refuse
 from tests.support.effort import examples
 from tests.support.fake_client import FakeClient
 from tests.support.scenes import Scene, scene

@@ -11,7 +11,7 @@ from rain.base.wire.answers import ObjectReport, TaskReport
 from rain.base.wire.orders import Orders
 from rain.base.wire.requests import CloseSession
 from rain.base.wire.update import TaskNote
-from rain.server.messages import Asked, ClientLeft, Granted, OrderGovernor, Refuse
+from rain.server.core.messages import Asked, ClientLeft, Granted, OrderGovernor, Refuse
 from tests.support.fake_client import FakeClient, reports_of
 from tests.support.scenes import scene
 from tests.support.world import new_world

@@ -8,8 +8,8 @@ import pytest
 
 from rain.base.ids import ObjectId, pack
 from rain.base.wire.answers import WaitAnswer
-from rain.server.messages import Answered, Granted, Refuse
-from rain.server.reactor_settings import ReactorSettings
+from rain.server.core.messages import Answered, Granted, Refuse
+from rain.server.core.reactor_settings import ReactorSettings
 from tests.support.fake_client import answer_of
 from tests.support.scenes import scene
 from tests.support.snapshot import snapshot

@@ -9,7 +9,7 @@ from rain.base.errors import PlanError
 from rain.base.failures import SessionFailure
 from rain.base.ids import TaskId
 from rain.base.states import TaskRow
-from rain.server.messages import Refuse
+from rain.server.core.messages import Refuse
 from tests.support.scenes import Scene, scene
 from tests.support.world import new_world
 

@@ -20,11 +20,11 @@ from rain.base.resources import Resources
 from rain.base.states import TaskState
 from rain.base.wire.orders import Orders
 from rain.base.wire.update import Update
-from rain.governor.reactor import HEARTBEAT
+from rain.governor.core.reactor import HEARTBEAT
 from rain.graph import check
-from rain.server import resuming
-from rain.server.asked_again import MOST_RETURNS
-from rain.server.messages import (
+from rain.server.core import resuming
+from rain.server.core.asked_again import MOST_RETURNS
+from rain.server.core.messages import (
     GovernorAway,
     GovernorJoined,
     GovernorResumed,
@@ -32,7 +32,7 @@ from rain.server.messages import (
     ServerReturned,
     TurnInput,
 )
-from rain.server.reactor_settings import ReactorSettings
+from rain.server.core.reactor_settings import ReactorSettings
 from rain.server.recording import decode, encode
 from tests.governor import world as governor_world
 from tests.support.effort import examples

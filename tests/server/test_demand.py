@@ -8,8 +8,8 @@ from rain.base.attempts import Attempts
 from rain.base.governors import GovernorRow
 from rain.base.resources import Resources
 from rain.base.wire.demand import Need
-from rain.server import demand
-from rain.server.demand import gather_demand
+from rain.server.core import demand
+from rain.server.core.demand import gather_demand
 from tests.support.scenes import Scene, scene
 
 SECONDS = 60.0

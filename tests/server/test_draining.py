@@ -13,9 +13,9 @@ from rain.base.runs import RunCause, RunState
 from rain.base.states import TaskRow, TaskState
 from rain.base.wire.update import Update
 from rain.scheduler.shipped import SCHEDULERS
-from rain.server.draining import MOVED_AT_ONCE
+from rain.server.core.draining import MOVED_AT_ONCE
+from rain.server.core.messages import GovernorUpdated
 from rain.server.http.status import gather_status
-from rain.server.messages import GovernorUpdated
 from tests.support.scenes import Scene, scene, scene_with
 
 

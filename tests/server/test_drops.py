@@ -5,8 +5,8 @@ from __future__ import annotations
 from rain.base.ids import GovernorId, ObjectId, TaskId
 from rain.base.wire.orders import Orders
 from rain.base.wire.requests import ServerInfo, Unkeep
-from rain.server.messages import Asked, GatherReports, OrderGovernor, TurnInput
-from rain.server.reactor_settings import ReactorSettings
+from rain.server.core.messages import Asked, GatherReports, OrderGovernor, TurnInput
+from rain.server.core.reactor_settings import ReactorSettings
 from tests.support.scenes import SELDOM, Scene, orders_in, scene
 
 WAIT = 10.0

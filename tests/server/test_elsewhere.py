@@ -10,7 +10,7 @@ from rain.base.ids import TaskId
 from rain.base.runs import RunCause
 from rain.base.states import TaskRow, TaskState
 from rain.scheduler.shipped import SCHEDULERS
-from rain.server.reactor_settings import ReactorSettings
+from rain.server.core.reactor_settings import ReactorSettings
 from tests.support.scenes import Scene, scene, scene_with
 
 

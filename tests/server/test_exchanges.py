@@ -12,7 +12,7 @@ from rain.base.ids import ObjectId, TaskId
 from rain.base.runs import RunCause, RunState
 from rain.base.states import ObjectState, TaskRow
 from rain.base.wire.orders import SERVER, AssignedTasks
-from rain.server.messages import Effect, GovernorAway
+from rain.server.core.messages import Effect, GovernorAway
 from tests.support.scenes import Scene, orders_in, scene
 
 

@@ -13,8 +13,8 @@ from rain.base.runs import RunCause
 from rain.base.states import ObjectState, TaskRow, TaskState
 from rain.base.wire.orders import Orders
 from rain.base.wire.update import Update
-from rain.server.messages import OrderGovernor, Refuse
-from rain.server.reactor_settings import ReactorSettings
+from rain.server.core.messages import OrderGovernor, Refuse
+from rain.server.core.reactor_settings import ReactorSettings
 from tests.support.scenes import Scene, orders_in, scene
 
 

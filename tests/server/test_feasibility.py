@@ -8,7 +8,7 @@ from rain.base.constraints import Constraints
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.resources import Resources
 from rain.base.states import TaskRow
-from rain.server.messages import Answered, Refuse
+from rain.server.core.messages import Answered, Refuse
 from tests.support.world import World, new_world
 
 

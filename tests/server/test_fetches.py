@@ -8,8 +8,8 @@ from rain.base.ids import ObjectId, RequestId, pack
 from rain.base.states import ObjectState
 from rain.base.wire.answers import Delivery, Fetched, ObjectReport, WaitAnswer
 from rain.base.wire.update import ObjectNote
-from rain.server.messages import Refuse
-from rain.server.reactor_settings import ReactorSettings
+from rain.server.core.messages import Refuse
+from rain.server.core.reactor_settings import ReactorSettings
 from tests.support.fake_client import answer_of
 from tests.support.scenes import Scene, scene
 

@@ -6,7 +6,7 @@ from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import SessionId, TaskId
 from rain.base.wire.answers import WaitAnswer
 from rain.base.wire.requests import WaitFor
-from rain.server.messages import Answered, Asked, Refuse
+from rain.server.core.messages import Answered, Asked, Refuse
 from tests.support.fake_client import FakeClient, answer_of
 from tests.support.world import World, new_world
 

@@ -15,7 +15,7 @@ from rain.base.wire.orders import Orders
 from rain.graph import DataObject, Governor, Task
 from rain.graph.copy import row_of
 from rain.scheduler.api import Plan
-from rain.server.messages import OrderGovernor
+from rain.server.core.messages import OrderGovernor
 from tests.support.scenes import Scene, scene
 from tests.support.snapshot import snapshot
 

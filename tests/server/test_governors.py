@@ -8,14 +8,14 @@ from rain.base.ids import GovernorId, TaskId
 from rain.base.states import TaskRow, TaskState
 from rain.base.wire.update import FinishedTasks, Update
 from rain.scheduler.rain import RainScheduler
-from rain.server.messages import (
+from rain.server.core.messages import (
     DismissGovernor,
     GovernorJoined,
     GovernorLeft,
     GovernorUpdated,
     OrderGovernor,
 )
-from rain.server.reactor_settings import ReactorSettings
+from rain.server.core.reactor_settings import ReactorSettings
 from tests.support.scenes import Scene, orders_in, scene, scene_with
 
 

@@ -15,10 +15,10 @@ from rain.graph import Governor, Graph, Task, check, planning
 from rain.scheduler.api import News, Plan, Scheduler, SchedulerInterrupted
 from rain.scheduler.rain import RainScheduler
 from rain.server import guard
+from rain.server.core.reactor import Reactor
+from rain.server.core.reactor_settings import ReactorSettings
+from rain.server.core.state import State
 from rain.server.guard import TimeGuard
-from rain.server.reactor import Reactor
-from rain.server.reactor_settings import ReactorSettings
-from rain.server.state import State
 from tests.support.scenes import scene
 
 pytestmark = pytest.mark.usefixtures("no_collections")

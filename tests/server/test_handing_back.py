@@ -11,8 +11,8 @@ from rain.base.runs import RunCause, RunState
 from rain.base.states import TaskRow, TaskState
 from rain.base.wire.update import Update
 from rain.scheduler.shipped import SCHEDULERS
-from rain.server.messages import Effect, GovernorRests, Refuse
-from rain.server.reactor_settings import ReactorSettings
+from rain.server.core.messages import Effect, GovernorRests, Refuse
+from rain.server.core.reactor_settings import ReactorSettings
 from tests.support.fake_governor import FakeGovernor
 from tests.support.scenes import Scene, scene, scene_with
 

@@ -8,7 +8,7 @@ from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import ObjectId, TaskId
 from rain.base.states import TaskRow
 from rain.graph.standing_in import stands_in
-from rain.server.messages import Answered, Refuse
+from rain.server.core.messages import Answered, Refuse
 from tests.support.fake_client import FakeClient
 from tests.support.scenes import Scene, scene
 from tests.support.submissions import Draft

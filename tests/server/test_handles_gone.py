@@ -12,8 +12,8 @@ from rain.base.wire.answers import WaitAnswer
 from rain.graph import DataObject, Task
 from rain.scheduler import DEFAULT
 from rain.scheduler.shipped import SCHEDULERS
-from rain.server.messages import Answered, Refuse
-from rain.server.reactor_settings import ReactorSettings
+from rain.server.core.messages import Answered, Refuse
+from rain.server.core.reactor_settings import ReactorSettings
 from tests.support.fake_client import answer_of
 from tests.support.world import World, new_world
 

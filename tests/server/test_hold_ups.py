@@ -5,7 +5,7 @@ from __future__ import annotations
 from rain.base.resources import Resources
 from rain.base.wire.answers import HoldUp, HoldUps
 from rain.base.wire.update import Update
-from rain.server import hold_ups
+from rain.server.core import hold_ups
 from tests.server.test_handing_back import WHY, hand_back
 from tests.support.scenes import Scene, scene
 from tests.support.world import new_world

@@ -8,9 +8,9 @@ from typing import cast
 from rain.base.ids import GovernorId, ObjectId, TaskId
 from rain.base.wire.update import FinishedTasks, Update
 from rain.rpc.handlers import GovernorLink
-from rain.server.inbox import Inbox
+from rain.server.core.inbox import Inbox
+from rain.server.core.messages import GovernorUpdated
 from rain.server.links import ConnectedGovernor, Links
-from rain.server.messages import GovernorUpdated
 
 
 def test_that_a_governor_lives_waits_for_others_and_its_news_do_not() -> None:

@@ -13,12 +13,12 @@ from rain.graph import Graph
 from rain.scheduler import shipped
 from rain.scheduler.api import STEPS, News, Plan, Scheduler, SchedulerInterrupted
 from rain.scheduler.rain import RainScheduler
-from rain.server.back_off import LONGEST, SOUND, Rest
-from rain.server.messages import TurnInput
-from rain.server.reactor import Reactor
-from rain.server.reactor_settings import ReactorSettings
+from rain.server.core.back_off import LONGEST, SOUND, Rest
+from rain.server.core.messages import TurnInput
+from rain.server.core.reactor import Reactor
+from rain.server.core.reactor_settings import ReactorSettings
+from rain.server.core.state import State
 from rain.server.recording import decode, encode
-from rain.server.state import State
 from tests.support.runs import wild_run
 from tests.support.scenes import Scene, scene, scene_with
 from tests.support.world import new_world

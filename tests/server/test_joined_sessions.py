@@ -16,7 +16,7 @@ from rain.base.ids import (
 from rain.base.states import ObjectState
 from rain.base.wire.answers import Fetched, JoinedSession, ObjectReport, WaitAnswer
 from rain.base.wire.requests import JoinSession
-from rain.server.messages import (
+from rain.server.core.messages import (
     Answered,
     AnyAnswer,
     Asked,

@@ -12,7 +12,7 @@ from rain.base.ids import ObjectId, RequestId
 from rain.base.states import TaskState
 from rain.base.wire.requests import OpenSession, ReportsOf, Submit, Unkeep, WaitFor
 from rain.base.wire.update import Update
-from rain.server.messages import (
+from rain.server.core.messages import (
     Answered,
     Asked,
     GovernorUpdated,
@@ -20,7 +20,7 @@ from rain.server.messages import (
     Refuse,
     TurnInput,
 )
-from rain.server.reactor_settings import ReactorSettings
+from rain.server.core.reactor_settings import ReactorSettings
 from tests.server.test_memory import nodes_alive
 from tests.support.fake_client import reports_of
 from tests.support.scenes import Scene, scene

@@ -7,7 +7,7 @@ import pytest
 from rain.base.ids import GovernorId, TaskId
 from rain.base.states import TaskRow, TaskState
 from rain.base.wire.update import FinishedTasks, TaskFailure, TaskNote, Update
-from rain.server.messages import GovernorUpdated
+from rain.server.core.messages import GovernorUpdated
 from tests.support.scenes import Scene, scene
 
 

@@ -7,7 +7,7 @@ from math import inf
 from rain.base.ids import FIRST_OF_SERVER, LAST_SHARED, is_of_server
 from rain.base.states import TaskRow, TaskState
 from rain.scheduler.throttle import Throttle
-from rain.server.speculation import LOOK_AGAIN
+from rain.server.core.speculation import LOOK_AGAIN
 from tests.support.late_tasks import SETTINGS, late
 from tests.support.scenes import SELDOM, scene
 

@@ -11,12 +11,12 @@ from attrs import evolve
 
 from rain.base.errors import StartError
 from rain.server import leading
+from rain.server.core.reactor_settings import ReactorSettings
 from rain.server.journal.folder import JournalFolder
 from rain.server.journal.records import Header
 from rain.server.journal.writer import Writer
 from rain.server.leading import Candidate
 from rain.server.lease.rules import NOBODY, Record
-from rain.server.reactor_settings import ReactorSettings
 from tests.server.lease.test_lease import LENGTH, ONE, TWO, Place
 
 ELSEWHERE = evolve(ONE, machine="elsewhere")

@@ -14,10 +14,10 @@ from rain.base.wire.update import Update
 from rain.graph import DataObject, Session, Task
 from rain.graph.release import clear, take_apart
 from rain.scheduler.rain import RainScheduler
-from rain.server.messages import Asked, GovernorUpdated, OrderGovernor, TurnInput
-from rain.server.reactor import Reactor
-from rain.server.reactor_settings import ReactorSettings
-from rain.server.state import State
+from rain.server.core.messages import Asked, GovernorUpdated, OrderGovernor, TurnInput
+from rain.server.core.reactor import Reactor
+from rain.server.core.reactor_settings import ReactorSettings
+from rain.server.core.state import State
 from tests.support.scenes import Scene, scene, scene_with
 from tests.support.submissions import Draft
 

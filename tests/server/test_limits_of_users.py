@@ -5,7 +5,7 @@ from __future__ import annotations
 from rain.base.failures import OnFailure
 from rain.base.users import UserRule
 from rain.base.wire.requests import OpenSession
-from rain.server.messages import AnyAnswer, Granted, Refuse, UsersRead
+from rain.server.core.messages import AnyAnswer, Granted, Refuse, UsersRead
 from tests.support.fake_client import FakeClient
 from tests.support.scenes import Scene, scene
 

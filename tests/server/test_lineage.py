@@ -9,8 +9,8 @@ from rain.base.states import ObjectState, TaskRow, TaskState
 from rain.base.wire.orders import SERVER, Orders, PlacedObjects
 from rain.graph import check
 from rain.scheduler.rain import RainScheduler
-from rain.server.messages import OrderGovernor
-from rain.server.reactor_settings import ReactorSettings
+from rain.server.core.messages import OrderGovernor
+from rain.server.core.reactor_settings import ReactorSettings
 from tests.support.scenes import orders_in, scene, scene_with
 
 LONG = 3000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rain.base.failures import OnFailure
 from rain.base.states import TaskRow
 from rain.base.users import UserRule
-from rain.server.messages import ClientGivenUp, UsersRead
+from rain.server.core.messages import ClientGivenUp, UsersRead
 from tests.scheduler.sharing import brought
 from tests.support.remaking import come_back, remake
 from tests.support.scenes import Scene, scene

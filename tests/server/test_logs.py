@@ -7,7 +7,7 @@ import pytest
 from rain.base.ids import TaskId
 from rain.base.wire.requests import ReportsOf
 from rain.base.wire.update import TaskNote
-from rain.server.messages import Asked
+from rain.server.core.messages import Asked
 from tests.support.events import listen
 from tests.support.fake_client import reports_of
 from tests.support.scenes import Scene, scene
@@ -55,7 +55,7 @@ def test_those_of_a_failed_task_are_kept_in_a_session_that_goes_on_and_in_the_ev
 def test_the_oldest_are_let_go_when_a_session_prints_very_much(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("rain.server.logs.LIMIT", 80_000)
+    monkeypatch.setattr("rain.server.core.logs.LIMIT", 80_000)
     s = scene(1)
     many = [s.draft.task()[0] for _ in range(9)]
     s.submit()

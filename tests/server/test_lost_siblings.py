@@ -7,7 +7,7 @@ from rain.base.ids import GovernorId
 from rain.base.states import ObjectState
 from rain.base.wire.orders import Orders
 from rain.graph.copy import row_of
-from rain.server.messages import OrderGovernor
+from rain.server.core.messages import OrderGovernor
 from tests.support.scenes import orders_in, scene
 
 

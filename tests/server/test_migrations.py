@@ -9,10 +9,10 @@ from attrs import define
 from rain.base.ids import TaskId
 from rain.graph import Task
 from rain.server import migrations
+from rain.server.core.reactor_settings import ReactorSettings
 from rain.server.journal.records import Decoder, Header, JournalError, encode_header
 from rain.server.migrations import Fields, LaterFormatError, Migration, Table, missing, version
 from rain.server.plain import Forms
-from rain.server.reactor_settings import ReactorSettings
 from rain.server.snapshot.reading import SnapshotError
 from rain.server.snapshot.saving import load, save
 from tests.support.scenes import scene

@@ -15,7 +15,7 @@ from rain.base.resources import Resources
 from rain.base.runs import RunCause
 from rain.graph import needs
 from rain.scheduler.shipped import SCHEDULERS
-from rain.server.messages import Effect, Refuse
+from rain.server.core.messages import Effect, Refuse
 from tests.support.fake_client import reports_of
 from tests.support.fake_governor import FakeGovernor
 from tests.support.scenes import Scene, orders_in, scene, scene_with

@@ -9,7 +9,7 @@ from rain.base.ids import TaskId
 from rain.base.states import TaskRow
 from rain.base.wire.requests import JoinSession, OpenSession
 from rain.base.wire.update import Update
-from rain.server.messages import Answered, Asked, Refuse
+from rain.server.core.messages import Answered, Asked, Refuse
 from tests.support.fake_client import FakeClient
 from tests.support.scenes import Scene, scene
 from tests.support.submissions import Draft

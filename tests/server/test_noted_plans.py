@@ -15,9 +15,9 @@ from rain.scheduler import shipped
 from rain.scheduler.api import News, Plan, Scheduler
 from rain.scheduler.rain import RainScheduler
 from rain.scheduler.throttle import Thresholds
-from rain.server.noted_plans import Assigned, make_again
-from rain.server.reactor_settings import ReactorSettings
-from rain.server.state import State
+from rain.server.core.noted_plans import Assigned, make_again
+from rain.server.core.reactor_settings import ReactorSettings
+from rain.server.core.state import State
 from tests.support.chaos import ChaoticScheduler
 from tests.support.remaking import remake
 from tests.support.runs import wild_run

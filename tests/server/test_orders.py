@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rain.base.ids import GovernorId
 from rain.base.wire.orders import AssignedTasks, Orders, PlacedObjects
-from rain.server.distribution import ENOUGH, PACES
-from rain.server.messages import OrderGovernor
-from rain.server.reactor_settings import ReactorSettings
+from rain.server.core.distribution import ENOUGH, PACES
+from rain.server.core.messages import OrderGovernor
+from rain.server.core.reactor_settings import ReactorSettings
 from tests.support.scenes import orders_in, scene
 
 LARGE = 100_000

@@ -7,8 +7,8 @@ from rain.base.ids import GovernorId
 from rain.base.states import TaskRow
 from rain.base.wire.orders import Orders
 from rain.graph.copy import row_of
-from rain.server.messages import OrderGovernor
-from rain.server.reactor_settings import ReactorSettings
+from rain.server.core.messages import OrderGovernor
+from rain.server.core.reactor_settings import ReactorSettings
 from tests.support.scenes import orders_in, scene
 
 

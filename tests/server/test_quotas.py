@@ -13,8 +13,8 @@ from rain.base.states import TaskRow
 from rain.base.users import UserRule
 from rain.scheduler.api import Plan, Scheduler
 from rain.scheduler.shipped import SCHEDULERS
+from rain.server.core.messages import GovernorUpdated, Granted, Refuse, UsersRead
 from rain.server.dashboard import present
-from rain.server.messages import GovernorUpdated, Granted, Refuse, UsersRead
 from tests.support.fake_client import FakeClient
 from tests.support.scenes import Scene, scene, scene_with
 

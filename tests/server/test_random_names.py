@@ -9,8 +9,8 @@ from hypothesis.stateful import invariant, precondition, rule
 
 from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId
-from rain.server import by_name
-from rain.server.messages import Granted
+from rain.server.core import by_name
+from rain.server.core.messages import Granted
 from tests.server.test_random_references import RandomReferences
 from tests.support.effort import examples
 from tests.support.fake_client import FakeClient

@@ -10,7 +10,7 @@ from hypothesis.stateful import precondition, rule
 
 from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId, TaskId
-from rain.server.messages import Granted
+from rain.server.core.messages import Granted
 from tests.server.test_random_runs import RandomRuns
 from tests.support.effort import examples
 from tests.support.fake_client import FakeClient

@@ -15,7 +15,7 @@ from rain.base.states import TaskState
 from rain.base.wire.requests import Fetch, WaitFor
 from rain.base.wire.update import Update
 from rain.graph import check
-from rain.server.messages import Asked, GovernorUpdated, Granted, RequestAbandoned
+from rain.server.core.messages import Asked, GovernorUpdated, Granted, RequestAbandoned
 from tests.support.effort import examples
 from tests.support.fake_client import FakeClient
 from tests.support.machine import ComingAndGoing, seldom, some, which

@@ -22,8 +22,7 @@ from rain.graph import Graph
 from rain.scheduler.api import News, Plan, Scheduler
 from rain.scheduler.rain import RainScheduler
 from rain.scheduler.throttle import Thresholds
-from rain.server.framing import frame
-from rain.server.messages import (
+from rain.server.core.messages import (
     Asked,
     ClientLeft,
     GovernorJoined,
@@ -31,9 +30,10 @@ from rain.server.messages import (
     SchedulerFailed,
     TurnInput,
 )
+from rain.server.core.reactor_settings import ReactorSettings
+from rain.server.framing import frame
 from rain.server.plain import Forms
 from rain.server.plugins import maker_of
-from rain.server.reactor_settings import ReactorSettings
 from rain.server.recording import (
     MAGIC,
     Header,

@@ -8,7 +8,7 @@ from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId, TaskId
 from rain.base.states import ObjectState, TaskRow
 from rain.graph.claims import Claim, Why, claims_on
-from rain.server.messages import Answered, Granted, Refuse
+from rain.server.core.messages import Answered, Granted, Refuse
 from tests.support.fake_client import FakeClient
 from tests.support.scenes import Scene, scene
 from tests.support.submissions import Draft

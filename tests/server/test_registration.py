@@ -12,9 +12,9 @@ from rain.base.ids import GovernorId
 from rain.base.resources import Resources
 from rain.local.log import logger
 from rain.rpc.handlers import GovernorHello, GovernorLink
-from rain.server.inbox import Inbox
+from rain.server.core.inbox import Inbox
+from rain.server.core.messages import ServerReturned
 from rain.server.links import Links
-from rain.server.messages import ServerReturned
 from rain.server.registration import Registration
 from rain.server.spool import Spool
 from tests.support.returning import RETURNS

@@ -5,13 +5,13 @@ from __future__ import annotations
 from rain.base.ids import is_of_server, unpack
 from rain.base.wire.answers import WaitAnswer
 from rain.base.wire.update import TaskNote
-from rain.server.catching_up import note_all
-from rain.server.collector import Happenings
+from rain.server.core.catching_up import note_all
+from rain.server.core.collector import Happenings
+from rain.server.core.logs import logs_of
+from rain.server.core.messages import Answered
+from rain.server.core.overview import gather_overview
 from rain.server.dashboard.present import task_now
 from rain.server.http.status import gather_status
-from rain.server.logs import logs_of
-from rain.server.messages import Answered
-from rain.server.overview import gather_overview
 from tests.support.events import listen, logged
 from tests.support.fake_client import answer_of, reports_of
 from tests.support.late_tasks import late

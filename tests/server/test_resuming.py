@@ -8,8 +8,8 @@ from rain.base.wire.orders import Orders
 from rain.base.wire.requests import Submit
 from rain.base.wire.update import Update
 from rain.graph import Governor
-from rain.server import resuming
-from rain.server.messages import (
+from rain.server.core import resuming
+from rain.server.core.messages import (
     Asked,
     GovernorResumed,
     OrderGovernor,

@@ -11,8 +11,8 @@ from rain.base.users import UserRule
 from rain.base.wire.answers import JoinedSession
 from rain.base.wire.printed import Watch
 from rain.base.wire.requests import OpenSession
-from rain.server import rights
-from rain.server.messages import AnyAnswer, Granted, Refuse, UsersRead
+from rain.server.core import rights
+from rain.server.core.messages import AnyAnswer, Granted, Refuse, UsersRead
 from tests.support.fake_client import FakeClient, answer_of
 from tests.support.scenes import Scene, scene
 from tests.support.world import World, new_world

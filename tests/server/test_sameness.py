@@ -10,7 +10,7 @@ from rain.base.units import BEFORE, UNIT
 from rain.base.wire import INLINE_LIMIT
 from rain.common.sameness import place_of
 from rain.graph.standing_in import stands_in
-from rain.server.messages import Refuse
+from rain.server.core.messages import Refuse
 from tests.support.families import (
     Family,
     executor_died,

@@ -13,9 +13,9 @@ from rain.base.ids import ObjectId, TaskId
 from rain.graph import Graph, Task
 from rain.scheduler.api import News, Plan
 from rain.scheduler.rain import RainScheduler
-from rain.server.collector import Happenings
-from rain.server.happenings import SchedulerFailed
-from rain.server.scheduling import QUIET
+from rain.server.core.collector import Happenings
+from rain.server.core.happenings import SchedulerFailed
+from rain.server.core.scheduling import QUIET
 from tests.support.scenes import Scene, scene_with
 
 Script = Callable[[Graph, News, Plan], None]

@@ -9,7 +9,7 @@ from rain.base.states import TaskState
 from rain.base.wire.orders import Orders
 from rain.base.wire.requests import Fetch, ReportsOf, Submit, Unkeep, WaitFor
 from rain.base.wire.update import TaskFailure, Update
-from rain.server.messages import Asked, Effect, GovernorUpdated, Granted, OrderGovernor, Refuse
+from rain.server.core.messages import Asked, Effect, GovernorUpdated, Granted, OrderGovernor, Refuse
 from tests.support.scenes import Scene, scene
 
 WHY = "Traceback of the user"

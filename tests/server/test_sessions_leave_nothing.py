@@ -8,7 +8,7 @@ import pytest
 
 from rain.base.failures import OnFailure
 from rain.scheduler.shipped import SCHEDULERS
-from rain.server.reactor_settings import ReactorSettings
+from rain.server.core.reactor_settings import ReactorSettings
 from tests.support.fake_client import FakeClient
 from tests.support.world import World, new_world
 

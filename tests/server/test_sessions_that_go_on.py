@@ -7,8 +7,8 @@ from rain.base.ids import TaskId
 from rain.base.states import ObjectState, TaskRow, TaskState
 from rain.base.wire.answers import WaitAnswer
 from rain.graph import Task
-from rain.server.messages import Answered, Granted, Refuse
-from rain.server.reactor_settings import ReactorSettings
+from rain.server.core.messages import Answered, Granted, Refuse
+from rain.server.core.reactor_settings import ReactorSettings
 from tests.support.fake_client import reports_of
 from tests.support.scenes import Scene, scene
 

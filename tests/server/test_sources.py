@@ -7,7 +7,7 @@ from collections import Counter
 from rain.base.ids import ObjectId, TaskId, session_of
 from rain.base.wire.orders import LATER, SERVER
 from rain.base.wire.update import Update
-from rain.server.sources import SENDS_AT_ONCE, TREE_FROM
+from rain.server.core.sources import SENDS_AT_ONCE, TREE_FROM
 from tests.support.scenes import Scene, scene
 
 LARGE = 1 << 30

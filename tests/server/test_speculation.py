@@ -8,7 +8,7 @@ from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import ObjectId, TaskId, is_of_server
 from rain.base.runs import RunCause, RunState
 from rain.base.states import ObjectState, TaskRow, TaskState
-from rain.server.messages import Answered, Refuse
+from rain.server.core.messages import Answered, Refuse
 from tests.support.late_tasks import SETTINGS, Late, late, nothing_is_left, runs
 from tests.support.remaking import come_back
 from tests.support.scenes import scene

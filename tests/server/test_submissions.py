@@ -11,8 +11,8 @@ from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.states import ObjectState, TaskState
 from rain.base.wire.submission import Submission
 from rain.graph import Task
-from rain.server.messages import Granted, Refuse
-from rain.server.reactor_settings import ReactorSettings
+from rain.server.core.messages import Granted, Refuse
+from rain.server.core.reactor_settings import ReactorSettings
 from tests.support.scenes import Scene, scene
 from tests.support.snapshot import snapshot
 from tests.support.submissions import Draft

@@ -13,8 +13,8 @@ from rain.graph import Governor, Graph, Task, check
 from rain.graph.repair import plan_anew
 from rain.scheduler.api import News, Plan
 from rain.scheduler.rain import RainScheduler
-from rain.server.scheduling import is_ours
-from rain.server.tampering import LOOKED_AT
+from rain.server.core.scheduling import is_ours
+from rain.server.core.tampering import LOOKED_AT
 from tests.graph.subject import Subject
 from tests.support.remaking import remake
 from tests.support.scenes import Scene, scene_with

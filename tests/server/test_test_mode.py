@@ -13,8 +13,8 @@ from rain.base.states import ObjectState, TaskRow
 from rain.rpc.codec import through_the_wire
 from rain.scheduler.rain import RainScheduler
 from rain.scheduler.round_robin import RoundRobinScheduler
-from rain.server.messages import Granted, Refuse
-from rain.server.reactor_settings import ReactorSettings
+from rain.server.core.messages import Granted, Refuse
+from rain.server.core.reactor_settings import ReactorSettings
 from tests.support.fake_client import FakeClient
 from tests.support.fake_governor import FakeGovernor
 from tests.support.submissions import Draft

@@ -15,7 +15,7 @@ from rain.base.states import TaskRow
 from rain.base.wire.answers import HoldUp
 from rain.graph.times import expected
 from rain.scheduler.horizon import HorizonScheduler
-from rain.server import hold_ups, time_limits
+from rain.server.core import hold_ups, time_limits
 from rain.server.http.status import gather_status
 from tests.support.fake_governor import FakeGovernor
 from tests.support.scenes import Scene, orders_in, scene, scene_with

@@ -12,8 +12,8 @@ from rain.base.runs import RunCause, RunState
 from rain.base.states import TaskRow, TaskState
 from rain.base.wire.update import TaskFailure, Update
 from rain.graph import Run
-from rain.server.messages import GovernorUpdated, Refuse
-from rain.server.tries import may_try_again, pause_after
+from rain.server.core.messages import GovernorUpdated, Refuse
+from rain.server.core.tries import may_try_again, pause_after
 from tests.support.fake_client import reports_of
 from tests.support.scenes import Scene, scene
 

@@ -10,7 +10,7 @@ from rain.base.wire.answers import WaitAnswer
 from rain.base.wire.orders import AssignedTasks
 from rain.base.wire.requests import Submit, WaitFor
 from rain.scheduler.throttle import Thresholds
-from rain.server.messages import (
+from rain.server.core.messages import (
     Answered,
     Asked,
     GovernorUpdated,

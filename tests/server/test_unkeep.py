@@ -6,7 +6,7 @@ from rain.base.ids import GovernorId, ObjectId, pack
 from rain.base.states import ObjectState
 from rain.base.wire.orders import Orders
 from rain.base.wire.requests import Unkeep
-from rain.server.messages import Asked, Granted, OrderGovernor, Refuse
+from rain.server.core.messages import Asked, Granted, OrderGovernor, Refuse
 from tests.support.scenes import orders_in, scene
 from tests.support.snapshot import snapshot
 

@@ -9,9 +9,9 @@ from rain.base.ids import ObjectId, TaskId
 from rain.base.usage import DAY
 from rain.base.users import UserRule
 from rain.base.wire.usage import SessionUsage, UsageReport, UserUsage
-from rain.server import usage
+from rain.server.core import usage
+from rain.server.core.messages import GovernorUpdated, UsersRead
 from rain.server.dashboard import present
-from rain.server.messages import GovernorUpdated, UsersRead
 from rain.start import usage as told
 from tests.support.fake_client import FakeClient
 from tests.support.scenes import Scene, scene

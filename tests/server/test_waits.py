@@ -6,7 +6,7 @@ import pytest
 
 from rain.base.ids import ObjectId, RequestId, TaskId, pack
 from rain.base.wire.answers import WaitAnswer
-from rain.server.messages import Refuse
+from rain.server.core.messages import Refuse
 from tests.support.fake_client import answer_of
 from tests.support.scenes import Scene, scene
 

@@ -12,12 +12,12 @@ from random import Random
 
 from attrs import Factory, define
 
+from rain.server.core.state import State
 from rain.server.journal.compacting import compact
 from rain.server.journal.folder import JournalFolder
 from rain.server.journal.journal import Journal
 from rain.server.journal.records import Header
 from rain.server.journal.writer import JournalEnded, Writer
-from rain.server.state import State
 
 
 @define(eq=False)

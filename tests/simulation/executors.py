@@ -11,10 +11,10 @@ from attrs import Factory, define
 from rain.base.exchange import ListedObject, decode_list
 from rain.base.ids import ObjectId, SessionId, TaskId
 from rain.base.runs import RunCause
-from rain.governor.effects import CallExecutor, CallRow
-from rain.governor.events import CallsTakenBack, CallWaits, Event, ExecutorDied, ExecutorReady
-from rain.governor.nodes import Task
-from rain.governor.results import Content, Failed, Made, Outputs, Stored
+from rain.governor.core.effects import CallExecutor, CallRow
+from rain.governor.core.events import CallsTakenBack, CallWaits, Event, ExecutorDied, ExecutorReady
+from rain.governor.core.nodes import Task
+from rain.governor.core.results import Content, Failed, Made, Outputs, Stored
 from tests.governor.played_executor import PlayedExecutor
 from tests.simulation.client import Client, Program
 from tests.simulation.nested import nested
@@ -75,7 +75,8 @@ class Executors:
             executor.end_client()
 
     # What the governor wants. An executor that has died does nothing of it: one turn may read what
-    # it has said and, after that, of its death. `rain.governor.links.Executors` does the same.
+    # it has said and, after that, of its death. The `Executors` of `rain.governor.executors.links`
+    # do the same.
 
     def start(self, number: int, runner: str) -> None:
         self._found[number] = SimulatedExecutor(PlayedExecutor(runner))

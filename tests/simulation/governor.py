@@ -13,8 +13,7 @@ from rain.base.ids import GovernorId, ObjectId, TaskId
 from rain.base.resources import Resources
 from rain.base.wire.orders import SERVER, Orders
 from rain.base.wire.update import Update
-from rain.governor.builtin import same
-from rain.governor.effects import (
+from rain.governor.core.effects import (
     CallExecutor,
     DeleteFiles,
     DropCached,
@@ -30,7 +29,7 @@ from rain.governor.effects import (
     StopFetch,
     TakeBackCalls,
 )
-from rain.governor.events import (
+from rain.governor.core.events import (
     BuiltinDone,
     Drain,
     Event,
@@ -39,10 +38,11 @@ from rain.governor.events import (
     OrdersReceived,
     Tick,
 )
-from rain.governor.nodes import Task
-from rain.governor.reactor import Reactor
-from rain.governor.reactor_settings import DataLimits, Offer, PoolSettings
-from rain.governor.results import Content, Outputs, Stored
+from rain.governor.core.nodes import Task
+from rain.governor.core.reactor import Reactor
+from rain.governor.core.reactor_settings import DataLimits, Offer, PoolSettings
+from rain.governor.core.results import Content, Outputs, Stored
+from rain.governor.programs.builtin import same
 from rain.rpc.codec import through_the_wire
 from rain.rpc.handlers import GovernorHello, Resumes
 from rain.stream.holder import Held, InMemory

@@ -10,7 +10,7 @@ from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId, TaskId
 from rain.base.wire.answers import Fetched
 from rain.base.wire.requests import CloseSession, Fetch, OpenSession, Submit, WaitFor
-from rain.governor.results import Failed
+from rain.governor.core.results import Failed
 from tests.simulation.client import Pause, Program, Step
 from tests.simulation.work import MANY_CRASHES, Job, children_of
 from tests.support.submissions import Draft

@@ -12,7 +12,11 @@ from rain.base.wire.update import Update
 from rain.local.log import logger
 from rain.rpc.handlers import FencedError, GovernorHello
 from rain.scheduler.rain import RainScheduler
-from rain.server.inbox import Inbox
+from rain.server.core.inbox import Inbox
+from rain.server.core.messages import Effect, ServerReturned, ServerStoodStill
+from rain.server.core.reactor import Reactor
+from rain.server.core.reactor_settings import ReactorSettings
+from rain.server.core.state import State
 from rain.server.journal.journal import open_journal
 from rain.server.journal.keeping import JournalKeeper
 from rain.server.journal.writer import JournalEnded, Writer
@@ -21,11 +25,7 @@ from rain.server.lease.lease import Lease, LeaseLostError
 from rain.server.lease.rules import BEATS, LeaseHolder, LeaseWatch
 from rain.server.lease.store import LeaseStoreError
 from rain.server.links import Links
-from rain.server.messages import Effect, ServerReturned, ServerStoodStill
-from rain.server.reactor import Reactor
-from rain.server.reactor_settings import ReactorSettings
 from rain.server.registration import Registration
-from rain.server.state import State
 from rain.stream.holder import Held
 from tests.simulation.agenda import Agenda, Daemon
 from tests.simulation.disk import Disk, SimulatedWriter

@@ -10,9 +10,9 @@ from random import Random
 import pytest
 from attrs import evolve
 
-from rain.governor.effects import CallExecutor
+from rain.governor.core.effects import CallExecutor
 from rain.graph import loss
-from rain.server.durable import Durable
+from rain.server.core.durable import Durable
 from rain.server.journal import recovery
 from rain.server.journal.listing import look_into
 from tests.simulation.agenda import START

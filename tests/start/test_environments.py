@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from rain.base.environment import Environment
 from rain.cli.env_command import env
 from rain.common.fs import pack_tree
-from rain.governor.environment_folder import LIMIT, EnvironmentFolder, own_environments
+from rain.governor.environments.folder import LIMIT, EnvironmentFolder, own_environments
 from rain.start.environments import Difference, Installed, as_text, differences, installed
 
 HERE = Installed("3.12.1", {"numpy": "2.1.0", "six": "1.16.0", "attrs": "23.1"})

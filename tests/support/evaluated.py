@@ -15,8 +15,8 @@ from rain.executor.desk import Desk
 from rain.executor.executor import Executor
 from rain.executor.interrupts import Interrupts
 from rain.executor.memory import Memory
-from rain.governor.call_frames import calls_frame
-from rain.governor.effects import CallExecutor
+from rain.governor.core.effects import CallExecutor
+from rain.governor.executors.call_frames import calls_frame
 
 
 class NoDesk(Desk):

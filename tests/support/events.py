@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import frozen
 
-from rain.server.collector import Happenings
+from rain.server.core.collector import Happenings
 from rain.server.history.rows import rows_of
 from tests.support.world import World
 

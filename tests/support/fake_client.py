@@ -39,7 +39,7 @@ from rain.base.wire.requests import (
     Unkeep,
     WaitFor,
 )
-from rain.server.messages import (
+from rain.server.core.messages import (
     Answered,
     AnyAnswer,
     Asked,

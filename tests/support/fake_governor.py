@@ -13,7 +13,7 @@ from rain.base.runs import RunCause
 from rain.base.wire.orders import Orders
 from rain.base.wire.update import ObjectNote, TaskFailure, TaskNote, Update
 from rain.graph import Governor
-from rain.server.messages import (
+from rain.server.core.messages import (
     Effect,
     GovernorLeft,
     GovernorUpdated,

@@ -9,7 +9,7 @@ from rain.base.ids import ObjectId, TaskId, is_of_server
 from rain.base.runs import RunCause, RunState
 from rain.graph import Task
 from rain.graph.lateness import Rule
-from rain.server.reactor_settings import ReactorSettings
+from rain.server.core.reactor_settings import ReactorSettings
 from tests.support.fake_governor import FakeGovernor
 from tests.support.scenes import Scene, scene
 

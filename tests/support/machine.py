@@ -19,13 +19,13 @@ from rain.graph.lateness import Rule
 from rain.scheduler.api import Scheduler
 from rain.scheduler.rain import RainScheduler
 from rain.scheduler.round_robin import RoundRobinScheduler
-from rain.server.messages import (
+from rain.server.core.messages import (
     GovernorLeft,
     GovernorUpdated,
     Granted,
     TurnInput,
 )
-from rain.server.reactor_settings import ReactorSettings
+from rain.server.core.reactor_settings import ReactorSettings
 from rain.server.recording import decode, encode
 from tests.support.chaos import ChaoticScheduler, Mood
 from tests.support.fake_governor import FakeGovernor

@@ -25,10 +25,10 @@ from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.server_endpoint import listen
 from rain.scheduler.rain import RainScheduler
 from rain.server.clock import Clock
-from rain.server.reactor_settings import ReactorSettings
+from rain.server.core.reactor_settings import ReactorSettings
+from rain.server.core.state import State
 from rain.server.service import Service
 from rain.server.spool import Spool
-from rain.server.state import State
 
 MARK = 0x5A5A5A
 """The session of what is recorded, which is found in the bytes, and then is another one."""

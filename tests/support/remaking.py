@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from rain.scheduler.rain import RainScheduler
+from rain.server.core.messages import Effect, GovernorResumed, SchedulerFailed, ServerReturned
+from rain.server.core.reactor import Reactor
+from rain.server.core.state import State
 from rain.server.journal.records import Decoder, Header, encode_header, make_again
 from rain.server.journal.recovery import begin_anew
-from rain.server.messages import Effect, GovernorResumed, SchedulerFailed, ServerReturned
-from rain.server.reactor import Reactor
-from rain.server.state import State
 from tests.support.whole_state import whole
 from tests.support.world import World
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rain.server.reactor_settings import ReactorSettings
+from rain.server.core.reactor_settings import ReactorSettings
 from tests.support.fake_governor import FakeGovernor
 from tests.support.submissions import Draft
 from tests.support.world import World, new_world

@@ -9,8 +9,8 @@ from random import Random
 from rain.base.attempts import Attempts
 from rain.base.wire.requests import Fetch, WaitFor
 from rain.scheduler.api import Scheduler
-from rain.server.messages import Asked
-from rain.server.reactor_settings import ReactorSettings
+from rain.server.core.messages import Asked
+from rain.server.core.reactor_settings import ReactorSettings
 from tests.support.wild import WildSession, WildWorld
 from tests.support.world import World, new_world
 

@@ -13,8 +13,8 @@ from rain.base.wire.orders import Orders
 from rain.graph import Governor, Graph
 from rain.scheduler.api import News, Plan, Scheduler
 from rain.scheduler.throttle import Thresholds
-from rain.server.messages import Effect, OrderGovernor
-from rain.server.reactor_settings import ReactorSettings
+from rain.server.core.messages import Effect, OrderGovernor
+from rain.server.core.reactor_settings import ReactorSettings
 from tests.support.fake_client import FakeClient
 from tests.support.fake_governor import FakeGovernor
 from tests.support.submissions import Draft

@@ -9,12 +9,12 @@ from attrs import define, field
 from rain.graph import Graph
 from rain.scheduler.api import News
 from rain.scheduler.renewal import forget, without_plan
-from rain.server.messages import TurnInput
-from rain.server.reactor import Reactor, TurnOutput
+from rain.server.core.messages import TurnInput
+from rain.server.core.reactor import Reactor, TurnOutput
+from rain.server.core.state import State
 from rain.server.recording import decode, encode
 from rain.server.snapshot.saving import load, save
 from rain.server.snapshot.writing import Tables
-from rain.server.state import State
 
 
 @define(eq=False)

@@ -6,7 +6,7 @@ from typing import Any
 
 import attrs
 
-from rain.server.state import State
+from rain.server.core.state import State
 from tests.support.snapshot import plain, snapshot
 
 LEFT_OUT = {

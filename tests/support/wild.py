@@ -13,8 +13,8 @@ from attrs import Factory, define
 
 from rain.base.ids import GovernorId, ObjectId, RequestId, SessionId, TaskId, session_of
 from rain.base.wire.update import Update
-from rain.server.messages import GovernorUpdated
-from rain.server.state import Later
+from rain.server.core.messages import GovernorUpdated
+from rain.server.core.state import Later
 from tests.support.fake_client import FakeClient
 from tests.support.fake_governor import FakeGovernor
 from tests.support.submissions import Draft

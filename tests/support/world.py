@@ -18,9 +18,7 @@ from rain.base.wire.update import Update
 from rain.graph import DataObject, Task
 from rain.scheduler.api import Scheduler
 from rain.scheduler.rain import RainScheduler
-from rain.server.journal.idle import decided_nothing, is_at_rest
-from rain.server.journal.records import encode_came, encode_turn
-from rain.server.messages import (
+from rain.server.core.messages import (
     Answered,
     AnyAnswer,
     ClientEvent,
@@ -42,9 +40,11 @@ from rain.server.messages import (
     SchedulerFailed,
     TurnInput,
 )
-from rain.server.reactor import Reactor, TurnOutput
-from rain.server.reactor_settings import ReactorSettings
-from rain.server.state import State
+from rain.server.core.reactor import Reactor, TurnOutput
+from rain.server.core.reactor_settings import ReactorSettings
+from rain.server.core.state import State
+from rain.server.journal.idle import decided_nothing, is_at_rest
+from rain.server.journal.records import encode_came, encode_turn
 from tests.support.encoding import encoded
 from tests.support.fake_client import FakeClient
 from tests.support.fake_governor import FakeGovernor

@@ -18,7 +18,7 @@ import pytest
 from rain.client import Client, ConnectionException, Output, remote
 from rain.common.secret_file import make_secret_file
 from rain.scheduler.horizon import HorizonScheduler
-from rain.server.messages import Effect, OrderGovernor
+from rain.server.core.messages import Effect, OrderGovernor
 from rain.server.recording import Recording, replay
 from tests.support.waiting import until_now
 from tests.whole.daemons import END_SECONDS, children, daemon, governor, server

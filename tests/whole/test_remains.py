@@ -13,7 +13,7 @@ import pytest
 
 from rain.client import Client, Input, blob, create_file, tasks
 from rain.files.local import part_of
-from rain.governor.links import LOGS_OF_ENDED
+from rain.governor.executors.links import LOGS_OF_ENDED
 from tests.support.waiting import until_now
 from tests.whole.daemons import children, governor, server, wait_for_end
 

@@ -26,11 +26,11 @@ from rain.rpc.listener import Listener
 from rain.rpc.server_endpoint import listen
 from rain.scheduler.rain import RainScheduler
 from rain.server.clock import Clock
-from rain.server.messages import ServerReturned
-from rain.server.reactor_settings import ReactorSettings
+from rain.server.core.messages import ServerReturned
+from rain.server.core.reactor_settings import ReactorSettings
+from rain.server.core.state import State
 from rain.server.service import Service
 from rain.server.spool import Spool
-from rain.server.state import State
 from tests.support.bell import Bell
 from tests.support.waiting import until_now
 from tests.whole.daemons import Daemon, governor

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from rain.client import Client, Output, remote
-from rain.server.messages import SchedulerFailed
+from rain.server.core.messages import SchedulerFailed
+from rain.server.core.reactor import TurnOutput
 from rain.server.plugins import maker_of
-from rain.server.reactor import TurnOutput
 from rain.server.recording import Recording, replay
 from tests.support.waiting import until_now
 from tests.whole.daemons import END_SECONDS, Daemon, governor, http_password, server

@@ -11,10 +11,10 @@ from rain.base.states import TaskRow
 from rain.graph import DataObject, Governor, Run, Task
 from rain.graph.claims import Claim, Why, claims_on
 from rain.graph.pausing import pauses_until
-from rain.server import quotas
-from rain.server.feasibility import nobody_has, spell_amounts
-from rain.server.state import State
-from rain.server.turns_of_users import TurnsOfUsers
+from rain.server.core import quotas
+from rain.server.core.feasibility import nobody_has, spell_amounts
+from rain.server.core.state import State
+from rain.server.core.turns_of_users import TurnsOfUsers
 
 MOST_NAMED = 5  # missing inputs that are named
 MOST_OBJECTS = 200

@@ -16,7 +16,7 @@ from attrs import Factory, define
 
 from rain.base.ids import NUMBER_MASK, KindId
 from rain.base.kinds import ObjectKind, TaskKind
-from rain.server.happenings import ClientSubmit, TaskNotes
+from rain.server.core.happenings import ClientSubmit, TaskNotes
 
 _OF_PYTHON = "py/"  # tasks whose config is not JSON
 

@@ -23,13 +23,13 @@ from structlog.typing import FilteringBoundLogger
 import rain
 from rain.base.errors import StartError
 from rain.server.beside import beside
-from rain.server.catching_up import note_all
-from rain.server.collector import Happenings
+from rain.server.core.catching_up import note_all
+from rain.server.core.collector import Happenings
+from rain.server.core.state import State
 from rain.server.history.reader import EventReader
 from rain.server.history.retention import Keep
 from rain.server.history.store import FILE, open_lock, open_store, take_lock
 from rain.server.history.writer import packed
-from rain.server.state import State
 
 INTERVAL = 0.25
 """Seconds between two batches, so that an event can be read within a second."""

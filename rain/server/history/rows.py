@@ -12,7 +12,7 @@ from itertools import groupby
 from attrs import frozen
 
 from rain.base.ids import NUMBER_MASK, SessionId, session_of
-from rain.server.happenings import (
+from rain.server.core.happenings import (
     ClientInvalidRequest,
     ClientNew,
     ClientRemoved,

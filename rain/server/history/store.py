@@ -17,8 +17,8 @@ from attrs import define
 
 from rain.base.errors import StartError
 from rain.base.ids import SessionId
-from rain.server.catching_up import Logged
-from rain.server.happenings import CloseReason, Happening, SessionClosed
+from rain.server.core.catching_up import Logged
+from rain.server.core.happenings import CloseReason, Happening, SessionClosed
 from rain.server.history.retention import Keep
 from rain.server.history.rows import Rows, events_lost, rows_of
 from rain.server.history.trimming import Trimmer

@@ -25,7 +25,7 @@ from typing import BinaryIO
 
 from attrs import Factory, define, field
 
-from rain.server.happenings import Taken
+from rain.server.core.happenings import Taken
 from rain.server.history.retention import ALL_BUT_TOO_MUCH, Keep
 from rain.server.history.store import EventStore, open_store
 from rain.server.history.trimming import Trimmer

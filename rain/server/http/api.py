@@ -14,6 +14,7 @@ from attrs import define, frozen
 
 from rain.base.errors import RefusedError
 from rain.base.ids import NUMBER_MASK, TaskId, pack
+from rain.server.core.state import State
 from rain.server.dashboard import present, progress, reading, rows
 from rain.server.dashboard.digest import TASK_MARKS, Digest
 from rain.server.dashboard.library import Library
@@ -29,7 +30,6 @@ from rain.server.http.messages import HttpRequest, Response
 from rain.server.http.status import gather_status
 from rain.server.http.viewing import Viewer
 from rain.server.live_logs import LiveLogs
-from rain.server.state import State
 
 _LARGEST = 2**31 - 1
 _LARGEST_ID = 2**63 - 1

@@ -11,13 +11,13 @@ from attrs import Factory, define
 from structlog.typing import FilteringBoundLogger
 
 from rain.base.errors import RefusedError
+from rain.server.core.state import State
 from rain.server.dashboard.library import Library
 from rain.server.history import query
 from rain.server.history.reader import EventReader, Pages
 from rain.server.http import messages
 from rain.server.http.messages import HttpRequest, Response
 from rain.server.http.viewing import Viewer
-from rain.server.state import State
 
 READERS = 4
 """Threads that read the event log at a time."""

@@ -17,9 +17,9 @@ from rain.base.governors import GovernorRow
 from rain.base.states import TaskRow
 from rain.base.transfers import Transfers
 from rain.base.usage import Used
-from rain.server import usage
+from rain.server.core import usage
+from rain.server.core.state import State
 from rain.server.http.messages import Response
-from rain.server.state import State
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 

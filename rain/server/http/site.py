@@ -11,7 +11,8 @@ from attrs import define, evolve, frozen
 from structlog.typing import FilteringBoundLogger
 
 from rain.base.admission import Secret, who_reads_http
-from rain.server import rights
+from rain.server.core import rights
+from rain.server.core.state import State
 from rain.server.history.reader import EventReader
 from rain.server.http import messages
 from rain.server.http.api import Api
@@ -24,7 +25,6 @@ from rain.server.http.pages import dashboard_files
 from rain.server.http.status import gather_status
 from rain.server.http.viewing import Viewer
 from rain.server.live_logs import LiveLogs
-from rain.server.state import State
 
 _LOOK = ("GET", "HEAD")
 

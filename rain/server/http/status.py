@@ -8,8 +8,8 @@ from typing import TypedDict
 import rain
 from rain.base.governors import GovernorRow
 from rain.graph import Governor, Session
-from rain.server import hold_ups
-from rain.server.state import SchedulerStatus, State
+from rain.server.core import hold_ups
+from rain.server.core.state import SchedulerStatus, State
 
 
 class GovernorStatus(TypedDict):

@@ -10,11 +10,11 @@ from attrs import frozen
 
 from rain.base.ids import SessionId
 from rain.base.users import OWNER
-from rain.server import rights
+from rain.server.core import rights
+from rain.server.core.state import State
 from rain.server.dashboard import reading
 from rain.server.dashboard.library import Library
 from rain.server.http.status import Status
-from rain.server.state import State
 
 
 @frozen

@@ -17,9 +17,9 @@ from attrs import Factory, define, field
 from structlog.typing import FilteringBoundLogger
 
 import rain
+from rain.server.core.state import State
 from rain.server.journal.folder import JournalFolder
 from rain.server.journal.records import Header
-from rain.server.state import State
 
 LEAST = 16 * 1024 * 1024
 """Bytes of turns for which it is not worth while to make a snapshot."""

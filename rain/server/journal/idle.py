@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from math import inf
 
-from rain.server.reactor import TurnOutput
-from rain.server.state import State
-from rain.server.time_limits import may_take_back
+from rain.server.core.reactor import TurnOutput
+from rain.server.core.state import State
+from rain.server.core.time_limits import may_take_back
 
 
 def is_at_rest(state: State, now: float) -> bool:

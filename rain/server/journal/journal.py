@@ -11,6 +11,7 @@ from structlog.typing import FilteringBoundLogger
 
 from rain.base.errors import StartError
 from rain.base.ids import ObjectId, spell
+from rain.server.core.state import CLUSTER_BYTES, State
 from rain.server.journal.compacting import write_whole
 from rain.server.journal.compaction import Compaction
 from rain.server.journal.folder import JournalFolder
@@ -19,7 +20,6 @@ from rain.server.journal.recovery import Recovered
 from rain.server.journal.writer import Writer
 from rain.server.snapshot.saving import save
 from rain.server.spool import Spool
-from rain.server.state import CLUSTER_BYTES, State
 
 FEW = 10_000
 """Tasks and objects of which a server that ends makes a snapshot itself, in well under a second."""

@@ -14,19 +14,19 @@ from collections.abc import Callable
 import trio
 from attrs import Factory, define
 
-from rain.server.journal.compaction import Compaction
-from rain.server.journal.idle import decided_nothing, is_at_rest
-from rain.server.journal.records import encode_came, encode_turn
-from rain.server.journal.writer import Writer
-from rain.server.lease.lease import Lease
-from rain.server.messages import (
+from rain.server.core.messages import (
     DiscardConstants,
     Effect,
     Granted,
     TurnInput,
 )
-from rain.server.reactor import Reactor, TurnOutput
-from rain.server.state import State
+from rain.server.core.reactor import Reactor, TurnOutput
+from rain.server.core.state import State
+from rain.server.journal.compaction import Compaction
+from rain.server.journal.idle import decided_nothing, is_at_rest
+from rain.server.journal.records import encode_came, encode_turn
+from rain.server.journal.writer import Writer
+from rain.server.lease.lease import Lease
 
 INTERVAL = 0.02
 """The least seconds between the beginnings of two syncs, unless something waits for one."""

@@ -8,6 +8,8 @@ from attrs import Factory, define
 
 from rain.base.errors import InvariantError, StartError
 from rain.scheduler.rain import RainScheduler
+from rain.server.core.reactor import Reactor
+from rain.server.core.reactor_settings import ReactorSettings
 from rain.server.framing import DamagedRecordError
 from rain.server.journal.folder import JournalFolder
 from rain.server.journal.reading import OpenFile, first_of_successor
@@ -15,8 +17,6 @@ from rain.server.journal.records import JournalError
 from rain.server.journal.recovery import Recovered, newest_snapshot
 from rain.server.lease.folder import FolderStore
 from rain.server.lease.rules import NOBODY, Record
-from rain.server.reactor import Reactor
-from rain.server.reactor_settings import ReactorSettings
 
 
 @define

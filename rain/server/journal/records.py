@@ -18,7 +18,7 @@ from attrs import Factory, define, evolve, frozen
 import rain
 from rain.base.errors import RainError
 from rain.server import migrations
-from rain.server.messages import (
+from rain.server.core.messages import (
     Asked,
     ClientEvent,
     ClientJoined,
@@ -28,12 +28,12 @@ from rain.server.messages import (
     Silent,
     TurnInput,
 )
+from rain.server.core.noted_plans import Step
+from rain.server.core.reactor import Reactor, TurnOutput
+from rain.server.core.reactor_settings import ReactorSettings
+from rain.server.core.state import State
 from rain.server.migrations import LaterFormatError
-from rain.server.noted_plans import Step
 from rain.server.plain import Forms, layout_of, to_plain
-from rain.server.reactor import Reactor, TurnOutput
-from rain.server.reactor_settings import ReactorSettings
-from rain.server.state import State
 
 V = TypeVar("V")
 

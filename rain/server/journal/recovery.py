@@ -22,15 +22,15 @@ from rain.scheduler.api import News
 from rain.scheduler.rain import RainScheduler
 from rain.scheduler.renewal import forget, without_plan
 from rain.scheduler.throttle import Throttle
+from rain.server.core.reactor import Reactor
+from rain.server.core.reactor_settings import ReactorSettings
+from rain.server.core.state import State
 from rain.server.framing import DamagedRecordError
 from rain.server.journal.folder import JournalFolder
 from rain.server.journal.reading import OpenFile, first_of_successor
 from rain.server.journal.records import Header, JournalError, TurnRecord, make_again
-from rain.server.reactor import Reactor
-from rain.server.reactor_settings import ReactorSettings
 from rain.server.snapshot.reading import SnapshotError
 from rain.server.snapshot.saving import load
-from rain.server.state import State
 
 
 @define

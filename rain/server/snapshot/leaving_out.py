@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from rain.graph import Client, DataObject, Governor, Graph, Session, Task
 from rain.graph.handles import NOBODY, Handles
 from rain.graph.run import NOTHING_LEFT, LastWords
-from rain.server.growing import Growing
-from rain.server.state import State
+from rain.server.core.growing import Growing
+from rain.server.core.state import State
 
 _SCHEDULERS = "the scheduler's own: a new one is made after a restart"
 _INDEX = "looks into the tables of the sessions, and is made anew"

@@ -21,12 +21,12 @@ from attrs import frozen
 
 from rain.base.errors import InvariantError
 from rain.graph import check
+from rain.server.core.state import State
+from rain.server.core.submitting import read_again
 from rain.server.framing import DamagedRecordError, Frames
 from rain.server.migrations import LaterFormatError
 from rain.server.snapshot.reading import Columns, SnapshotError
 from rain.server.snapshot.writing import Records
-from rain.server.state import State
-from rain.server.submitting import read_again
 
 MAGIC = b"rain snapshot 1\n"
 

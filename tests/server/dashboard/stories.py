@@ -8,7 +8,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from rain.server.collector import Happenings
+from rain.server.core.collector import Happenings
 from rain.server.dashboard.digest import Digest
 from rain.server.dashboard.reading import catch_up
 from rain.server.history.store import FILE, open_store

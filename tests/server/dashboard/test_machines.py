@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from rain.base.wire.update import Monitoring as Sample
+from rain.server.core.happenings import Monitoring
 from rain.server.dashboard import machines as module
 from rain.server.dashboard.machines import lines, machines
-from rain.server.happenings import Monitoring
 from rain.server.history.store import FILE, open_store
 
 

@@ -22,8 +22,8 @@ from rain.common.attributes import (
 )
 from rain.graph import Session
 from rain.graph.session import Client
-from rain.server.collector import Happenings
-from rain.server.happenings import ClientSubmit, TaskNotes
+from rain.server.core.collector import Happenings
+from rain.server.core.happenings import ClientSubmit, TaskNotes
 from rain.server.history import forms
 
 

@@ -16,14 +16,14 @@ from trio.testing import MockClock
 
 from rain.base.errors import RefusedError, StartError
 from rain.base.ids import ClientId, SessionId
-from rain.server.happenings import SessionNew
+from rain.server.core.happenings import SessionNew
+from rain.server.core.state import State
 from rain.server.history import keeper
 from rain.server.history.keeper import HistorySettings, open_history
 from rain.server.history.query import Query
 from rain.server.history.reader import EventReader
 from rain.server.history.retention import Keep
 from rain.server.history.store import FILE, open_lock, take_lock
-from rain.server.state import State
 from tests.support.logs import capturing_logger
 from tests.support.waiting import until
 

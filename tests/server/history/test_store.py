@@ -13,7 +13,7 @@ import pytest
 
 from rain.base.errors import StartError
 from rain.base.ids import ClientId, SessionId, TaskId, pack
-from rain.server.happenings import (
+from rain.server.core.happenings import (
     CloseReason,
     GovernorNew,
     Happening,

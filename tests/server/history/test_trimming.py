@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rain.base.ids import ClientId, SessionId, TaskId, pack
-from rain.server.happenings import (
+from rain.server.core.happenings import (
     CloseReason,
     GovernorNew,
     Happening,

@@ -16,8 +16,8 @@ from rain.base.kinds import TaskKind
 from rain.base.wire.submission import Submission, TaskColumns
 from rain.graph import Session
 from rain.graph.session import Client
-from rain.server.collector import Happenings
-from rain.server.happenings import (
+from rain.server.core.collector import Happenings
+from rain.server.core.happenings import (
     ClientSubmit,
     GovernorNew,
     Happening,

@@ -12,14 +12,14 @@ import trio
 from attrs import frozen
 
 from rain.daemon import program
-from rain.server.collector import Happenings
+from rain.server.core.collector import Happenings
+from rain.server.core.state import State
 from rain.server.history.reader import EventReader
 from rain.server.history.store import EventStore
 from rain.server.http.connection import Answer
 from rain.server.http.listener import serve_alone, serve_http
 from rain.server.http.site import HttpSite
 from rain.server.settings import HttpSettings
-from rain.server.state import State
 from tests.rpc.fakes import FakeServer
 from tests.rpc.fakes import serving as peers
 from tests.support.logs import capturing_logger

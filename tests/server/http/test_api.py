@@ -12,6 +12,8 @@ import trio
 
 from rain.base.ids import FIRST_SHARED, SessionId, TaskId, spell, unpack
 from rain.rpc.handlers import GovernorLink, Reply
+from rain.server.core.messages import ClientLeft, GovernorLeft
+from rain.server.core.state import State
 from rain.server.dashboard import library as library_module
 from rain.server.dashboard import newest as newest_module
 from rain.server.dashboard.digest import Digest
@@ -19,8 +21,6 @@ from rain.server.dashboard.library import Library
 from rain.server.history.reader import EventReader
 from rain.server.http.site import HttpSite
 from rain.server.live_logs import LiveLogs
-from rain.server.messages import ClientLeft, GovernorLeft
-from rain.server.state import State
 from tests.server.dashboard.stories import Story, story
 from tests.server.http.asking import Got, ask, serving, site
 from tests.support.logs import capturing_logger

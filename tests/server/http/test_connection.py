@@ -18,13 +18,13 @@ from rain.base.errors import StartError
 from rain.base.wire.requests import OpenSession
 from rain.daemon import program
 from rain.rpc.client_endpoint import ClientConnection
+from rain.server.core.state import State
 from rain.server.history.keeper import HistorySettings, open_history
 from rain.server.http import listener
 from rain.server.http.connection import Answer
 from rain.server.http.listener import serve_alone
 from rain.server.http.messages import HttpRequest, Response, text
 from rain.server.http.site import HttpSite
-from rain.server.state import State
 from tests.server.http.asking import Use, ask, serving, serving_alone
 from tests.support.logs import capturing_logger
 

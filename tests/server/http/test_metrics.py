@@ -12,9 +12,9 @@ from rain.base.admission import Secret
 from rain.base.transfers import Transfers
 from rain.base.users import UserRule
 from rain.base.wire.update import Monitoring, Update
+from rain.server.core.messages import GovernorUpdated, UsersRead
+from rain.server.core.state import State
 from rain.server.http import metrics
-from rain.server.messages import GovernorUpdated, UsersRead
-from rain.server.state import State
 from tests.server.http.asking import Got, ask, serving, site
 from tests.support.scenes import Scene, scene
 

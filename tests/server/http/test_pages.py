@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from rain.server.core.state import State
 from rain.server.http.messages import Response
 from rain.server.http.pages import dashboard_files
 from rain.server.http.site import HttpSite
-from rain.server.state import State
 from tests.server.http.asking import Got, ask, serving, site
 
 FILES = dashboard_files()

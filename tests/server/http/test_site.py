@@ -17,11 +17,11 @@ from attrs import evolve
 import rain
 from rain.base.admission import Secret
 from rain.base.ids import unpack
+from rain.server.core.state import State
 from rain.server.history.reader import EventReader, Pages
 from rain.server.history.store import FILE, open_store
 from rain.server.http.listener import MOST_CONNECTIONS
 from rain.server.http.site import HttpSite
-from rain.server.state import State
 from tests.server.http.asking import Got, ask, serving, site, write_all
 from tests.support.events import listen
 from tests.support.world import World, new_world

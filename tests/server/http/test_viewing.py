@@ -10,8 +10,8 @@ from rain.base.admission import Secret
 from rain.base.failures import OnFailure
 from rain.base.users import UserRule
 from rain.base.wire.requests import OpenSession, ShareDurable
+from rain.server.core.messages import Granted, UsersRead
 from rain.server.history.reader import EventReader
-from rain.server.messages import Granted, UsersRead
 from tests.server.dashboard.stories import Story, story
 from tests.server.http.asking import Got, ask, serving, site
 

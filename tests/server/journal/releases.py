@@ -16,13 +16,13 @@ from typing import Any
 
 import rain
 from rain.base.failures import OnFailure
+from rain.server.core.reactor_settings import ReactorSettings
+from rain.server.core.state import State
 from rain.server.framing import frame
 from rain.server.journal.compacting import compact
 from rain.server.journal.folder import JournalFolder
 from rain.server.journal.records import Header, encode_header
 from rain.server.journal.writer import MAGIC
-from rain.server.reactor_settings import ReactorSettings
-from rain.server.state import State
 from tests.support.fake_client import FakeClient
 from tests.support.world import CLUSTER, World, new_world
 

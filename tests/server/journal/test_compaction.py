@@ -12,6 +12,8 @@ from structlog.testing import capture_logs
 from rain.base.errors import StartError
 from rain.base.ids import RequestId, SessionId
 from rain.base.wire.requests import CloseSession, OpenSession, Submit
+from rain.server.core.messages import Asked
+from rain.server.core.state import State
 from rain.server.framing import frame
 from rain.server.journal.compacting import compact
 from rain.server.journal.compaction import Compaction
@@ -19,8 +21,6 @@ from rain.server.journal.folder import JournalFolder
 from rain.server.journal.records import Header, encode_header
 from rain.server.journal.recovery import recover
 from rain.server.journal.writer import MAGIC, Writer
-from rain.server.messages import Asked
-from rain.server.state import State
 from tests.server.journal.test_keeping import CLIENT, Kept
 from tests.server.journal.test_recovery import SETTINGS, records_of, world
 from tests.support.submissions import Draft

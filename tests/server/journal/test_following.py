@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rain.base.errors import StartError
 from rain.base.ids import RequestId
 from rain.base.wire.requests import OpenSession
+from rain.server.core.messages import Asked
 from rain.server.framing import frame
 from rain.server.journal.compacting import compact
 from rain.server.journal.folder import JournalFolder
@@ -20,7 +21,6 @@ from rain.server.journal.recovery import BehindError, Recovery, recover
 from rain.server.journal.writer import MAGIC, JournalEnded, Writer
 from rain.server.lease.lease import LeaseLostError, take
 from rain.server.lease.rules import NOBODY
-from rain.server.messages import Asked
 from tests.server.journal.test_compaction import folder, write
 from tests.server.journal.test_keeping import CLIENT, Kept
 from tests.server.journal.test_recovery import SETTINGS, records_of, world

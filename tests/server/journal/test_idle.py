@@ -9,8 +9,8 @@ import pytest
 
 from rain.base.ids import SessionId
 from rain.graph import Graph, Session
+from rain.server.core.state import State
 from rain.server.journal.idle import is_at_rest
-from rain.server.state import State
 from tests.support.world import new_world
 
 ONLY_WITH_INPUT = {

@@ -15,12 +15,7 @@ from rain.base.resources import Resources
 from rain.base.wire.requests import CloseSession, OpenSession, Submit
 from rain.base.wire.update import Monitoring, Update
 from rain.scheduler.rain import RainScheduler
-from rain.server.journal.folder import JournalFolder
-from rain.server.journal.keeping import JournalKeeper
-from rain.server.journal.records import Header
-from rain.server.journal.recovery import recover
-from rain.server.journal.writer import JournalEnded, Writer
-from rain.server.messages import (
+from rain.server.core.messages import (
     Asked,
     ClientEvent,
     ClientJoined,
@@ -33,9 +28,14 @@ from rain.server.messages import (
     Refuse,
     TurnInput,
 )
-from rain.server.reactor import Reactor
-from rain.server.reactor_settings import ReactorSettings
-from rain.server.state import State
+from rain.server.core.reactor import Reactor
+from rain.server.core.reactor_settings import ReactorSettings
+from rain.server.core.state import State
+from rain.server.journal.folder import JournalFolder
+from rain.server.journal.keeping import JournalKeeper
+from rain.server.journal.records import Header
+from rain.server.journal.recovery import recover
+from rain.server.journal.writer import JournalEnded, Writer
 from tests.support.full_disk import files_no_larger_than
 from tests.support.submissions import Draft
 from tests.support.waiting import until

@@ -6,9 +6,9 @@ import msgpack
 import pytest
 from attrs import Factory, define
 
+from rain.server.core.reactor_settings import ReactorSettings
 from rain.server.journal.records import Decoder, Header, JournalError, encode_header
 from rain.server.plain import Forms, layout_of, to_plain
-from rain.server.reactor_settings import ReactorSettings
 
 
 @define

@@ -14,16 +14,16 @@ from rain.base.ids import GovernorId
 from rain.base.states import TaskState
 from rain.graph import check
 from rain.scheduler.rain import RainScheduler
+from rain.server.core.messages import GovernorLeft, ServerReturned
+from rain.server.core.reactor import Reactor
+from rain.server.core.reactor_settings import ReactorSettings
+from rain.server.core.state import State
 from rain.server.framing import DamagedRecordError, frame
 from rain.server.journal.folder import JournalFolder
 from rain.server.journal.reading import Records
 from rain.server.journal.records import Header, JournalError, encode_header
 from rain.server.journal.recovery import recover
 from rain.server.journal.writer import MAGIC, JournalEnded, Writer
-from rain.server.messages import GovernorLeft, ServerReturned
-from rain.server.reactor import Reactor
-from rain.server.reactor_settings import ReactorSettings
-from rain.server.state import State
 from tests.support.fake_governor import FakeGovernor
 from tests.support.full_disk import files_no_larger_than
 from tests.support.remaking import remake_each

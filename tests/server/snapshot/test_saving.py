@@ -16,16 +16,16 @@ from rain.base.wire.requests import Submit
 from rain.graph import DataObject, Task
 from rain.graph.handles import NOBODY
 from rain.scheduler.rain import RainScheduler
+from rain.server.core.messages import Asked, Effect, Granted, Refuse, TurnInput
+from rain.server.core.reactor import Reactor
+from rain.server.core.reactor_settings import ReactorSettings
+from rain.server.core.state import State
 from rain.server.framing import frame
-from rain.server.messages import Asked, Effect, Granted, Refuse, TurnInput
-from rain.server.reactor import Reactor
-from rain.server.reactor_settings import ReactorSettings
 from rain.server.snapshot import layouts
 from rain.server.snapshot.layouts import layout_of
 from rain.server.snapshot.leaving_out import LEFT_OUT
 from rain.server.snapshot.reading import SnapshotError
 from rain.server.snapshot.saving import MAGIC, load, save
-from rain.server.state import State
 from tests.graph.subject import Subject
 from tests.server.test_by_name import begin
 from tests.support.scenes import Scene, scene

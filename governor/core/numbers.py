@@ -1,0 +1,58 @@
+"""The numbers of orders and news, by which a governor and a server that comes back resume.
+
+The governor keeps its news until the server has said that they are applied, and ignores orders that
+it has applied. After a cut both sides tell which message they have applied last, and send the later
+ones again (`rain/server/core/resuming.py` is the other side).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from attrs import Factory, define
+
+from rain.base import numbering
+from rain.base.errors import ProtocolError
+from rain.base.wire.orders import Orders
+from rain.base.wire.update import Update
+
+
+@define(eq=False)
+class Numbers:
+    """The numbers of received, sent and confirmed messages."""
+
+    counts: bool = False  # the server comes back; else nothing is kept
+    heard: int = 0  # the number of the last orders that were applied
+    told: int = 0  # the number of the last news
+    applied: int = 0  # the number of the last news that the server has confirmed
+    kept: deque[Update] = Factory(deque)  # the news after that
+
+    def is_new(self, orders: Orders) -> bool:
+        """Notes the number of orders; returns whether they are new."""
+        new = numbering.is_new(orders.number, self.heard, "the batch of orders")
+        self.heard = max(self.heard, orders.number)
+        return new
+
+    def stamp(self, update: Update, *, news: bool) -> None:
+        """Confirms the received orders with an update; numbers and keeps it if it has news."""
+        update.heard = self.heard
+        if news and self.counts:
+            self.told += 1
+            update.number = self.told
+            self.kept.append(update)
+
+    def confirm(self, number: int) -> None:
+        """The server will not forget the news up to this number."""
+        if number > self.told:
+            raise ProtocolError(
+                f"the server has applied the update {number}, and {self.told} were told"
+            )
+        kept = self.kept
+        while kept and kept[0].number <= number:
+            kept.popleft()
+        self.applied = max(self.applied, number)
+
+    def missed(self, number: int) -> list[Update]:
+        """The news that the server has missed if it has applied those up to this number."""
+        self.confirm(number)
+        return list(self.kept)

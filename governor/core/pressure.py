@@ -1,0 +1,235 @@
+"""Chooses what to end when the tasks of a governor use more memory than it may use.
+
+The kernel would end any process when memory runs out, perhaps the governor with the work of all
+tasks. So the governor looks at its executors and programs (`memory_sampler`), and acts before:
+
+1. Cancelled tasks that still clean up are killed. 2. Idle executors that hold much memory are
+ended. 3. Tasks are evicted until there is enough: first those that have more than they may, which
+is what they declare, what they were found to need, or else the share of their cpus. The newest of
+these is evicted first, and a task without a further try last. Small ones are spared, if others are
+left.
+
+A task with too many processes is evicted, too, whatever memory these have. That is its own fault.
+
+When only the machine is short, because others have its memory, the same is done but for tasks that
+have no more than they may: they are not the reason. Only when the machine has so little left that
+everything is about to stand still (`CRITICAL`), they go as well, down to one: they run again one
+after the other.
+
+An evicted task is killed at once, since in its grace it would take more. It has failed by a cause
+of its own (`RunCause.MEMORY`), and its next run gets more memory (`rain.graph.needs`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import inf
+
+from attrs import frozen
+
+from rain.base.memory import LIMIT_PERCENT, reserve_of
+from rain.base.resources import MEMORY
+from rain.base.runs import RunCause
+from rain.base.sizes import spell_size
+from rain.governor.core.claims import Claims
+from rain.governor.core.dispatch import Dispatch
+from rain.governor.core.effects import StopBuiltin
+from rain.governor.core.events import MemorySampled
+from rain.governor.core.nodes import Executor, Task
+from rain.governor.core.outbox import Outbox
+from rain.governor.core.pool import Pool
+from rain.governor.core.results import Failed
+from rain.governor.core.tables import TaskMove, TaskRow
+
+CROWD = (
+    "the task had {:,} processes at the same time and may have {:,}, so it was ended with all of"
+    " them: let it start fewer, or start its governor with a larger --task-processes"
+)
+
+SPARED = 64
+"""A task with less than this fraction of the memory is spared, if there is a larger one."""
+
+RESTING = 64 * 1024 * 1024
+"""An idle executor with fewer bytes is kept: a new process would cost more."""
+
+RESTING_PARTS = 8
+"""It is ended nevertheless if it has this fraction of a small memory."""
+
+CRITICAL = 2
+"""The machine has less than this fraction of what should be free: it drops the code of programs."""
+
+NAMED = 3
+"""How many neighbours of an evicted task a message names."""
+
+
+@frozen
+class MemoryHolder:
+    """A running task and the memory that it has."""
+
+    task: Task
+    memory: int
+    began: float
+    may: int  # how much it may have
+    executor: Executor | None = None
+
+    def order(self) -> tuple[bool, bool, float]:
+        """Which one goes first: the smallest."""
+        is_last = self.task.kind.kind.attempts.memory_tries == 1
+        return self.memory <= self.may, is_last, -self.began
+
+    @property
+    def label(self) -> str:
+        """It among others in a message."""
+        kind = self.task.kind.kind
+        return f"{kind.name or kind.task_type} ({spell_size(self.memory)})"
+
+
+class Pressure:
+    """Keeps the tasks within the memory of the governor."""
+
+    def __init__(self, outbox: Outbox, pool: Pool, dispatch: Dispatch, claims: Claims) -> None:
+        self._outbox = outbox
+        self._pool = pool
+        self._dispatch = dispatch
+        self._claims = claims
+        capacity = pool.free.capacity
+        self._memory = capacity.amount(MEMORY)  # 0 if it is unknown
+        self._limit = self._memory * LIMIT_PERCENT // 100 if self._memory else inf
+        self._reserve = reserve_of(self._memory)
+        self._resting = min(RESTING, self._memory // RESTING_PARTS) if self._memory else RESTING
+        self._cpus = max(capacity.cpus, 1)
+
+    def sampled(self, event: MemorySampled) -> None:
+        """Notes the memory of all processes, and acts if it is too much."""
+        for number, memory in event.executors.items():
+            executor = self._pool.executors.get(number)
+            if executor is not None:
+                executor.memory = memory
+                if executor.calls:
+                    task = executor.calls[0]
+                    task.peak = max(task.peak, memory)
+        for run, memory in event.runs.items():
+            task_inside = self._dispatch.runs.get(run)
+            if task_inside is not None:
+                self._dispatch.memory[run] = memory
+                task_inside.peak = max(task_inside.peak, memory)
+        for holder in list(self._holders()):
+            run, executor = holder.task.run, holder.executor
+            count = (
+                event.crowds.get(executor.id, 0) if executor else event.crowds_of_runs.get(run, 0)
+            )
+            if count:
+                self._evict(holder, Failed(CROWD.format(count, event.most)))
+        self._relieve(event.left)
+        if self._memory and event.left >= 0:
+            self._withhold(event.left)
+
+    def used(self) -> int:
+        """Bytes of all that goes on; what is being killed will be free soon."""
+        executors = self._pool.executors.values()
+        used = sum(executor.memory for executor in executors if not executor.dying)
+        runs, memory = self._dispatch.runs, self._dispatch.memory
+        return used + sum(
+            memory.get(run, 0) for run, task in runs.items() if task.row is not TaskRow.EVICTED
+        )
+
+    def _withhold(self, left: int) -> None:
+        """Memory that others use is not given to tasks: the server, other programs, the page cache.
+
+        Without this, tasks that fit into the budget would be ended for what others took.
+        """
+        most = self.used() + self._being_freed() + left - self._reserve
+        self._pool.free.withhold(min(max(self._memory - most, 0), self._memory))
+
+    def _relieve(self, left: int) -> None:
+        used = self.used()
+        is_over = used > self._limit
+        to_free = used - self._limit
+        if left >= 0:
+            to_free = max(to_free, self._reserve - left - self._being_freed())
+        if to_free <= 0:
+            return
+        for executor in self._useless():
+            to_free -= executor.memory
+            self._pool.kill(executor)
+            if to_free <= 0:
+                return
+        holders = sorted(self._holders(), key=MemoryHolder.order)
+        large = [one for one in holders if one.memory * SPARED >= self._memory] or holders
+        is_critical = 0 <= left + self._being_freed() < self._reserve // CRITICAL
+        for place, holder in enumerate(large, start=1):
+            may_go = is_over or holder.memory > holder.may or (is_critical and place < len(large))
+            if to_free <= 0 or not may_go:
+                return
+            others = [one for one in holders if one is not holder]
+            verdict = self._verdict(holder, used, others, -1 if is_over else left)
+            self._evict(holder, Failed(verdict, cause=RunCause.MEMORY))
+            to_free -= holder.memory
+
+    def _being_freed(self) -> int:
+        """The memory of processes that are being ended."""
+        executors = self._pool.executors.values()
+        return sum(executor.memory for executor in executors if executor.dying) + sum(
+            self._dispatch.memory.get(run, 0)
+            for run, task in self._dispatch.runs.items()
+            if task.row is TaskRow.EVICTED
+        )
+
+    def _useless(self) -> Iterable[Executor]:
+        """Executors without calls."""
+        for executor in list(self._pool.executors.values()):
+            if executor.dying or not executor.ready:
+                continue
+            if executor.grace_ends < inf:
+                yield executor
+            elif not executor.calls and executor.memory >= self._resting and not executor.recalling:
+                self._pool.idle[executor.runner].remove(executor)
+                executor.progress = -1.0  # so that it is not replaced when it has ended
+                yield executor
+
+    def _holders(self) -> Iterable[MemoryHolder]:
+        for executor in self._pool.busy.values():
+            task = executor.calls[0]
+            if task.row is TaskRow.RUNNING and not executor.dying:
+                yield MemoryHolder(
+                    task, executor.memory, executor.progress, self._may(task), executor
+                )
+        for run, task in self._dispatch.runs.items():
+            if task.row is TaskRow.RUNNING:
+                memory = self._dispatch.memory.get(run, 0)
+                yield MemoryHolder(task, memory, self._dispatch.began[run], self._may(task))
+
+    def _may(self, task: Task) -> int:
+        cpus = task.kind.kind.resources.cpus
+        return task.group.memory or self._memory * cpus // self._cpus
+
+    def _evict(self, holder: MemoryHolder, verdict: Failed) -> None:
+        task = holder.task
+        task.move(TaskMove.EVICT)
+        task.verdict = verdict
+        self._claims.learn(task)
+        if holder.executor is not None:
+            self._pool.kill(holder.executor)
+        else:
+            self._outbox.effects.append(StopBuiltin(task.run, 0.0, timed_out=True))
+
+    def _verdict(
+        self, holder: MemoryHolder, used: int, others: list[MemoryHolder], left: int
+    ) -> str:
+        declared = holder.task.kind.kind.resources.amount(MEMORY)
+        says = f" (it declares {spell_size(declared)})" if declared else ""
+        machine = f", while the machine had {spell_size(left)} left" if left >= 0 else ""
+        others.sort(key=_memory_of, reverse=True)
+        beside = ", ".join(one.label for one in others[:NAMED]) or "nothing else"
+        if len(others) > NAMED:
+            beside += f" and {len(others) - NAMED} more"
+        together = f"{spell_size(used)} of {spell_size(self._memory)}"
+        return (
+            "the task took too much memory and was ended: it had"
+            f" {spell_size(holder.memory)}{says}, and all tasks of its governor had {together}"
+            f" (--memory){machine}; beside it ran {beside}"
+        )
+
+
+def _memory_of(holder: MemoryHolder) -> int:
+    return holder.memory

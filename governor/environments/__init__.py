@@ -1,0 +1,1 @@
+"""Software environments of tasks: made once on each machine, and kept."""

@@ -1,0 +1,1 @@
+"""Executor processes: how they start, and the frames between them and the governor."""

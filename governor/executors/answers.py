@@ -1,0 +1,230 @@
+"""Decodes the answers of executors from their pipes into columns.
+
+Answers come from a process that runs user code, so nothing in them is trusted: an answer that makes
+no sense raises `ProtocolError`, and the executor is killed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from pathlib import Path
+from typing import Any, TypeGuard
+
+import msgpack
+from attrs import evolve, frozen
+
+from rain.base import executor_protocol as protocol
+from rain.base.errors import ProtocolError
+from rain.base.ids import ObjectId, TaskId
+from rain.base.runs import RunCause
+from rain.base.wire.update import TaskNote
+from rain.common.notes import NOTES_LIMIT
+from rain.common.printed import HEAD, TAIL, KeptText, Streams, logs_of
+from rain.governor.core.events import CallsDone
+from rain.governor.core.results import NOT_RUN, Failed, Made, NotRun, Outputs, PassedOn, Stored
+from rain.governor.storage.errors import StoreError, not_stored
+
+LARGEST_ANSWER = 1 << 30
+
+MOST_SECONDS = 1e12
+"""A server takes no other times than these."""
+
+Adopt = Callable[[Path], Stored]
+
+
+@frozen
+class StagedOutput:
+    """An output that is a file or folder of the executor and has not been adopted yet."""
+
+    task: int  # its index in `CallsDone`
+    output: int
+    path: Path
+
+
+def adopt_all(done: CallsDone, staged: Iterable[StagedOutput], adopt: Adopt) -> CallsDone:
+    """Adopts the staged outputs; a task whose output cannot be stored has failed."""
+    for one in staged:
+        result = done.results[one.task]
+        if not isinstance(result, list):
+            continue  # another output of it could not be stored
+        made = result[one.output]
+        assert isinstance(made, Made)
+        try:
+            result[one.output] = evolve(made, content=adopt(one.path))
+        except StoreError as error:
+            done.results[one.task] = not_stored(error)
+    return done
+
+
+_IDS_END = 1 << 63
+
+_NOT_YET = Stored(0, 0)
+"""A placeholder for an output that has not been adopted yet."""
+
+
+class AnswerReader:
+    """Reads the answers of one executor, which arrive in pieces."""
+
+    def __init__(
+        self,
+        executor: int,
+        stages: Collection[Path],
+        adopt: Adopt,
+        adopts_at_once: Callable[[Path], bool],
+    ) -> None:
+        self._executor = executor
+        self._stages = stages
+        self._adopt = adopt
+        self._adopts_at_once = adopts_at_once
+        self._put_off: list[tuple[int, Path]] = []  # for the row that is being read
+        self._staged: list[StagedOutput] = []
+        self._unpacker = msgpack.Unpacker(max_buffer_size=LARGEST_ANSWER)
+
+    def feed(self, data: bytes) -> CallsDone | None:
+        """Returns the answers that this piece completes, or None."""
+        self._unpacker.feed(data)
+        return self._done(self._unpacker)
+
+    def take_staged(self) -> list[StagedOutput]:
+        """Returns the outputs of the last answers that have not been adopted yet."""
+        staged, self._staged = self._staged, []
+        return staged
+
+    def alone(self, frame: bytes) -> CallsDone:
+        """Decodes the answer to a call that was sent alone."""
+        try:
+            row = msgpack.unpackb(frame)
+        except (ValueError, msgpack.UnpackException) as error:
+            raise self._nonsense(error) from None
+        done = self._done((row,))
+        assert done is not None  # it has one row
+        return done
+
+    def _done(self, rows: Iterable[Any]) -> CallsDone | None:
+        done = CallsDone(self._executor, [], [], [])
+        tasks, starts, durations, results = done.tasks, done.starts, done.durations, done.results
+        try:
+            for row in rows:
+                task, start, end, result, *words = row
+                seconds = end - start
+                if (
+                    type(task) is not int
+                    or type(seconds) is not float
+                    or not 0 <= seconds <= MOST_SECONDS
+                    or not -MOST_SECONDS <= start <= MOST_SECONDS
+                ):
+                    raise ProtocolError(f"the executor {self._executor} answers {row!r:.200}")
+                tasks.append(TaskId(task))
+                starts.append(start)
+                durations.append(seconds)
+                results.append(result if _is_plain(result) else self._result(result, words))
+                if self._put_off:
+                    place = len(results) - 1
+                    self._staged += [StagedOutput(place, *one) for one in self._put_off]
+                    self._put_off.clear()
+                if words:
+                    _note(done, TaskId(task), result, words)
+        except (ValueError, TypeError, IndexError, msgpack.UnpackException) as error:
+            raise self._nonsense(error) from None
+        return done if tasks else None
+
+    def _nonsense(self, error: Exception) -> ProtocolError:
+        return ProtocolError(f"the executor {self._executor} answers nonsense: {error}")
+
+    def _result(self, result: Any, words: list[Any]) -> Outputs | Failed | NotRun:
+        if result is None:
+            return NOT_RUN
+        if type(result) is str:
+            debug = str(words[0]) if words else ""
+            retryable = len(words) < 5 or words[4] is not True
+            cause = RunCause.INPUT_LOST if words[5:] == [True] else RunCause.TASK
+            return Failed(result, debug, cause, _exception(words), retryable=retryable)
+        if isinstance(result, dict):
+            answer: dict[str, Any] = result
+            return Failed("", handed_on=_contents(answer[protocol.HANDED_ON]))
+        try:
+            return [self._output(place, output) for place, output in enumerate(result)]
+        except StoreError as error:
+            return not_stored(error)
+
+    def _output(self, place: int, output: Any) -> bytes | Made:
+        if type(output) is bytes:
+            return output
+        what, content, content_type, user, *contents = output
+        made: bytes | Stored | PassedOn
+        if what == protocol.BYTES and type(content) is bytes:
+            made = content
+        elif what == protocol.INPUT and type(content) is int:
+            made = PassedOn(ObjectId(content))
+        elif what == protocol.FILE and type(content) is str:
+            made = self._file(place, Path(content))
+        else:
+            raise ProtocolError(f"the executor {self._executor} answers {output!r:.200}")
+        content_type, user = _text(content_type), _text(user)
+        return Made(made, content_type, user, _contents(*contents))
+
+    def _file(self, place: int, path: Path) -> Stored:
+        if path.parent not in self._stages:
+            raise ProtocolError(
+                f"the executor {self._executor} returns {path}, which is not its own"
+            )
+        if self._adopts_at_once(path):
+            return self._adopt(path)
+        self._put_off.append((place, path))
+        return _NOT_YET
+
+
+def _contents(inside: Sequence[Any] = ()) -> tuple[ObjectId, ...]:
+    """The objects of the futures inside of an output."""
+    if any(type(one) is not int or not 0 < one < _IDS_END for one in inside):
+        raise ValueError(f"{inside!r:.200} are no ids of objects")
+    return tuple(map(ObjectId, inside))
+
+
+def _text(text: Any) -> str:
+    """A content type, or notes of the user, which travel whole."""
+    if type(text) is not str or len(text) > NOTES_LIMIT:
+        raise ValueError(f"{text!r:.200} is no text of at most {NOTES_LIMIT} characters")
+    return text
+
+
+def _note(done: CallsDone, task: TaskId, result: Any, words: list[Any]) -> None:
+    """Debug lines, the user's notes and what was printed; the first go with a failure itself."""
+    debug, user = str(words[0]), _text(words[1])
+    logs = ""
+    if len(words) > 2 and words[2]:
+        streams = _streams(words[2])
+        done.printed.append((task, streams))
+        logs = logs_of(streams)
+    if type(result) is not str:
+        done.notes.append(TaskNote(task, user, debug, logs))
+    elif logs:
+        done.notes.append(TaskNote(task, logs=logs))
+
+
+def _streams(row: Any) -> Streams:
+    """What the call has printed."""
+    (out, out_size), (err, err_size) = row
+    for data, size in ((out, out_size), (err, err_size)):
+        if type(data) is not bytes or type(size) is not int or len(data) != min(size, HEAD + TAIL):
+            raise ValueError(f"{row!r:.200} is nothing that was printed")
+    return KeptText(out, out_size), KeptText(err, err_size)
+
+
+def _exception(words: list[Any]) -> bytes:
+    """The pickled exception of a failure, if it was sent."""
+    exception = words[3] if len(words) > 3 else b""
+    if type(exception) is not bytes or len(exception) > NOTES_LIMIT:
+        raise ValueError(f"{exception!r:.200} is no pickled exception")
+    return exception
+
+
+def _is_plain(result: Any) -> TypeGuard[Outputs]:
+    """Whether all outputs are plain bytes, which is nearly always so."""
+    if type(result) is not list:
+        return False
+    outputs: list[Any] = result
+    for output in outputs:  # noqa: SIM110 # a generator would cost more than all the rest
+        if type(output) is not bytes:
+            return False
+    return True

@@ -1,0 +1,300 @@
+"""The governor's connection to one Python executor: the process and its channels."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import msgpack
+from attrs import frozen
+
+from rain.base import executor_protocol as protocol
+from rain.base.errors import ProtocolError
+from rain.base.memory import MEASURED_FROM
+from rain.governor.core.effects import CallExecutor, DropCached
+from rain.governor.core.events import (
+    CallsDone,
+    CallsTakenBack,
+    CallWaits,
+    Event,
+    ExecutorDied,
+    ExecutorReady,
+    ProcessesLeft,
+)
+from rain.governor.executors.answers import AnswerReader, adopt_all
+from rain.governor.executors.call_frames import calls_frame, drop_frame
+from rain.governor.executors.process import (
+    TAIL_OF_A_START,
+    TAIL_OF_A_TASK,
+    Places,
+    Started,
+    cause_of_death,
+    kill_group,
+    place_reached,
+    printed_so_far,
+)
+from rain.governor.machine.memory_files import KernelKills, take_peak
+from rain.governor.machine.strays import has_left
+from rain.governor.storage.file_work import InOrder
+from rain.governor.storage.store import Store
+from rain.rpc.background import Background
+from rain.rpc.executor_frames import SocketLink
+
+_READ = 1 << 16  # the capacity of a pipe; a larger buffer would cost new pages each time
+
+_LOOK: bytes = msgpack.packb([protocol.LOOK])
+_BLOCKED: bytes = msgpack.packb([protocol.BLOCKED])
+_RESUMED: bytes = msgpack.packb([protocol.RESUMED])
+
+
+@frozen
+class LinkServices:
+    """What the links to all executors of a governor share."""
+
+    places: Places
+    store: Store
+    background: Background
+    tell: Callable[[Event], object]
+    blame: Callable[[int, str], object]  # an executor, and what it did wrong
+
+
+class ExecutorLink:
+    """Sends calls, and tells events."""
+
+    def __init__(self, number: int, started: Started, around: LinkServices) -> None:
+        store = around.store
+        self.number = number
+        self.process = started.process
+        self._places = around.places
+        self._adopt = store.adopt
+        self._tell = InOrder(around.tell, around.background)
+        self._blame = around.blame
+        self._tokens = started.tokens
+        self._taken_tokens = started.taken_tokens
+        self._stops = started.stops
+        self._answers = started.answers
+        self._their_socket = started.their_socket
+        stages = around.places.stages(number)
+        self._reader = AnswerReader(number, stages, store.adopt, store.adopts_at_once)
+        self._begin_epoch(1)
+        self._registered = False
+        self._killed = False
+        self._answered = 0  # number of calls
+        self._interrupted = False  # in the only call that it has
+        self._alone = 0  # where the frame of a call ends that was sent alone and is not answered
+        self._stale = False  # the executor may still hold calls that were taken back
+        self._fault = ""  # why it was killed
+        self._lacks = ""  # why it ends itself
+        self._link = SocketLink(started.socket, around.background, self._heard, self._hung_up)
+
+    # Downwards.
+
+    def call(self, effect: CallExecutor) -> None:
+        """Sends calls. Tokens are sent first, so that each queued call has or had a token."""
+        if self._killed:
+            return
+        if effect.idle and not self._stale and len(effect.calls) == 1:
+            self._alone = self._link.send(calls_frame(effect, protocol.ALONE))
+            return
+        # An idle executor has no older calls left once it has answered this one.
+        self._stale = self._stale and not effect.idle
+        os.write(self._tokens, self._token * len(effect.calls))
+        self._link.send(calls_frame(effect, self._epoch))
+
+    def drop(self, effect: DropCached) -> None:
+        """Tells the executor which objects it may forget."""
+        self._link.send(drop_frame(effect))
+
+    def take_back(self) -> None:
+        """Takes back all calls that were not started, after it has reported earlier answers."""
+        unstarted = self._take_tokens()
+        self._begin_epoch(self._epoch + 1)
+        self._stale = self._stale or unstarted > 0
+        self.look()
+        self._tell(CallsTakenBack(self.number, unstarted))
+
+    def _begin_epoch(self, epoch: int) -> None:
+        self._epoch = epoch
+        self._token = epoch.to_bytes(protocol.TOKEN, "little")
+
+    def _take_tokens(self) -> int:
+        taken = 0
+        while True:
+            try:
+                tokens = os.read(self._taken_tokens, _READ)
+            except BlockingIOError:
+                return taken // protocol.TOKEN
+            if not tokens:
+                return taken // protocol.TOKEN
+            taken += len(tokens)
+
+    def interrupt(self, call: int) -> None:
+        """Interrupts a call in whatever it does, unless the executor has answered it meanwhile."""
+        if self._killed or call <= self._answered:
+            return
+        self._interrupted = True
+        # One that has closed its end, or never reads there, is killed when the grace is over.
+        with suppress(BlockingIOError, BrokenPipeError):
+            os.write(self._stops, protocol.stop(call))
+        # It was not waited for, so this is nobody else's number, even if the process has ended.
+        os.kill(self.process.pid, signal.SIGINT)
+
+    def refuse_wait(self, call: int, most: int) -> None:
+        """Lets a call fail that waits for other tasks, if it still waits."""
+        if self._killed or call <= self._answered:
+            return
+        with suppress(BlockingIOError, BrokenPipeError):
+            os.write(self._stops, protocol.refusal(call, most))
+        os.kill(self.process.pid, signal.SIGINT)  # as above
+
+    def kill(self) -> None:
+        """Kills the process and all that it started; `died` is called when it is gone."""
+        self._killed = True
+        kill_group(self.process)
+
+    # Upwards.
+
+    def look(self) -> None:
+        """Reads available answers; the answer to a call that was sent alone comes first."""
+        if self._alone:
+            self._link.drain()
+            if self._alone:
+                return
+        while True:
+            try:
+                data = os.read(self._answers, _READ)
+            except BlockingIOError:
+                return
+            if not data:
+                return
+            try:
+                done = self._reader.feed(data)
+            except ProtocolError as error:
+                self._wrong(str(error))
+                return
+            if done is not None:
+                self._tell_done(done)
+            if len(data) < _READ:
+                return  # that was all
+
+    def _tell_done(self, done: CallsDone) -> None:
+        self._answered += len(done.tasks)
+        longest = max(done.durations, default=0.0)
+        if longest >= MEASURED_FROM:
+            peak = take_peak(self.process.pid)
+            done.peaks = [peak if seconds == longest else 0 for seconds in done.durations]
+        staged = self._reader.take_staged()
+        if self._interrupted:
+            self._interrupted = False
+            self._look_for_what_is_left()
+        if staged:
+            self._tell.later(lambda: adopt_all(done, staged, self._adopt), lambda whole: [whole])
+        else:
+            self._tell(done)
+
+    def _look_for_what_is_left(self) -> None:
+        """What was interrupted may have started processes; whatever is told next comes later."""
+        word = self._places.origin.executor(self.number)
+        self._tell.later(
+            partial(has_left, self.process.pid, word),
+            lambda left: [ProcessesLeft(self.number)] if left else [],
+        )
+
+    async def idle(self) -> None:
+        """Waits until no thread works on the files of this executor."""
+        await self._tell.idle()
+
+    def died(self, kills: KernelKills) -> None:
+        """The process has ended, but was not reaped yet: reports its last answers and its end."""
+        kill_group(self.process)
+        status = self.process.wait()
+        unstarted = self._take_tokens()
+        self.look()
+        if self._alone > self._link.said - self._unread():
+            unstarted += 1
+        tail = TAIL_OF_A_TASK if self._registered else TAIL_OF_A_START
+        if self._lacks:
+            cause = f"executor {self.number} cannot go on: {self._lacks}"
+        else:
+            cause = cause_of_death(self.number, status, self._places, tail, self._fault)
+        place = place_reached(self.number, self._places)
+        printed = printed_so_far(self.number, self._places)
+        died = ExecutorDied(
+            self.number,
+            cause,
+            unstarted,
+            place,
+            printed,
+            short=bool(self._lacks),
+            status=status,
+            by_kernel=status == -signal.SIGKILL and not self._killed and kills.take_one(),
+        )
+        self._tell(died)
+
+    def _unread(self) -> int:
+        """How many bytes that were sent to the dead executor it has not read."""
+        unread = self._link.unsent
+        while True:
+            try:
+                piece = self._their_socket.recv(_READ, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                return unread
+            if not piece:
+                return unread  # the link has ended
+            unread += len(piece)
+
+    def close(self) -> None:
+        """Closes the channels."""
+        self._link.close()
+        self._their_socket.close()
+        for descriptor in (self._tokens, self._taken_tokens, self._stops, self._answers):
+            os.close(descriptor)
+
+    def _heard(self, frames: list[bytes]) -> None:
+        look = False
+        for frame in frames:
+            if frame == _LOOK:
+                look = True
+            elif frame in (_BLOCKED, _RESUMED):
+                if not self._alone:  # else nothing before it is unread, and what follows must wait
+                    self.look()  # what it has answered before comes first
+                self._tell(CallWaits(self.number, waits=frame == _BLOCKED))
+            elif lacks := protocol.lack_of(frame):
+                self._lacks = lacks
+            elif self._alone:
+                self._alone = 0
+                try:
+                    self._tell_done(self._reader.alone(frame))
+                except ProtocolError as error:
+                    self._wrong(str(error))
+                    return
+            elif not self._registers(frame):
+                return
+        if look:
+            self.look()
+
+    def _registers(self, frame: bytes) -> bool:
+        """Handles the registration, the only other message of an executor; False for any other."""
+        try:
+            message: Any = msgpack.unpackb(frame)
+        except (ValueError, msgpack.UnpackException):
+            message = None
+        if message != [protocol.REGISTER, protocol.PROTOCOL, self.number]:
+            self._wrong(f"it registers with {frame[:100]!r}, which is not {protocol.PROTOCOL!r}")
+            return False
+        self._registered = True
+        self._tell(ExecutorReady(self.number))
+        return True
+
+    def _hung_up(self, cause: str) -> None:
+        """The socket has ended; the process ends when it next reads it, if it has not yet."""
+
+    def _wrong(self, what: str) -> None:
+        self._blame(self.number, what)
+        self._fault = self._fault or f"broke the protocol: {what}"
+        self.kill()

@@ -1,0 +1,87 @@
+"""How many bytes a governor may use: all of its budgets are computed here.
+
+* `memory`: what the executors may hold together. It is what the governor offers as the resource
+  `memory`, and what `watch` keeps them within.
+* `disk`: data objects in files, wherever these lie (see `disk`).
+* `store`: data objects in shared memory. Whatever is mapped from there counts here, and not as the
+  memory of the executors that map it.
+
+Each is told by an option, or detected. Of the memory that the machine or a control group around
+this process allows, the store gets `STORE_TENTHS` and the executors get the rest, so that both
+together fit. An amount of 0 means that nothing is known, or that there is none. The disk may
+be filled with data up to `FILL_TENTHS` of what is free when the governor starts.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from attrs import frozen
+
+from rain.base.errors import StartError
+from rain.base.resources import MEMORY, checked_amount
+from rain.governor.machine.detecting import Machine
+
+DETECT = "detect"
+
+STORE_TENTHS = 3
+"""How much of the memory is for stored objects."""
+
+FILL_TENTHS = 9
+"""How much of a file system may be filled: others write there, too."""
+
+
+@frozen
+class Budget:
+    """Bytes for executors, for objects in shared memory, and for all objects in files."""
+
+    memory: int = 0
+    store: int = 0
+    disk: int = 0
+
+
+@frozen
+class Room:
+    """What one governor has: a part of the machine, if several governors share it."""
+
+    memory: int  # that the machine and the control groups allow
+    shared: int  # free in the file system of shared memory
+    disk: int = 0  # free in that of the work folder
+
+    @staticmethod
+    def of(machine: Machine, parts: int, folder: Path) -> Room:
+        """Measures it; the work folder will be there, or below."""
+        memory, shared = machine.memory(), machine.free("dev/shm")
+        return Room(memory // parts, shared // parts, machine.free(str(folder)) // parts)
+
+
+def read_budget(memory: str, store: str, room: Room, disk: str = DETECT) -> Budget:
+    """Makes the budgets from the options; raises a one-line StartError for bad ones."""
+    told_memory = _told("--memory", memory)
+    told_store = _told("--store", store)
+    for_store = _detected_store(told_memory, room) if told_store is None else told_store
+    for_executors = max(room.memory - for_store, 0) if told_memory is None else told_memory
+    told_disk = _told("--disk", disk)
+    for_disk = room.disk * FILL_TENTHS // 10 if told_disk is None else told_disk
+    if told_disk == 0:
+        raise StartError("--disk 0 leaves no room for data: give a size, or 'detect'")
+    return Budget(for_executors, for_store, for_disk)
+
+
+def _detected_store(told_memory: int | None, room: Room) -> int:
+    """Its part of the machine, or the part that goes with the memory option, if that is less."""
+    most = min(room.memory * STORE_TENTHS // 10, room.shared * FILL_TENTHS // 10)
+    if told_memory is None:
+        return most
+    return min(most, told_memory * STORE_TENTHS // (10 - STORE_TENTHS))
+
+
+def _told(option: str, text: str) -> int | None:
+    if text == DETECT:
+        return None
+    try:
+        return checked_amount(MEMORY, text)
+    except ValueError:
+        raise StartError(
+            f"{option} {text!r} is neither a size, such as 4G or 512MiB, nor 'detect'"
+        ) from None

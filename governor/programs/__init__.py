@@ -1,0 +1,1 @@
+"""External programs, and the tasks that the governor does itself."""

@@ -1,0 +1,1 @@
+"""The stored objects: files, copies from elsewhere, the far store, and the cache."""

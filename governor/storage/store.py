@@ -1,0 +1,387 @@
+"""Stored objects: files and folders in data/, each under its number, read-only.
+
+The state knows objects, the store knows numbers. Small objects are in memory, not in the store.
+Some files are made in a second folder, in shared memory, and their numbers say so. `tiers` decides
+which of them leave it: such a file is copied to data/, and then renamed there, so that under its
+number there is always one complete file.
+"""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import os
+import shutil
+import stat
+import tarfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from rain.base.errors import RainError
+from rain.base.executor_protocol import SHARED
+from rain.base.shortage import is_shortage
+from rain.governor.core.results import Stored
+from rain.governor.storage.errors import NoRoomError, StoreError
+from rain.stream.archive import Archive, ChangedError, Readable, receive_folder, unpack
+from rain.stream.copying import copy_bytes
+from rain.stream.protocol import SharedPlace
+from rain.stream.removing import make_folders_writable, remove
+from rain.stream.shared_memory import BOARD, Board, Placing
+from rain.stream.sockets import Incoming
+from rain.stream.stamps import Stamp
+from rain.stream.unpacking import extract
+
+MEMORY_LIMIT = 256 * 1024
+"""Objects of this size or more are stored as files."""
+
+_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+
+
+@contextmanager
+def writing_into(store: Store) -> Generator[None]:
+    """Around what writes a fetched object: says that it has no room here."""
+    try:
+        yield
+    except OSError as error:
+        raise NoRoomError(f"cannot write into {store.folder}: {error.strerror}") from None
+
+
+class Store:
+    """The folder data/ of one governor, and its folder in shared memory if it has one."""
+
+    def __init__(self, folder: Path, shared: Path | None = None) -> None:
+        self.folder = folder
+        self.shared = shared
+        self._device = None if shared is None else _other_device(shared, folder)
+        self._board = None if shared is None else Board(f"{shared}/{BOARD}", new=True)
+        self._placing = None if self._board is None else Placing(self._board)
+        self._on_disk: set[int] = set()  # numbers of shared memory whose files have left it
+        # Threads draw numbers too; `count` never gives a number twice.
+        self._numbers = itertools.count(1)
+        self.copied = 0  # bytes copied although their source was on this machine
+
+    def path(self, number: int) -> Path:
+        """The path of the number; that of an object that is not pinned may change."""
+        if number & SHARED and self.shared is not None and number not in self._on_disk:
+            return self.shared / str(number)
+        return self.folder / str(number)
+
+    def new_number(self, *, shared: bool = False) -> int:
+        """Returns a number for a new file or folder."""
+        number = next(self._numbers)
+        return number | SHARED if shared else number
+
+    def _number_for(self, size: int) -> int:
+        """A number for a new file of this size, where it belongs."""
+        return self.new_number(shared=self._placing is not None and self._placing.is_shared(size))
+
+    def tell_room(self, room: int, memory: int) -> None:
+        """Tells executors how large a new file in shared memory may be."""
+        if self._board is not None:
+            self._board.write(room, memory)
+
+    def close(self) -> None:
+        """Nothing is written here any more."""
+        if self._board is not None:
+            self._board.close()
+
+    def free(self) -> int:
+        """The free bytes of the disk."""
+        status = os.statvfs(self.folder)
+        return status.f_bavail * status.f_frsize
+
+    # Storing.
+
+    def write(self, data: bytes) -> Stored:
+        """Writes these bytes to a new file."""
+        number = self._number_for(len(data))
+        try:
+            self.path(number).write_bytes(data)
+        except OSError as error:
+            self.path(number).unlink(missing_ok=True)
+            reason = f"cannot write into {self.folder}: {error.strerror}"
+            raise StoreError(reason, short=is_shortage(error)) from None
+        return self.settle(number)
+
+    def keep(self, data: bytes) -> bytes | Stored:
+        """Returns the bytes themselves if they are few, else writes them to a file."""
+        return data if len(data) < MEMORY_LIMIT else self.write(data)
+
+    def adopt(self, path: Path) -> Stored:
+        """Moves a file or folder from elsewhere on this machine into the store.
+
+        The target of a link into the store belongs to another object and is copied.
+        """
+        number = self.new_number(
+            shared=self.shared is not None and path.is_relative_to(self.shared)
+        )
+        target = self.path(number)
+        try:
+            if path.is_symlink():
+                _copy(path.resolve(strict=True), target)
+                path.unlink()
+            else:
+                path.rename(target)
+                self._own_links(target, target)
+            return self.settle(number)
+        except OSError as error:
+            self.delete([number])
+            reason = f"cannot store {path}: {error.strerror}"
+            raise StoreError(reason, short=is_shortage(error)) from None
+        except ChangedError as error:  # a pipe, a socket or a device somewhere in a directory
+            self.delete([number])
+            raise StoreError(f"cannot store {path}: {error}") from None
+
+    def adopts_at_once(self, path: Path) -> bool:
+        """Whether adopting it takes no longer than moving a file."""
+        try:
+            status = path.lstat()
+            is_here = status.st_dev in {self._device, self.folder.stat().st_dev}
+            return stat.S_ISREG(status.st_mode) and is_here
+        except OSError:
+            return True  # adopting it will fail at once
+
+    def copy_in(self, path: Path) -> Stored:
+        """Copies a file or folder into the store; the original stays."""
+        number = self.new_number()
+        try:
+            _copy(path, self.path(number))
+            return self.settle(number)
+        except OSError as error:
+            self.delete([number])
+            reason = f"cannot copy {path}: {error.strerror}"
+            raise StoreError(reason, short=is_shortage(error)) from None
+
+    def unpack(self, archive: Path) -> Stored:
+        """Unpacks a stored archive of a folder."""
+        number = self.new_number()
+        try:
+            with tarfile.open(archive, mode="r:") as opened:
+                extract(opened, self.path(number))
+        except (OSError, tarfile.TarError) as error:
+            self.delete([number])
+            raise StoreError(f"cannot unpack an archive: {error}") from None
+        except RainError:
+            self.delete([number])
+            raise
+        return self.settle(number)
+
+    # From other governors; in threads.
+
+    def new_file(self, length: int) -> tuple[int, BinaryIO]:
+        """A new file with room for so much, and its number; OSError if there is no room."""
+        number = self._number_for(length)
+        file = self.path(number).open("wb")
+        try:
+            reserve(file.fileno(), length)
+        except OSError:
+            file.close()
+            self.delete([number])
+            raise
+        return number, file
+
+    def receive_folder(self, connected: Incoming, length: int) -> Stored:
+        """Receives an archive from a socket and unpacks it into a new folder."""
+        number = self.new_number()
+        try:
+            receive_folder(connected, self.path(number), length)
+        except OSError as error:
+            self.delete([number])
+            raise NoRoomError(f"cannot write into {self.folder}: {error.strerror}") from None
+        except tarfile.TarError as error:
+            self.delete([number])
+            raise StoreError(f"cannot unpack an archive: {error}") from None
+        except RainError:
+            self.delete([number])
+            raise
+        return self.settle(number)
+
+    def unpack_far(self, archive: Readable) -> Stored:
+        """Unpacks an archive into a new folder while it is read; tarfile.TarError as `unpack`."""
+        number = self.new_number()
+        try:
+            with writing_into(self):
+                unpack(archive, self.path(number))
+        except (tarfile.TarError, RainError):
+            self.delete([number])
+            raise
+        return self.settle(number)
+
+    def link_in(self, place: SharedPlace, length: int, *, is_folder: bool) -> Stored | None:
+        """Shares a file or folder of another governor on this machine; None if that does not work.
+
+        Both then link to the same file, which exists until both have deleted it.
+        """
+        number = self.new_number(shared=not is_folder and place.device == self._device)
+        source, target = Path(place.path), self.path(number)
+        try:
+            # The server stores directories of clients as archives, which must be unpacked.
+            if not _is_at(place, source) or source.is_dir() != is_folder:
+                return None
+            if is_folder:
+                _link_tree(source, target)
+                # A folder is renamed before it is removed: if it is still there, it was complete.
+                if not _is_at(place, source):
+                    self.delete([number])
+                    return None
+                _make_read_only(target)
+            elif not self._share_file(place, target):
+                self.delete([number])
+                return None
+        except OSError:  # another user's, already removed, or a folder on another disk
+            self.delete([number])
+            return None
+        return Stored(number, length)
+
+    def _share_file(self, place: SharedPlace, target: Path) -> bool:
+        """Links to the file or, from another filesystem, lets the kernel copy it."""
+        try:
+            target.hardlink_to(place.path)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+        else:
+            return _is_at(place, target)
+        with Path(place.path).open("rb") as source, target.open("wb") as copy:
+            status = os.fstat(source.fileno())
+            if (status.st_dev, status.st_ino) != (place.device, place.inode):
+                return False
+            reserve(copy.fileno(), status.st_size)
+            copy_bytes(source.fileno(), copy.fileno(), status.st_size)
+            Stamp.of(source.fileno()).mark(copy.fileno())
+            self.copied += status.st_size
+        _make_read_only(target)
+        return True
+
+    def take_in(self, path: Path, size: int) -> Stored:
+        """Links to what a cache has, or copies it from another filesystem; it stays there."""
+        from rain.cache import files  # noqa: PLC0415 # few governors use a cache
+
+        number = self.new_number()
+        target = self.path(number)
+        try:
+            files.put(path, target, None)
+            if target.is_dir():
+                _make_read_only(target)
+        except OSError as error:
+            self.delete([number])
+            raise StoreError(f"cannot copy {path}: {error.strerror}") from None
+        return Stored(number, size)
+
+    def settle(self, number: int) -> Stored:
+        """Makes a complete file or folder read-only."""
+        path = self.path(number)
+        _make_read_only(path)
+        if path.is_dir():
+            return Stored(number, Archive.of(path).length)
+        return Stored(number, path.stat().st_size)
+
+    def _own_links(self, path: Path, adopted: Path) -> None:
+        """Replaces links from an adopted folder to other objects of the store with copies."""
+        if not path.is_dir():
+            return
+        for entry in list(path.iterdir()):
+            if not entry.is_symlink():
+                self._own_links(entry, adopted)
+                continue
+            source = Path(os.path.realpath(entry))  # resolve() raises for a loop of links
+            is_other = source.is_relative_to(self.folder) and not source.is_relative_to(adopted)
+            if is_other and source.exists():
+                entry.unlink()
+                _copy(source, entry)
+
+    # From shared memory to the disk.
+
+    def copy_out(self, number: int) -> None:
+        """Copies a file to the disk; in a thread. Raises StoreError if the disk is full."""
+        copy = self._copy_of(number)
+        try:
+            with self.path(number).open("rb") as source, copy.open("wb") as target:
+                size = os.fstat(source.fileno()).st_size
+                reserve(target.fileno(), size)
+                copy_bytes(source.fileno(), target.fileno(), size)
+                Stamp.of(source.fileno()).mark(target.fileno())
+                os.fchmod(target.fileno(), stat.S_IMODE(os.fstat(source.fileno()).st_mode))
+        except OSError as error:  # also if the object has gone meanwhile
+            copy.unlink(missing_ok=True)
+            raise StoreError(f"cannot write into {self.folder}: {error.strerror}") from None
+
+    def leave_memory(self, number: int) -> Path:
+        """Lets the copy on the disk take the place of the file; returns what is to be removed."""
+        assert self.shared is not None
+        going = self.shared / f".going-{number}"
+        self._copy_of(number).rename(self.folder / str(number))
+        self.path(number).rename(going)
+        self._on_disk.add(number)
+        return going
+
+    def drop_copy(self, number: int) -> None:
+        """The copy on the disk is not wanted."""
+        self._copy_of(number).unlink(missing_ok=True)
+
+    def _copy_of(self, number: int) -> Path:
+        return self.folder / f".copy-{number}"
+
+    # Removing.
+
+    def delete(self, numbers: list[int]) -> None:
+        """Removes files and folders that no object uses any more."""
+        for number in numbers:
+            path = self.path(number)
+            if path.is_dir() and not path.is_symlink():
+                # Renamed atomically, so that no reader sees a part of it.
+                going = self.folder / f".going-{number}"
+                path.rename(going)
+                path = going
+            remove(path)
+            self._on_disk.discard(number)
+
+
+def reserve(descriptor: int, length: int) -> None:
+    """Reserves the space for a file; raises OSError if the disk is too full."""
+    if length:
+        os.posix_fallocate(descriptor, 0, length)
+
+
+def _other_device(shared: Path, folder: Path) -> int | None:
+    """The device of shared memory, unless the other folder is there, too."""
+    device = shared.stat().st_dev
+    return None if device == folder.stat().st_dev else device
+
+
+def _is_at(place: SharedPlace, path: Path) -> bool:
+    """Whether a path leads to exactly this file or folder."""
+    status = path.lstat()
+    return (status.st_dev, status.st_ino) == (place.device, place.inode)
+
+
+def _link_tree(source: Path, target: Path) -> None:
+    """Recreates a folder with hard links to its files."""
+    target.mkdir()
+    for entry in source.iterdir():
+        if entry.is_symlink():
+            (target / entry.name).symlink_to(entry.readlink())
+        elif entry.is_dir():
+            _link_tree(entry, target / entry.name)
+        else:
+            (target / entry.name).hardlink_to(entry)
+
+
+def _copy(source: Path, target: Path) -> None:
+    if source.is_dir():
+        shutil.copytree(source, target, symlinks=True)
+        make_folders_writable(target)
+    else:
+        shutil.copyfile(source, target)
+        target.chmod(stat.S_IMODE(source.stat().st_mode) | stat.S_IWUSR)
+
+
+def _make_read_only(path: Path) -> None:
+    if path.is_symlink():
+        return  # only the link; its target is not ours
+    if path.is_dir():
+        for entry in path.iterdir():
+            _make_read_only(entry)
+    path.chmod(stat.S_IMODE(path.stat().st_mode) & ~_WRITE)

@@ -1,0 +1,242 @@
+"""Step four of a turn: orders to governors: what to run, fetch and drop.
+
+A governor gets more tasks than it can run at once, up to a limit, so that it never waits for the
+server between two tasks. Tasks whose missing inputs it makes itself go along with these, up to
+another limit. Each order has what the governor does not know yet: kinds, and where inputs are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+
+from rain.base.kinds import TaskKind
+from rain.base.states import ObjectState, TaskRow
+from rain.base.wire.orders import Orders
+from rain.graph import DataObject, Governor, Session, Task, planning
+from rain.graph.needs import needs_of
+from rain.scheduler.api import Plan
+from rain.server.core import exchanging, quotas
+from rain.server.core.placing import bring, find_sources, lend, place_again, tell_object_kind
+from rain.server.core.state import State
+from rain.server.core.tries import is_suspect, must_wait
+
+_FINISHED = ObjectState.FINISHED
+
+ENOUGH = 128
+"""Ready tasks that a governor may always be told of, if the settings allow as many."""
+
+PACES = 4
+"""Or, if that is more, this factor times what it has finished between two of its messages.
+
+It finishes short tasks by the hundred while a message, a turn and its answer are on their way; with
+fewer in hand it and the server would wait for each other by turns. Of long tasks, which another
+governor might rather run, it is told no more than `ENOUGH`.
+"""
+
+
+def apply_plan(state: State, plan: Plan) -> None:
+    """Passes on what the scheduler has withdrawn, copied and dropped."""
+    for stopped in plan.stopped:
+        state.stop(*stopped)
+    for asked in plan.asked:
+        state.ask_back(*asked)
+    for data_object, governor in plan.drops:
+        state.drop(data_object, governor)
+    for data_object, governor in plan.copies:
+        copy = governor.objects.get(data_object)
+        if copy is not None and not copy.is_told:
+            bring(state, state.orders(governor), (data_object,), governor)
+    state.touched.update(plan.touched)
+
+
+def distribute(state: State) -> None:
+    """Fills every governor that has changed, best tasks first, up to the overbooking limit."""
+    if state.to_place:
+        for copy in state.to_place:
+            if copy.is_there:
+                place_again(state, copy)
+        state.to_place.clear()
+    if state.touched:
+        _fill(state)
+    if state.unsourced:
+        find_sources(state)
+
+
+def _fill(state: State) -> None:
+    most = state.settings.overbooking
+    for governor in state.touched:
+        if governor.rests:
+            continue
+        limit = min(most, max(ENOUGH, PACES * governor.pace))
+        if governor.queue.depth():
+            _assign_nested(state, governor, limit)
+        for session in governor.queue.with_priorities():
+            _assign_preferred(state, governor, session, limit)
+        room = limit - len(governor.assigned) + governor.ahead
+        tasks = governor.queue.take(room)
+        if tasks:
+            _assign(state, governor, tasks)
+        if governor.followers:
+            _assign_ahead(state, governor)
+    state.touched.clear()
+
+
+def _assign_nested(state: State, governor: Governor, limit: int) -> None:
+    """Assigns tasks of tasks. For each depth there is as much room as if the others were not here.
+
+    Those that are less deep may have to wait for these, so they must not be in their way.
+    """
+    depths = Counter(
+        task.kind.depth for task in governor.assigned if task.row is not TaskRow.BLOCKED
+    )
+    taken: list[Task] = []
+    while (depth := governor.queue.depth()) and depths[depth] < limit:
+        depths[depth] += 1
+        taken.append(governor.queue.pop())
+    if taken:
+        _assign(state, governor, taken)
+
+
+def _assign_preferred(state: State, governor: Governor, session: Session, limit: int) -> None:
+    """Assigns tasks of a session that go before some that were sent, and have not started.
+
+    For each priority there is as much room as if the lower ones of the session were not here.
+    """
+    told = [
+        task.kind.priority
+        for task in governor.assigned
+        if task.session is session and task.row is TaskRow.ASSIGNED
+    ]
+    taken: list[Task] = []
+    for preferred in iter(lambda: governor.queue.first_of(session), None):
+        priority = preferred.kind.priority
+        before = sum(other >= priority for other in told)
+        if before == len(told) or before >= limit:
+            break
+        told.append(priority)
+        taken.append(governor.queue.take_first_of(session))
+    if taken:
+        _assign(state, governor, taken)
+
+
+def _assign(state: State, governor: Governor, tasks: list[Task]) -> None:
+    """Assigns tasks that were taken out of the queue, and tells the governor."""
+    for task in tasks:
+        if task.run is not None and is_suspect(task, state.settings.crash_limit):
+            tasks = _assign_carefully(state, governor, tasks)
+            break
+    else:
+        for task in tasks:
+            planning.assign(task, state.now)
+    if tasks:
+        _tell(state, governor, tasks)
+
+
+def _assign_carefully(state: State, governor: Governor, tasks: list[Task]) -> list[Task]:
+    """One after the other, since some are suspects; who must wait goes back to the queue."""
+    crash_limit = state.settings.crash_limit
+    told: list[Task] = []
+    held_back: list[Task] = []
+    for task in tasks:
+        if must_wait(task, governor, crash_limit):
+            held_back.append(task)
+        else:
+            planning.assign(task, state.now)
+            told.append(task)
+    for task in held_back:
+        governor.queue.add(task)
+    return told
+
+
+def _assign_ahead(state: State, governor: Governor) -> None:
+    """Tells what can follow without the server; every task that is told may have followers too."""
+    limit, crash_limit = state.settings.overbooking_ahead, state.settings.crash_limit
+    followers = governor.followers
+    told: list[Task] = []
+    while followers and governor.ahead < limit:
+        task = followers.popleft()
+        if (
+            task.row is TaskRow.PLANNED
+            and task.scheduled is governor
+            and planning.can_go_ahead(task, governor)
+            and not (task.run is not None and must_wait(task, governor, crash_limit))
+            and not (state.meters and quotas.is_metered(state, task))
+        ):
+            planning.assign(task, state.now)
+            told.append(task)
+    if told:
+        _tell(state, governor, told)
+
+
+def _tell(state: State, governor: Governor, tasks: list[Task]) -> None:
+    """Tells a governor of tasks that were assigned to it, and of what it needs for them."""
+    orders = state.orders(governor)
+    columns, kinds_told = orders.tasks, governor.kinds_told
+    for task in tasks:
+        kind, inputs = task.kind, task.inputs
+        if kind.id not in kinds_told:
+            _tell_kind(orders, governor, task.session, kind)
+        columns.ids.append(task.id)
+        if task.run is not None:
+            columns.runs.append(task.run.number)
+        columns.kinds.append(kind.id)
+        columns.priorities.append(task.priority)
+        columns.configs.append(task.config)
+        columns.input_counts.append(len(inputs))
+        for output in task.outputs:
+            columns.outputs.append(output.id)
+    needs = needs_of(tasks) if state.graph.has_needs else []
+    if any(needs) or columns.needs:
+        columns.needs += [0] * (len(columns.ids) - len(tasks) - len(columns.needs))
+        columns.needs += needs
+    read = (
+        exchanging.places_told(columns, tasks)
+        if state.graph.has_exchanges
+        else [one for task in tasks for one in task.inputs]
+    )
+    if read:
+        columns.inputs += [one.id for one in read]
+        there = governor.objects  # what is not finished is made there
+        missing = [
+            one
+            for one in read
+            if one.state is _FINISHED and ((copy := there.get(one)) is None or not copy.is_told)
+        ]
+        if missing:
+            _send(state, orders, dict.fromkeys(missing), governor)
+
+
+def _send(
+    state: State, orders: Orders, objects: Collection[DataObject], governor: Governor
+) -> None:
+    """Sends along what tasks read and their governor was not told of, each object once.
+
+    What only one task reads is lent; functions are constants, which more will read soon.
+    """
+    lent = [
+        one
+        for one in objects
+        if one.data is not None
+        and len(one.consumers) == 1
+        and one.producer is not None
+        and one.producer.assigned is not governor
+    ]
+    if lent:
+        lend(orders, lent, governor)
+        if len(lent) == len(objects):
+            return
+        others = dict.fromkeys(objects)
+        for one in lent:
+            del others[one]
+        objects = others
+    bring(state, orders, objects, governor)
+
+
+def _tell_kind(orders: Orders, governor: Governor, session: Session, kind: TaskKind) -> None:
+    told = governor.kinds_told
+    for output_kind in kind.outputs:
+        if output_kind not in told:
+            tell_object_kind(orders, governor, session, output_kind)
+    told.add(kind.id)
+    orders.task_kinds.append(kind)

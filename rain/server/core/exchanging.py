@@ -1,0 +1,71 @@
+"""Exchanges (rain/graph/exchanges.py): their orders, and what happens to their lists.
+
+The order for an exchange names no inputs: where they are is the configuration of the task, and the
+list that it makes. So no input is moved, and the list goes to its readers like any object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rain.base.wire.orders import AssignedTasks
+from rain.base.wire.update import TaskFailure
+from rain.graph import DataObject, Governor, Task, loss, references
+from rain.graph.exchanges import is_exchange, list_of, lists_of
+from rain.server.core import failing, handing_back
+from rain.server.core.state import State
+
+
+def places_told(columns: AssignedTasks, tasks: Sequence[Task]) -> list[DataObject]:
+    """Completes the rows of these tasks, which are the last ones; returns all that others read."""
+    first = len(columns.ids) - len(tasks)
+    for place, task in enumerate(tasks, first):
+        if is_exchange(task):
+            columns.configs[place] = list_of(task)
+            columns.input_counts[place] = 0
+    return [one for task in tasks if not is_exchange(task) for one in task.inputs]
+
+
+def lists_made(outputs: Sequence[DataObject], data: list[bytes]) -> list[DataObject]:
+    """New lists claim what they name; returns what former ones have claimed and is not needed now.
+
+    The server does not keep their bytes: they are of use only as long as nothing of it has moved.
+    """
+    free: list[DataObject] = []
+    for place, output in enumerate(outputs):
+        producer = output.producer
+        if producer is not None and is_exchange(producer):
+            data[place] = b""
+            if not output.is_finished:
+                free += references.contain(output, producer.inputs)
+    return free
+
+
+def unreadable(state: State, governor: Governor, task: Task, failure: TaskFailure) -> None:
+    """A task could not read its part of a shuffle, so the list that it has read is of no use.
+
+    It waits until the list was made anew. After a few times it fails: a firewall may be the reason.
+    A governor whose connection broke has probably died: then what it has of these objects counts
+    as lost at once, since each new list would name it until its time is over.
+    """
+    lists = lists_of(task)
+    gone = _at_who_is_away(lists)
+    if gone:
+        state.not_started.pop(task, None)
+    if handing_back.unreadable(state, governor, task, failure):
+        for one, holder in gone:
+            if one.is_finished:  # else it is made again already, because of another one
+                failing.lost(state, loss.lose_copy(one, holder, state.now))
+        for made in lists:
+            failing.lost(state, loss.lose_list(made, state.now))
+
+
+def _at_who_is_away(lists: Sequence[DataObject]) -> list[tuple[DataObject, Governor]]:
+    """The copies of what these lists name that are on governors without a connection."""
+    named = {
+        one: None
+        for made in lists
+        if made.producer is not None and is_exchange(made.producer)
+        for one in made.producer.inputs
+    }
+    return [(one, holder) for one in named for holder in one.located if holder.away is not None]

@@ -1,0 +1,342 @@
+"""Finished tasks and their outputs, in columns as governors report them.
+
+A message may report a hundred tasks, so whatever can be done for all of them at once is done at
+once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import repeat
+
+from rain.base.caching import TAKEN
+from rain.base.copies import CopyMove
+from rain.base.errors import ProtocolError
+from rain.base.ids import NUMBER_BITS, ObjectId, SessionId, TaskId, is_of_server, spell
+from rain.base.states import ObjectState, TaskRow
+from rain.base.wire.update import ObjectNote, Update
+from rain.graph import claims, lateness, moving, progress, references
+from rain.graph.copy import move_copy
+from rain.graph.data_object import DataObject
+from rain.graph.exchanges import is_exchange
+from rain.graph.governor import Governor
+from rain.graph.handles import NOBODY
+from rain.graph.run import Run
+from rain.graph.session import Session
+from rain.graph.standing_in import stands_in
+from rain.graph.task import Task
+from rain.server.core import (
+    blaming,
+    exchanging,
+    failing,
+    following,
+    memory,
+    speculation,
+    usage,
+    waiting,
+)
+from rain.server.core.state import State
+
+_NOT_AT_WORK = (TaskRow.AHEAD, TaskRow.ASKED, TaskRow.BLOCKED, TaskRow.CANCELLING)
+
+
+def finish(state: State, governor: Governor, update: Update) -> None:
+    """All that has finished, together as far as nobody made there what another one waited for."""
+    finished, sessions = update.finished, state.graph.sessions
+    if finished.peaks:
+        memory.note_peaks(state, governor, finished)
+    known: dict[TaskId, Task] = {}  # those of one session
+    sizes, data = finished.sizes, finished.data
+    notes = {note.object: note for note in update.object_notes} if update.object_notes else None
+    tasks: dict[Task, float] = {}  # and how many seconds each took
+    began: list[float] = []  # and when each did, in our time, if that is told
+    start = end = 0  # of what they made
+    starts: Iterable[float] = finished.starts or repeat(0.0, len(finished.ids))
+    ours = governor.clock_difference(update.time, state.now) if finished.starts else 0.0
+    for task_id, number, seconds, count, its_start in zip(
+        finished.ids,
+        finished.runs,
+        finished.durations,
+        finished.output_counts,
+        starts,
+        strict=True,
+    ):
+        task = known.get(task_id)
+        if task is None:  # as at the first one, and at one of another session
+            session = sessions.get(SessionId(task_id >> NUMBER_BITS))
+            if session is not None:
+                known = session.tasks
+                task = known.get(task_id)
+        if (
+            task is None
+            or task.assigned is not governor
+            or (run := task.run) is None
+            or run.number != number
+            or task.row in _NOT_AT_WORK
+            or len(task.outputs) != count
+            or task in tasks
+        ):  # seldom: it cannot go with those before it, whose end may change how it stands
+            _finish_batch(state, governor, tasks, began, sizes[start:end], data[start:end], notes)
+            tasks, began, start = {}, [], end
+            if (
+                task is None
+                or task.assigned is not governor
+                or task.run is None
+                or task.run.number != number
+            ):
+                state.ignored += 1
+                start = end = end + count
+                continue  # with the stop it was told to drop the outputs
+            if task.row is TaskRow.CANCELLING:  # it was faster, but that does not count
+                failing.end_cancelled(state, governor, task)
+                start = end = end + count
+                continue
+            if task.row is TaskRow.ASKED:
+                moving.stay(task)
+            if task.row is TaskRow.BLOCKED:
+                progress.resume(task, governor)  # an old report was repeated
+            if task.row is TaskRow.AHEAD or len(task.outputs) != count:
+                raise ProtocolError(_contradiction(task, count))
+        tasks[task] = seconds
+        began.append(its_start and its_start + ours)
+        end += count
+    _finish_batch(state, governor, tasks, began, sizes[start:end], data[start:end], notes)
+
+
+def learn(state: State) -> None:
+    """How long tasks of these names take, and how much they make. Neighbours often share one.
+
+    Only the scheduler asks for that, so clients that wait for a result need not wait for this.
+    """
+    lessons, state.lessons = state.lessons, []
+    for lesson in lessons:
+        _leave_out_cached(lesson)
+        tasks, seconds = list(lesson), list(lesson.values())
+        start = 0
+        for end in range(1, len(tasks) + 1):
+            kind = tasks[start].kind
+            if end == len(tasks) or tasks[end].kind is not kind:
+                session = tasks[start].session
+                sizes = [made.size for task in tasks[start:end] for made in task.outputs]
+                usage.note(state, session, kind, seconds[start:end], sum(sizes))
+                learned = session.learned.get(kind.id)
+                if learned is not None:  # else its session has ended meanwhile
+                    state.estimates.finished(learned, seconds[start:end], sizes)
+                start = end
+
+
+def _leave_out_cached(lesson: dict[Task, float]) -> None:
+    """What came from a cache says nothing of how long such tasks run."""
+    for task in list(lesson):
+        cached = task.session.cached
+        if cached and cached.get(task.id) == TAKEN:
+            del lesson[task]
+
+
+def _contradiction(task: Task, outputs: int) -> str:
+    if len(task.outputs) != outputs:
+        has = len(task.outputs)
+        return f"{spell(task.id)} finished with {outputs} outputs, it has {has}"
+    return f"{spell(task.id)} finished before its inputs"
+
+
+def _finish_batch(
+    state: State,
+    governor: Governor,
+    tasks: dict[Task, float],
+    began: list[float],
+    sizes: list[int],
+    data: list[bytes],
+    notes: dict[ObjectId, ObjectNote] | None,
+) -> None:
+    """The tasks first, then what they made, then what they have read, then the waits."""
+    if not tasks:
+        return
+    progress.finish(tasks, governor)
+    outputs, readers, waited, second = _note_ends(state, governor, tasks, began)
+    blaming.finished(state, governor, tasks)
+    state.news.finished += tasks
+    state.lessons.append(tasks)
+    if state.graph.speculates:
+        lateness.finished(state.graph, tasks, state.settings.lateness)
+    if notes is not None:
+        _take_notes(outputs, notes)
+    free = _take_contents(state, outputs, notes)
+    free += _pass_on(tasks) if state.nests else ()
+    if state.graph.has_exchanges:
+        free += exchanging.lists_made(outputs, data)
+    _finish_outputs(state, governor, outputs, sizes, data)
+    free += claims.finished_reading(readers)
+    if free:
+        state.release_soon(free)
+    if second:
+        waited += speculation.have_finished(state, second)
+    if len(governor.scheduled) > len(governor.assigned):  # it was not told of all of them
+        state.touched[governor] = None
+    if waited:
+        _end_waits(state, waited)
+
+
+def _note_ends(
+    state: State, governor: Governor, tasks: dict[Task, float], began: list[float]
+) -> tuple[list[DataObject], list[Task], list[Task], list[Task]]:
+    """When they ran. Returns what they have made, and those of them that have read something, for
+    which somebody may wait, and that were second runs of late tasks, of which nobody hears."""
+    outputs: list[DataObject] = []
+    readers: list[Task] = []
+    waited: list[Task] = []
+    second: list[Task] = []
+    graph, now, address = state.graph, state.now, governor.address
+    for task, start in zip(tasks, began, strict=True):
+        run = task.run or task.last_run()
+        sudden = not run.started  # it was so short that its start was never told
+        if start or sudden:
+            run.started = _began(run, start, now)
+        outputs += task.outputs
+        session = task.session
+        if task.inputs or session.contents:
+            readers.append(task)
+        if not task.outputs and task.handles is NOBODY:
+            graph.leaving.append(task)
+        if session.shadows and is_of_server(task.id):
+            if task in graph.shadowed:
+                second.append(task)
+            continue
+        if state.happenings is not None:
+            state.happenings.task_finished(now, address, task, run, sudden=sudden)
+        if task.waits or session.idle_waits or session.done is not None:
+            waited.append(task)
+    return outputs, readers, waited, second
+
+
+def _began(run: Run, start: float, now: float) -> float:
+    """When it did; 0 if its governor has not said so: then it has ended just now."""
+    latest = now - run.duration
+    return min(max(start, run.told), latest) if start else latest
+
+
+def _end_waits(state: State, tasks: list[Task]) -> None:
+    following.done(state, tasks)
+    for task in tasks:
+        if task.waits:
+            waiting.done(state, task)
+        session = task.session
+        if session.idle_waits and not session.unfinished:
+            waiting.idle(state, session)
+
+
+def _take_notes(outputs: list[DataObject], notes: dict[ObjectId, ObjectNote]) -> None:
+    for output in outputs:
+        note = notes.get(output.id)
+        if note is not None:
+            output.content_type, output.user = note.content_type, note.user
+
+
+def _take_contents(
+    state: State, outputs: list[DataObject], notes: dict[ObjectId, ObjectNote] | None
+) -> list[DataObject]:
+    """What is inside of what was made; returns what was inside when it was made before.
+
+    This comes before the tasks let go of what they had: whatever they pass on stays. A reference to
+    what has gone, which can only come from bytes that nobody has seen, claims nothing.
+    """
+    free: list[DataObject] = []
+    if notes is None:
+        outputs = [output for output in outputs if output.session.contents]
+    for output in outputs:
+        if output.state is ObjectState.FINISHED:
+            continue  # one more copy of it
+        note = None if notes is None else notes.get(output.id)
+        inside = [] if note is None else _known(state, note.contents, output.session)
+        if inside or output in output.session.contents:
+            free += references.contain(output, inside)
+    return free
+
+
+def _pass_on(tasks: Iterable[Task]) -> list[DataObject]:
+    """What those that stand in pass on is all of it; returns what was inside of theirs before."""
+    free: list[DataObject] = []
+    for task in tasks:
+        if stands_in(task):
+            for output, one in zip(task.outputs, task.inputs, strict=True):
+                inside = one.session.contents.get(one)
+                if output.state is not ObjectState.FINISHED:
+                    output.user = one.user
+                    if inside:
+                        free += references.contain(output, inside)
+    return free
+
+
+def _known(state: State, ids: Iterable[ObjectId], session: Session) -> list[DataObject]:
+    """Those that something of a session can contain now."""
+    found: list[DataObject] = []
+    for object_id in ids:
+        data_object = state.graph.objects.get(object_id)
+        if data_object is not None and references.can_be_had(data_object, session):
+            found.append(data_object)
+        else:
+            state.ignored += 1
+    return found
+
+
+def _finish_outputs(
+    state: State,
+    governor: Governor,
+    outputs: list[DataObject],
+    sizes: list[int],
+    data: list[bytes],
+) -> None:
+    for output in outputs:
+        if output.state is ObjectState.FINISHED:
+            outputs, sizes, data = _only_new(state, governor, outputs, sizes, data)
+            break
+    ready = progress.finish_objects(outputs, sizes, governor)
+    if state.happenings is not None and state.happenings.with_objects:
+        for output in outputs:
+            state.happenings.object_finished(state.now, governor, output)
+    _take_in(state, outputs, sizes, data)
+    for output in outputs:
+        if output.waits:
+            waiting.done(state, output)
+    if ready:
+        state.news.ready += ready
+        for task in ready:
+            if task.scheduled is not None:
+                state.touched[task.scheduled] = None
+
+
+def _take_in(state: State, outputs: list[DataObject], sizes: list[int], data: list[bytes]) -> None:
+    """Keeps what has come with the news as far as it is needed."""
+    unneeded: list[DataObject] = []
+    for output, size, content in zip(outputs, sizes, data, strict=True):
+        handles = output.handles
+        if not handles.wants_data and not output.needed_by:
+            unneeded.append(output)
+        elif len(content) == size and (content or not is_exchange(output.producer)):
+            output.data = content
+            # A delivery has no room for notes, and goes to the owner of the session alone.
+            if handles.wants_data and not output.user:
+                session = output.session
+                owner = session.owner
+                if handles is owner.keeping or handles.wanted_by(owner.client):
+                    session.undelivered[output] = None
+    if unneeded:
+        state.release_soon(unneeded)
+
+
+def _only_new(
+    state: State,
+    governor: Governor,
+    outputs: list[DataObject],
+    sizes: list[int],
+    data: list[bytes],
+) -> tuple[list[DataObject], list[int], list[bytes]]:
+    """Without the outputs that were made again for the sake of others: one more copy of each."""
+    again = [output for output in outputs if output.state is ObjectState.FINISHED]
+    for output in again:
+        move_copy(output, governor, CopyMove.MAKE)
+        copy = governor.objects[output]
+        if copy.tries:  # it had tried to fetch it before
+            state.fetched(copy)
+    new = [place for place, output in enumerate(outputs) if output not in again]
+    return [outputs[i] for i in new], [sizes[i] for i in new], [data[i] for i in new]

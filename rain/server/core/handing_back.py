@@ -1,0 +1,76 @@
+"""Tasks that a governor could not start, and the rest that it gets.
+
+A governor that has no descriptor, process, memory or room on the disk for a task hands it back.
+That is no fault of the task: it is planned anew, and no try is used up. But such a governor is
+always free and would take the whole queue. So it rests: nothing is planned on it for a while, and
+for twice as long if that was not long enough. Its running tasks go on, and its data can be read.
+"""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from rain.base.states import TaskMove
+from rain.base.wire.update import TaskFailure
+from rain.graph import Governor, Task, planning
+from rain.graph.run import Ending
+from rain.server.core import failing, rests
+from rain.server.core.state import State
+
+UNIT = 1.0
+"""Of rests, in seconds: what is short on a machine may be there again soon."""
+
+
+def handed_back(state: State, governor: Governor, task: Task, failure: TaskFailure) -> None:
+    """A governor could not start the task, which goes elsewhere.
+
+    What was handed back very often fails after all: it may be too large for every governor.
+    """
+    _hand_back(state, governor, task, failure, state.settings.hand_backs)
+
+
+def out_of_reach(state: State, governor: Governor, task: Task, failure: TaskFailure) -> None:
+    """A governor could not get an input of the task, which goes elsewhere.
+
+    After a few times it fails: a firewall may be the reason, which will not go away.
+    """
+    _hand_back(state, governor, task, failure, state.settings.out_of_reach)
+
+
+def unreadable(state: State, governor: Governor, task: Task, failure: TaskFailure) -> bool:
+    """A task could not read its part of a shuffle, which is nothing that a rest would mend.
+
+    Returns whether it was handed back; after a few times it fails.
+    """
+    return _withdrawn(state, governor, task, failure, state.settings.out_of_reach)
+
+
+def _hand_back(
+    state: State, governor: Governor, task: Task, failure: TaskFailure, limit: int
+) -> None:
+    if _withdrawn(state, governor, task, failure, limit) and not governor.rests:
+        rests.begin(state, governor, UNIT, failure.message)  # else it was sent this before
+
+
+def _withdrawn(
+    state: State, governor: Governor, task: Task, failure: TaskFailure, limit: int
+) -> bool:
+    """Takes the task from the governor, or lets it fail when this has been so too often."""
+    why = failure.message
+    times = state.not_started[task] = state.not_started.get(task, 0) + 1
+    if times >= limit:
+        del state.not_started[task]
+        message = f"no governor could start the task, in {times} tries; the last one: {why}"
+        failing.run_failed(state, governor, task, evolve(failure, message=message))
+        return False
+    _withdraw(state, task, Ending(state.now, failure.cause, why, failure.debug))
+    state.forget_outputs(governor, task)
+    state.touched[governor] = None
+    return True
+
+
+def _withdraw(state: State, task: Task, ending: Ending) -> None:
+    for stopped in planning.recall_followers(task, state.now):
+        state.stop(*stopped)
+    planning.withdraw(task, ending, TaskMove.HAND_BACK)
+    state.news.unplanned[task] = None

@@ -1,0 +1,149 @@
+"""Why ready tasks do not run, as far as users can help it: for waiting clients and for the status.
+
+There may be no governor, none with what a task needs, none that takes tasks at present, or a
+governor that has no room for their results. Nothing of this is kept: it is computed on request.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from operator import attrgetter
+
+from rain.base.durations import say_duration
+from rain.base.governors import GovernorRow
+from rain.base.ids import ClientId
+from rain.base.kinds import TaskKind
+from rain.base.states import TaskRow
+from rain.base.wire.answers import HoldUp, HoldUps
+from rain.graph import Governor, Session, times
+from rain.graph.rules import would_suit
+from rain.server.core import feasibility, quotas
+from rain.server.core.state import State
+
+_WAITING = (TaskRow.READY, TaskRow.PLANNED, TaskRow.QUEUED)
+
+
+def of_client(state: State, client: ClientId, now: float) -> HoldUps:
+    """What holds up the sessions in which a client takes part, each reason once.
+
+    That tasks wait for others to make room is nothing to warn of: it ends by itself.
+    """
+    found = [
+        hold_up
+        for session in state.graph.sessions.values()
+        if client in session.members
+        if (hold_up := _held_up(state, session, now)) is not None
+    ]
+    by_why = {hold_up.why: hold_up for hold_up in found}
+    return HoldUps(tuple(by_why), tuple(one.outlook for one in by_why.values()))
+
+
+def of_session(state: State, session: Session, now: float) -> HoldUp | None:
+    """What holds up a task of the session, if anything does."""
+    return _held_up(state, session, now) or _held_back(state, session) or _limited(state, session)
+
+
+def _held_up(state: State, session: Session, now: float) -> HoldUp | None:
+    """No governor takes one of its tasks."""
+    governors = list(state.graph.governors.values())
+    if not session.unfinished:
+        return None
+    if not governors:
+        return HoldUp("the cluster has no governor", _promised(state))
+    for kind in session.task_kinds.values():
+        hold_up = _of_kind(state, session, kind, governors, now)
+        if hold_up is not None and _waits(session, kind):
+            return hold_up
+    return None
+
+
+def _held_back(state: State, session: Session) -> HoldUp | None:
+    """A governor has tasks of the session, and says why they wait there."""
+    for governor in state.graph.governors.values():
+        if governor.holds_back and any(
+            task.session is session and task.row is TaskRow.ASSIGNED for task in governor.assigned
+        ):
+            return HoldUp(
+                f"tasks wait at {governor.address} for room on its disk", governor.holds_back
+            )
+    return None
+
+
+def _limited(state: State, session: Session) -> HoldUp | None:
+    """Its user uses as much of the cluster as allowed."""
+    why = quotas.of_session(state, session)
+    return HoldUp(why, "it waits until there is less") if why else None
+
+
+def _of_kind(
+    state: State, session: Session, kind: TaskKind, governors: list[Governor], now: float
+) -> HoldUp | None:
+    """What would hold up a task of this kind."""
+    suiting = [governor for governor in governors if would_suit(kind, governor)]
+    if not suiting and feasibility.is_promised(state, kind):
+        needs = feasibility.spell_amounts(kind.resources.items())
+        return HoldUp(
+            f"no governor has what {feasibility.spelled_kind(kind)} needs yet ({needs})",
+            _promised(state),
+        )
+    if not suiting:
+        deadline = state.infeasible.get((session, kind.id), inf)
+        if deadline == inf:  # they were given up
+            return None
+        left = max(deadline - now, 0.0)
+        outlook = f"given up in {left:.0f} seconds unless such a governor joins"
+        return HoldUp(feasibility.why(state, kind), outlook)
+    seconds = times.expected_of(session, kind)
+    lasting = [governor for governor in suiting if seconds <= governor.ends_at - now]
+    if not lasting:
+        return _no_time(state, kind, seconds, suiting, now)
+    suiting = lasting
+    if any(governor.row is GovernorRow.WORKS and governor.away is None for governor in suiting):
+        return None
+    reasons = "; ".join(_why_idle(state, governor) for governor in suiting[:3])
+    more = "; ..." if suiting[3:] else ""
+    return HoldUp(
+        f"no governor takes {feasibility.spelled_kind(kind)} now: {reasons}{more}",
+        "it waits until one does",
+    )
+
+
+def _no_time(
+    state: State, kind: TaskKind, seconds: float, suiting: list[Governor], now: float
+) -> HoldUp:
+    """What holds up tasks that would not end before the governors which could run them."""
+    last = max(suiting, key=attrgetter("ends_at"))
+    left = say_duration(max(last.ends_at - now, 0.0))
+    promised = feasibility.is_promised(state, kind)
+    return HoldUp(
+        f"{feasibility.spelled_kind(kind)} is expected to take {say_duration(seconds)}, and"
+        " no governor that has what it needs stays that long",
+        f"the last one, {last.address}, ends in {left};"
+        f" {_promised(state) if promised else 'it waits for one with more time'}",
+    )
+
+
+def _promised(state: State) -> str:
+    """What becomes of tasks that wait for governors which are not there yet."""
+    says = [
+        client.promise.says or "they are asked for"
+        for client in state.graph.clients.values()
+        if client.promise is not None
+    ]
+    if not says:
+        return "tasks wait for the first one that joins"
+    return f"tasks wait for governors to be started: {'; '.join(says)}"
+
+
+def _why_idle(state: State, governor: Governor) -> str:
+    """Why a governor takes no tasks now."""
+    if governor.away is not None:
+        return f"{governor.address} is away, since {governor.away.why}"
+    if governor.row is GovernorRow.RESTS:
+        return f"{governor.address} rests, since {state.rests[governor].why}"
+    return f"{governor.address} drains"
+
+
+def _waits(session: Session, kind: TaskKind) -> bool:
+    """Whether a task of this kind could run, and was given to no governor."""
+    return any(task.kind.id == kind.id and task.row in _WAITING for task in session.tasks.values())

@@ -1,0 +1,88 @@
+"""Rests of governors: nothing is planned on one for a while.
+
+Its running tasks go on, and its data can be read. Each rest is twice as long as the one before,
+until the governor has worked for long (`resting`).
+"""
+
+from __future__ import annotations
+
+from rain.base.runs import RunCause
+from rain.base.states import TaskRow
+from rain.graph import Governor, Task, moving, planning
+from rain.graph.run import Ending
+from rain.server.core import happenings
+from rain.server.core.back_off import Rest
+from rain.server.core.messages import GovernorRests
+from rain.server.core.state import State
+
+_PLANNED = (TaskRow.PLANNED, TaskRow.QUEUED)
+_SENT = (TaskRow.AHEAD, TaskRow.ASSIGNED, TaskRow.ASKED)
+
+
+def begin(state: State, governor: Governor, unit: float, why: str) -> None:
+    """A governor that does not rest yet begins to, and people are told why.
+
+    The first rest takes two of these units (seconds), the longest one `resting.LONGEST` and one.
+    What is planned there and was not sent is planned anew.
+    """
+    rest = state.rests.get(governor)
+    if rest is None or rest.limit < unit:
+        rest = state.rests[governor] = Rest(unit)
+    rest.begin(state.now)
+    rest.why = why
+    governor.rest()
+    state.resting[governor] = rest.until
+    _take_back(state, governor, _PLANNED)
+    state.news.joined.append(governor)  # with other resources than before
+    state.note(happenings.GovernorRests(state.now, governor.address, why), len(why))
+    state.emit(GovernorRests(governor.address, rest.until - state.now, why))
+
+
+def take_back_all(state: State, governor: Governor) -> None:
+    """All that is planned there is planned anew, but for what has started.
+
+    The governor must start nothing any more, and have told of all that it has started.
+    """
+    _take_back(state, governor, _SENT)
+    _take_back(state, governor, _PLANNED)
+
+
+def take_back_some(state: State, governor: Governor, tasks: list[Task]) -> None:
+    """These of its tasks, which wait, are planned anew; it is asked for what it was sent."""
+    ending = Ending(state.now, RunCause.TAKEN_BACK)
+    for task in tasks:
+        if task.row in _PLANNED:
+            planning.withdraw(task, ending)
+            state.news.unplanned[task] = None
+        else:
+            state.ask_back(*planning.stopped(task))
+            moving.ask_back(task)
+
+
+def ask_for_unstarted(state: State, governor: Governor) -> None:
+    """What a governor was sent is planned anew as far as it gives that back: it may have begun it.
+
+    What was sent ahead of that is then only planned there.
+    """
+    for task in list(governor.assigned):
+        if task.row is TaskRow.ASSIGNED:
+            state.ask_back(*planning.stopped(task))
+            moving.ask_back(task)
+
+
+def _take_back(state: State, governor: Governor, rows: tuple[TaskRow, ...]) -> None:
+    ending = Ending(state.now, RunCause.TAKEN_BACK)
+    for task in list(governor.scheduled):
+        if task.row in rows:
+            for stopped in planning.take_back(task, ending):
+                state.stop(*stopped)
+            state.news.unplanned[task] = None
+
+
+def end_those_that_are_over(state: State) -> None:
+    """Some governors have rested for long enough: they may try again."""
+    for governor in [found for found, until in state.resting.items() if until <= state.now]:
+        del state.resting[governor]
+        governor.go_on()
+        state.news.joined.append(governor)
+        state.touched[governor] = None

@@ -1,0 +1,163 @@
+"""Who may see what: a user sees the sessions of that user, an admin and the owner see all.
+
+A client sees a durable session of another user if that user has shared it. Every refusal names what
+is refused. In a cluster whose clients all belong to its owner, these functions return at their
+first line.
+"""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from rain.base.errors import RefusedError
+from rain.base.ids import ClientId, session_of, spell
+from rain.base.users import OWNER, rule_of, spell_user
+from rain.base.wire.printed import Watch
+from rain.graph import Session, Task
+from rain.server.core.durable import EVERYBODY, Durable
+from rain.server.core.state import State
+
+
+def why_not(state: State, user: str) -> str:
+    """Why a client of this user is not let in; "" if it is."""
+    if user != OWNER and rule_of(state.graph.users, user).locked:
+        return f"the user {user} is locked on this cluster"
+    return ""
+
+
+def why_not_any_more(state: State, client: ClientId) -> str:
+    """Why a client that was let in has to leave; "" if it stays."""
+    known = state.graph.clients.get(client)
+    return "" if known is None else why_not(state, known.user)
+
+
+def user_of(state: State, client: ClientId) -> str:
+    """With whose rights it asks: a task asks with those of its user.
+
+    The executor of a task connects with the key of the cluster, and says for which task it asks
+    before it does anything else for it.
+    """
+    known = state.graph.clients.get(client)
+    if known is None:
+        return OWNER
+    return known.user if known.asks_for is None else known.asks_for
+
+
+def asks_for(state: State, client: ClientId, task: Task) -> None:
+    """What the client asks from now on is asked for a running task; refused for another user's."""
+    known, user = state.graph.clients[client], task.session.belongs_to
+    if known.user not in (OWNER, user) and not is_admin(state, known.user):
+        raise RefusedError(
+            f"the task {spell(task.id)} belongs to {spell_user(user)}, and {known.user} may not ask"
+            " for it"
+        )
+    known.asks_for = user
+
+
+def is_admin(state: State, user: str) -> bool:
+    """Whether a user may do what the owner may."""
+    return user == OWNER or rule_of(state.graph.users, user).admin
+
+
+def check_admin(state: State, client: ClientId, what: str) -> None:
+    """Refuses what only the owner and admins may do."""
+    user = user_of(state, client)
+    if not is_admin(state, user):
+        raise RefusedError(f"{user} may not {what}: only the owner of the cluster and admins may")
+
+
+def sees(state: State, client: ClientId, session: Session) -> bool:
+    """Whether a client may take part in a session, and see what is in it."""
+    return user_sees(state, user_of(state, client), session)
+
+
+def user_sees(state: State, user: str, session: Session) -> bool:
+    """Whether the clients of a user may take part in a session, and see what is in it."""
+    if user in (OWNER, session.belongs_to) or is_admin(state, user):
+        return True
+    opening = state.openings.get(session)
+    durable = opening.durable if opening is not None else None
+    if durable is None and session.is_durable:
+        durable = state.durable.get(session.name)
+    return durable is not None and is_shared(durable, user)
+
+
+def is_shared(durable: Durable, user: str) -> bool:
+    """Whether what is under a name is this user's, or was shared with this user."""
+    return user in (durable.belongs_to, *durable.shared_with) or EVERYBODY in durable.shared_with
+
+
+def check_sees(state: State, client: ClientId, session: Session) -> None:
+    """Refuses a session of another user."""
+    if not sees(state, client, session):
+        raise RefusedError(
+            f"the session {session.id} belongs to {spell_user(session.belongs_to)}, and"
+            f" {user_of(state, client)} may not see it"
+        )
+
+
+def opens(state: State, client: ClientId, name: str) -> str:
+    """The full name of the durable session that a client means, which may be a new one."""
+    user = user_of(state, client)
+    full = full_name(state, user, name)
+    durable = state.durable.get(full)
+    if durable is not None and not (is_admin(state, user) or is_shared(durable, user)):
+        raise RefusedError(
+            f"the durable session {name!r} belongs to {spell_user(durable.belongs_to)}, who has not"
+            f" shared it with {user}"
+        )
+    return full
+
+
+def changes(state: State, client: ClientId, name: str) -> str:
+    """The full name of a durable session that a client may remove or share."""
+    user = user_of(state, client)
+    full = opens(state, client, name)
+    durable = state.durable.get(full)
+    if durable is not None and durable.belongs_to != user and not is_admin(state, user):
+        raise RefusedError(
+            f"the durable session {name!r} belongs to {spell_user(durable.belongs_to)}, who alone"
+            " removes and shares it"
+        )
+    return full
+
+
+def full_name(state: State, user: str, name: str) -> str:
+    """Each user has names of that user: `sweep` of ada is `ada/sweep` for all others.
+
+    A shared one of the owner is `/sweep`.
+    """
+    own = f"{user}/{name}"
+    if user == OWNER or name.startswith(f"{user}/"):
+        return name
+    if own in state.durable or "/" not in name:
+        return own
+    if name in state.durable and state.durable[name].belongs_to != OWNER:
+        return name
+    of_owner = state.durable.get(name.removeprefix("/"))
+    if name.startswith("/") and of_owner is not None and of_owner.belongs_to == OWNER:
+        return of_owner.name
+    return own
+
+
+def shown_name(durable: Durable, user: str) -> str:
+    """The name as this user has to say it."""
+    if user == OWNER:
+        return durable.name
+    if durable.belongs_to == OWNER:
+        return f"/{durable.name}"
+    return durable.name.removeprefix(f"{user}/")
+
+
+def may_watch(state: State, client: ClientId, watch: Watch | None) -> Watch | None:
+    """What is left of a watch without the sessions of other users."""
+    if watch is None or user_of(state, client) == OWNER:
+        return watch
+    asked = {*watch.sessions, *map(session_of, watch.tasks)}
+    known = [state.graph.sessions[one] for one in asked if one in state.graph.sessions]
+    seen = {session.id for session in known if sees(state, client, session)}
+    return evolve(
+        watch,
+        sessions=watch.sessions & seen,
+        tasks=frozenset(task for task in watch.tasks if session_of(task) in seen),
+    )

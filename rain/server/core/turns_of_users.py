@@ -1,0 +1,66 @@
+"""How the cpus are shared among users now, and whose tasks go next: for people, on request.
+
+Schedulers keep the places of sessions to themselves (`Shares`, `UserShares`), and cpus follow them
+by weight. So what users have of their shares tells who is next.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from attrs import frozen
+
+from rain.base.states import TaskRow
+from rain.base.users import rule_of
+from rain.server.core.state import State
+
+
+@frozen
+class TurnsOfUsers:
+    """What each user with work has."""
+
+    cpus: int  # of the cluster
+    used: Counter[str]  # cpus of running tasks
+    weights: Mapping[str, float]  # of those with work
+    waiting: frozenset[str]  # those with tasks that do not run
+
+    @staticmethod
+    def of(state: State) -> TurnsOfUsers:
+        """Looks at all that runs."""
+        graph = state.graph
+        used: Counter[str] = Counter()
+        runs: Counter[str] = Counter()
+        for governor in graph.governors.values():
+            for task in governor.assigned:
+                if task.row is TaskRow.RUNNING:
+                    used[task.session.belongs_to] += task.cpus
+                    runs[task.session.belongs_to] += 1
+        unfinished: Counter[str] = Counter()
+        for session in graph.sessions.values():
+            unfinished[session.belongs_to] += session.unfinished
+        weights = {
+            user: rule_of(graph.users, user).weight for user, count in unfinished.items() if count
+        }
+        return TurnsOfUsers(
+            sum(governor.cpus for governor in graph.governors.values()),
+            used,
+            weights,
+            frozenset(user for user in weights if unfinished[user] > runs[user]),
+        )
+
+    def why(self, user: str) -> str:
+        """Why tasks of a user wait for cpus; "" if that is not for the sake of other users."""
+        if user not in self.waiting or len(self.weights) < 2 or self.used.total() < self.cpus:
+            return ""
+        weight, weights = self.weights[user], sum(self.weights.values())
+        first = min(self.waiting, key=self._used_of_share)
+        goes = self._used_of_share(user) <= self._used_of_share(first)
+        return (
+            f"all cpus are taken, {self.used[user]} of {self.cpus} by tasks of this user, whose"
+            f" share is {self.cpus * weight / weights:.3g} (weight {weight:g} of {weights:g}):"
+            f" {'this user goes next' if goes else 'others go first'}"
+        )
+
+    def _used_of_share(self, user: str) -> float:
+        return self.used[user] / self.weights[user]
