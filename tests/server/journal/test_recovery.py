@@ -88,6 +88,7 @@ def test_a_journal_that_is_cut_in_a_record_ends_before_it(world: World) -> None:
             assert (read.whole, read.cut) == (len(before), cut)
 
 
+@pytest.mark.no_cover  # it makes all turns again as often as there are turns
 def test_a_server_goes_on_from_every_turn_even_if_the_next_one_is_torn(
     world: World, tmp_path: Path
 ) -> None:
