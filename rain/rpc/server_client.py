@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
+from attrs import define
+
 from rain.base.errors import ProtocolError
 from rain.base.failures import SessionFailure
 from rain.base.ids import ObjectId
@@ -60,6 +62,25 @@ class Welcome:
         self._call.fail(str(reason))
 
 
+@define(eq=False)
+class _EarlierUploads:
+    """What a client that has come back uploaded before it lost its connection.
+
+    It leads to no client, so that one that leaves leaves nothing for the garbage collector.
+    """
+
+    uploads: ConstantUploads
+    is_missing: bool = False  # a constant of the submission that is being sent
+
+    def size(self, object_id: ObjectId) -> int:
+        """The length of an upload, which may have been accepted, or lost, with the connection."""
+        try:
+            return self.uploads.size(object_id)
+        except ProtocolError:
+            self.is_missing = True
+            return 0
+
+
 class ServedClient:
     """One registered client."""
 
@@ -76,9 +97,9 @@ class ServedClient:
         self._link = link
         self._uploads = server.uploads.join()
         self._upload_folder = UploadFolder.of(server.uploads.folder, machine)
-        size = self._size_once_more if token else self._uploads.size
+        self._earlier = _EarlierUploads(self._uploads)
+        size = self._earlier.size if token else self._uploads.size
         self._pending = PendingSubmission(size, pending_limit)
-        self._is_missing = False  # a constant that was uploaded before the connection was lost
         link.on_end = self._left
 
     def welcome(self, call: IncomingCall, cluster: bytes, generation: int = 0) -> None:
@@ -140,7 +161,7 @@ class ServedClient:
             call.answer()
             return
         whole, uploaded = self._pending.take()
-        missing, self._is_missing = self._is_missing, False
+        missing, self._earlier.is_missing = self._earlier.is_missing, False
         if missing and isinstance(whole, Submission):
             if not self._handler.has_heard(call.id):
                 CallReply(call, _write_submitted).refuse(LOST_UPLOAD)
@@ -157,14 +178,6 @@ class ServedClient:
             self._handler.ask(Submit(whole, tuple(request.wanted)), reply, call.id)
         else:
             reply.refuse(whole)
-
-    def _size_once_more(self, object_id: ObjectId) -> int:
-        """The length of an upload, which may have been accepted, or lost, with the connection."""
-        try:
-            return self._uploads.size(object_id)
-        except ProtocolError:
-            self._is_missing = True
-            return 0
 
     def _left(self, cause: str) -> None:
         self._uploads.close()

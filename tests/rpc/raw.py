@@ -71,9 +71,10 @@ class Raw:
             raise outcome
         return outcome
 
-    async def register_client(self) -> RemoteCapability:
+    async def register_client(self, token: bytes = b"") -> RemoteCapability:
         """The service of a client that registers."""
-        results = await self.call(BOOTSTRAP, "registerClient", {"version": CLIENT_VERSION})
+        hello = {"version": CLIENT_VERSION, "token": token}
+        results = await self.call(BOOTSTRAP, "registerClient", hello)
         service: RemoteCapability = results["service"]
         return service
 

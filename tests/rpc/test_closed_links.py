@@ -66,6 +66,10 @@ async def _client(raw: Raw) -> None:
     await raw.call(SERVICE, "alive", {}, service)
 
 
+async def _client_again(raw: Raw) -> None:
+    await raw.register_client(token=b"it was here before")
+
+
 async def _governor(raw: Raw) -> None:
     await raw.register_governor()
 
@@ -76,8 +80,13 @@ async def _nobody(raw: Raw) -> None:
 
 @pytest.mark.parametrize(
     ("scene", "role"),
-    [(_client, Role.CLIENT), (_governor, Role.GOVERNOR), (_nobody, Role.CLIENT)],
-    ids=["client", "governor", "not registered"],
+    [
+        (_client, Role.CLIENT),
+        (_client_again, Role.CLIENT),
+        (_governor, Role.GOVERNOR),
+        (_nobody, Role.CLIENT),
+    ],
+    ids=["client", "client that was here before", "governor", "not registered"],
 )
 def test_a_peer_that_leaves_the_server_leaves_nothing(
     scene: Callable[[Raw], Awaitable[None]], role: Role
