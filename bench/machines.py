@@ -13,9 +13,10 @@ import shutil
 import subprocess
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 from attrs import frozen
+
+from bench.namespaces import LINKS, entering, ip, link_name, namespace_name, remove_abandoned
 
 MOST_MACHINES = 5
 """The addresses of a bridge but ours."""
@@ -36,11 +37,12 @@ class Machine:
 
     name: str
     address: str
+    link: str = ""  # our end of what leads to it
 
     @property
     def command(self) -> tuple[str, ...]:
         """What starts a program there."""
-        return ("nsenter", f"--net=/run/netns/{self.name}") if self.name else ()
+        return entering(self.name) if self.name else ()
 
     def takes_no_connections(self) -> None:
         """From now on it connects out only, as behind a NAT. Connections that are there stay."""
@@ -80,8 +82,7 @@ class Machine:
 
     def received(self) -> int:
         """How many bytes have come to it, headers included."""
-        link = self.name.replace("rain-", "rain", 1)
-        return int(Path(f"/sys/class/net/{link}/statistics/tx_bytes").read_text("ascii"))
+        return int((LINKS / self.link / "statistics" / "tx_bytes").read_text("ascii"))
 
     def _firewall(self, *rule: str) -> None:
         words = (*self.command, "iptables", "-w", *rule)
@@ -99,41 +100,37 @@ def machines(count: int) -> Generator[tuple[str, list[Machine]], None, None]:
     number = os.getpid() % 8_192  # two programs have two bridges
     base, first = f"198.19.{number // 32}", number % 32 * 8
     assert count <= MOST_MACHINES
-    here, bridge = f"{base}.{first + 1}", f"rain{number}"
+    here, bridge = f"{base}.{first + 1}", link_name("br")
     for program in ("ip", "iptables"):
         if not shutil.which(program):
             raise OSError(None, f"there is no program {program}")
-    _ip(f"link add {bridge} type bridge")
+    remove_abandoned()
+    ip(f"link add {bridge} type bridge")
     made: list[Machine] = []
     try:
-        _ip(f"addr add {here}/29 dev {bridge}")
-        _ip(f"link set {bridge} up")
+        ip(f"addr add {here}/29 dev {bridge}")
+        ip(f"link set {bridge} up")
         for place in range(count):
-            made.append(Machine(f"rain-{number}-{place}", f"{base}.{first + 2 + place}"))
-            _add(made[-1], bridge, f"rain{number}-{place}")
+            name, link = namespace_name(f"machine{place}"), link_name(str(place))
+            made.append(Machine(name, f"{base}.{first + 2 + place}", link))
+            _add(made[-1], bridge)
         yield here, made
     finally:
-        links = [f"link del rain{number}-{place}" for place in range(len(made))]
+        links = [f"link del {machine.link}" for machine in made]
         # A namespace would remove its link, too, but some time later.
         names = [f"netns del {machine.name}" for machine in made]
         for words in (*links, *names, f"link del {bridge}"):
             with suppress(OSError):  # it was not made
-                _ip(words)
+                ip(words)
 
 
-def _add(machine: Machine, bridge: str, link: str) -> None:
+def _add(machine: Machine, bridge: str) -> None:
     for words in (
         f"netns add {machine.name}",
-        f"link add {link} type veth peer name eth0 netns {machine.name}",
-        f"link set {link} master {bridge} up",
+        f"link add {machine.link} type veth peer name eth0 netns {machine.name}",
+        f"link set {machine.link} master {bridge} up",
         f"-n {machine.name} addr add {machine.address}/29 dev eth0",
         f"-n {machine.name} link set eth0 up",
         f"-n {machine.name} link set lo up",
     ):
-        _ip(words)
-
-
-def _ip(words: str) -> None:
-    done = subprocess.run(["ip", *words.split()], check=False, capture_output=True, text=True)
-    if done.returncode:
-        raise OSError(None, f"ip {words}: {done.stderr.strip()}")
+        ip(words)

@@ -6,12 +6,12 @@ Only root may make one. It shapes what is sent from there.
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 from attrs import frozen
+
+from bench.namespaces import LINKS, entering, ip, link_name, namespace_name, remove_abandoned
 
 
 @frozen
@@ -25,11 +25,11 @@ class ShapedMachine:
     @property
     def command(self) -> tuple[str, ...]:
         """What starts a program there."""
-        return ("nsenter", f"--net=/run/netns/{self.namespace}")
+        return entering(self.namespace)
 
     def sent(self) -> int:
         """How many bytes have come from it, headers of packets included."""
-        return int(Path(f"/sys/class/net/{self.device}/statistics/rx_bytes").read_text())
+        return int((LINKS / self.device / "statistics" / "rx_bytes").read_text())
 
 
 @contextmanager
@@ -39,27 +39,22 @@ def shaped_machine(rate: str) -> Generator[ShapedMachine]:
     OSError if this user may not.
     """
     number = os.getpid() % 16_384  # several programs may have one
-    name, device = f"rain-shaped-{number}", f"rn{number}"
+    name, device = namespace_name("shaped"), link_name("shape")
     base, last = f"198.17.{number // 64}", number % 64 * 4
     here, there = f"{base}.{last + 1}", f"{base}.{last + 2}"
-    _run(f"ip netns add {name}")
+    remove_abandoned()
+    ip(f"netns add {name}")
     try:
-        _run(f"ip link add {device} type veth peer name eth0 netns {name}")
-        _run(f"ip addr add {here}/30 dev {device}")
-        _run(f"ip link set {device} up")
-        _run(f"ip -n {name} addr add {there}/30 dev eth0")
-        _run(f"ip -n {name} link set eth0 up")
+        ip(f"link add {device} type veth peer name eth0 netns {name}")
+        ip(f"addr add {here}/30 dev {device}")
+        ip(f"link set {device} up")
+        ip(f"-n {name} addr add {there}/30 dev eth0")
+        ip(f"-n {name} link set eth0 up")
         if rate:
             shape = f"qdisc add dev eth0 root tbf rate {rate} burst 64kb latency 50ms"
-            _run(f"ip netns exec {name} tc {shape}")
+            ip(f"netns exec {name} tc {shape}")
         yield ShapedMachine(name, there, device)
     finally:
-        for words in (f"ip link del {device}", f"ip netns del {name}"):
+        for words in (f"link del {device}", f"netns del {name}"):
             with suppress(OSError):
-                _run(words)
-
-
-def _run(words: str) -> None:
-    done = subprocess.run(words.split(), check=False, capture_output=True, text=True)
-    if done.returncode:
-        raise OSError(None, f"{words}: {done.stderr.strip()}")
+                ip(words)

@@ -22,6 +22,8 @@ from heapq import heappop, heappush
 
 from attrs import frozen
 
+from bench.namespaces import FOLDER, entering, ip, link_name, namespace_name, remove_abandoned
+
 _TUNSETIFF = 0x400454CA
 _TUN_WITHOUT_HEADER = 0x1001
 _NEW_NETWORK = 0x40000000
@@ -40,7 +42,7 @@ class Site:
     @property
     def command(self) -> tuple[str, ...]:
         """What starts a program there."""
-        return ("nsenter", f"--net=/run/netns/{self.namespace}")
+        return entering(self.namespace)
 
     def tell(self, words: str) -> None:
         """Changes the link; it holds from the next packet on."""
@@ -56,13 +58,14 @@ def second_site(delay: float = 0.0, loss: float = 0.0) -> Generator[Site, None, 
     OSError if this user may not.
     """
     number = os.getpid() % 16_384  # several programs may have one
-    name, near, far = f"rain-site-{number}", f"rs{number}a", f"rs{number}b"
+    name, near, far = namespace_name("site"), link_name("near"), link_name("far")
     base, last = f"198.18.{number // 64}", number % 64 * 4
     here, there = f"{base}.{last + 1}", f"{base}.{last + 2}"
-    _ip(f"netns add {name}")
+    remove_abandoned()
+    ip(f"netns add {name}")
     try:
-        _ip(f"tuntap add {near} mode tun")
-        _ip(f"-n {name} tuntap add {far} mode tun")
+        ip(f"tuntap add {near} mode tun")
+        ip(f"-n {name} tuntap add {far} mode tun")
         with subprocess.Popen(
             [sys.executable, "-m", "bench.slow_link", name, near, far],
             stdin=subprocess.PIPE,
@@ -76,9 +79,9 @@ def second_site(delay: float = 0.0, loss: float = 0.0) -> Generator[Site, None, 
                     (near, here, there, ""),
                     (far, there, here, f"-n {name} "),
                 ):
-                    _ip(f"{inside}addr add {address} peer {peer} dev {device}")
-                    _ip(f"{inside}link set {device} up")
-                _ip(f"-n {name} link set lo up")
+                    ip(f"{inside}addr add {address} peer {peer} dev {device}")
+                    ip(f"{inside}link set {device} up")
+                ip(f"-n {name} link set lo up")
                 site = Site(name, here, there, carrier)
                 site.tell(f"delay {delay}")
                 site.tell(f"loss {loss}")
@@ -91,13 +94,7 @@ def second_site(delay: float = 0.0, loss: float = 0.0) -> Generator[Site, None, 
     finally:
         for words in (f"link del {near}", f"netns del {name}"):
             with suppress(OSError):
-                _ip(words)
-
-
-def _ip(words: str) -> None:
-    done = subprocess.run(["ip", *words.split()], check=False, capture_output=True, text=True)
-    if done.returncode:
-        raise OSError(None, f"ip {words}: {done.stderr.strip()}")
+                ip(words)
 
 
 def _open_device(name: str) -> int:
@@ -108,7 +105,7 @@ def _open_device(name: str) -> int:
 
 def _enter(namespace: str) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
-    descriptor = os.open(f"/run/netns/{namespace}", os.O_RDONLY)
+    descriptor = os.open(FOLDER / namespace, os.O_RDONLY)
     if libc.setns(descriptor, _NEW_NETWORK):
         raise OSError(ctypes.get_errno(), "setns")
     os.close(descriptor)

@@ -11,10 +11,11 @@ import shutil
 import subprocess
 from collections.abc import Generator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 from attrs import frozen
+
+from bench.namespaces import LINKS, entering, link_name, namespace_name, remove_abandoned
 
 
 @frozen
@@ -29,11 +30,11 @@ class SecondMachine:
     @property
     def command(self) -> tuple[str, ...]:
         """What starts a program there."""
-        return ("nsenter", f"--net=/run/netns/{self.name}")
+        return entering(self.name)
 
     def bytes_from_there(self) -> int:
         """How many bytes have come over the link, headers included."""
-        return int(Path(f"/sys/class/net/{self.link}/statistics/rx_bytes").read_text("ascii"))
+        return int((LINKS / self.link / "statistics" / "rx_bytes").read_text("ascii"))
 
 
 @contextmanager
@@ -42,9 +43,10 @@ def second_machine() -> Generator[SecondMachine, None, None]:
     number = os.getpid() % 16_384  # two runs of the tests have two links
     base, last = f"198.18.{number // 64}", number % 64 * 4
     machine = SecondMachine(
-        f"rain-{number}", f"{base}.{last + 1}", f"{base}.{last + 2}", f"rain{number}a"
+        namespace_name("second"), f"{base}.{last + 1}", f"{base}.{last + 2}", link_name("here")
     )
-    other = f"rain{number}b"
+    other = link_name("there")
+    remove_abandoned()
     if not shutil.which("ip") or _ip("netns", "add", machine.name):
         pytest.skip("this user may not make network namespaces")
     try:
