@@ -12,7 +12,9 @@ from rain.base.ids import ObjectId, TaskId
 from rain.base.runs import RunCause, RunState
 from rain.base.states import ObjectState, TaskRow
 from rain.base.wire.orders import SERVER, AssignedTasks
-from rain.server.core.messages import Effect, GovernorAway
+from rain.base.wire.update import Update
+from rain.server.core.messages import Effect, GovernorAway, GovernorUpdated
+from rain.server.core.reactor_settings import ReactorSettings
 from tests.support.scenes import Scene, orders_in, scene
 
 
@@ -52,6 +54,15 @@ def exchange_on(s: Scene, made: Shuffle, on: int) -> list[ListedObject]:
     config = told(s, s.assign(made.exchange, to=on), on).configs[0]
     s.governors[on].finish(made.exchange, data=config)
     return decode_list(config)
+
+
+def wait(s: Scene, exchange: TaskId) -> float:
+    """Until an exchange does not pause any more; the seconds that this took."""
+    began = s.world.now
+    while s.world.task(exchange).row is TaskRow.PAUSED:
+        left = s.world.state.graph.pauses[0][0] - s.world.now
+        s.world.turn(*[GovernorUpdated(g.id, Update()) for g in s.governors], after=min(left, 10.0))
+    return s.world.now - began
 
 
 def test_the_governor_of_an_exchange_is_told_the_places_and_gets_nothing_else() -> None:
@@ -212,6 +223,8 @@ def test_a_part_that_cannot_be_read_uses_up_no_try_and_the_list_is_made_anew() -
     # then
     task = s.world.task(made.merges[0])
     assert (task.row, task.last_run().state) == (TaskRow.WAITING, RunState.HANDED_BACK)
+    assert s.world.task(made.exchange).row is TaskRow.PAUSED
+    s.world.turn(after=1.0)
     assert s.world.task(made.exchange).row is TaskRow.READY
     assert not s.node(1).rests
 
@@ -245,16 +258,38 @@ def test_a_part_that_can_never_be_read_fails_and_says_why() -> None:
     split_on(s, made, 0, 0)
 
     # when
-    for _ in range(4):
+    for _ in range(10):
         exchange_on(s, made, 0)
         s.assign(made.merges[0], to=1)
         s.governors[1].locate(made.listed)
         s.governors[1].fail(made.merges[0], "cannot read part 0: no route", RunCause.INPUT_LOST)
+        wait(s, made.exchange)
 
     # then
     failure = s.world.task(made.merges[0]).failure
     assert failure is not None
-    assert "in 4 tries; the last one: cannot read part 0: no route" in failure.message
+    assert "in 10 tries; the last one: cannot read part 0: no route" in failure.message
+
+
+def test_a_task_reads_its_part_again_for_longer_than_a_governor_may_be_silent() -> None:
+    # given
+    silence = 50.0
+    s = scene(1, 1, settings=ReactorSettings(debug=True, governor_silence=silence))
+    made = shuffle(s)
+    split_on(s, made, 0, 0)
+
+    # when
+    paused = 0.0
+    for _ in range(9):
+        exchange_on(s, made, 0)
+        s.assign(made.merges[0], to=1)
+        s.governors[1].locate(made.listed)
+        s.governors[1].fail(made.merges[0], "cannot read part 0", RunCause.INPUT_LOST)
+        paused += wait(s, made.exchange)
+
+    # then: a machine that had gone would have been noticed
+    assert s.world.task(made.merges[0]).row is TaskRow.WAITING
+    assert silence < paused < 3 * silence
 
 
 def test_an_exchange_is_not_sent_before_it_is_known_where_everything_is() -> None:

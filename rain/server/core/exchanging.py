@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rain.base.states import TaskRow
 from rain.base.wire.orders import AssignedTasks
 from rain.base.wire.update import TaskFailure
-from rain.graph import DataObject, Governor, Task, loss, references
+from rain.graph import DataObject, Governor, Task, loss, pausing, references
 from rain.graph.exchanges import is_exchange, list_of, lists_of
 from rain.server.core import failing, handing_back
 from rain.server.core.state import State
+
+LONGEST_PAUSE = 60.0
+"""Seconds: a server whose governors may be silent for longer does not wait for that."""
 
 
 def places_told(columns: AssignedTasks, tasks: Sequence[Task]) -> list[DataObject]:
@@ -44,9 +48,11 @@ def lists_made(outputs: Sequence[DataObject], data: list[bytes]) -> list[DataObj
 def unreadable(state: State, governor: Governor, task: Task, failure: TaskFailure) -> None:
     """A task could not read its part of a shuffle, so the list that it has read is of no use.
 
-    It waits until the list was made anew. After a few times it fails: a firewall may be the reason.
-    A governor whose connection broke has probably died: then what it has of these objects counts
-    as lost at once, since each new list would name it until its time is over.
+    It waits until the list was made anew. A governor whose connection broke has probably died: then
+    what it has of these objects counts as lost at once, since each new list would name it until its
+    time is over. A machine may also have gone without a word, and each new list names it until its
+    silence is noticed. So the list is made after longer and longer pauses, and only then the task
+    fails: a firewall may be the reason.
     """
     lists = lists_of(task)
     gone = _at_who_is_away(lists)
@@ -58,6 +64,23 @@ def unreadable(state: State, governor: Governor, task: Task, failure: TaskFailur
                 failing.lost(state, loss.lose_copy(one, holder, state.now))
         for made in lists:
             failing.lost(state, loss.lose_list(made, state.now))
+        _pause(state, lists, state.not_started[task])
+
+
+def _pause(state: State, lists: Sequence[DataObject], times: int) -> None:
+    """The exchanges that make these lists again begin later, unless they wait for other tasks.
+
+    Each pause is twice as long as the one before, and the last one as long as a governor may be
+    silent.
+    """
+    settings = state.settings
+    last = min(settings.governor_silence, LONGEST_PAUSE)
+    seconds = last * 2.0 ** (times + 1 - settings.unreadable)
+    for made in lists:
+        exchange = made.producer
+        if exchange is not None and is_exchange(exchange) and exchange.row is TaskRow.READY:
+            state.news.unplanned.pop(exchange, None)
+            pausing.pause(state.graph, exchange, state.now + seconds)
 
 
 def _at_who_is_away(lists: Sequence[DataObject]) -> list[tuple[DataObject, Governor]]:

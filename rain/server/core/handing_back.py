@@ -42,7 +42,7 @@ def unreadable(state: State, governor: Governor, task: Task, failure: TaskFailur
 
     Returns whether it was handed back; after a few times it fails.
     """
-    return _withdrawn(state, governor, task, failure, state.settings.out_of_reach)
+    return _withdrawn(state, governor, task, failure, state.settings.unreadable)
 
 
 def _hand_back(

@@ -28,6 +28,7 @@ class ReactorSettings:
     much_wait: float = 0.02  # and the same for more bytes
     hand_backs: int = 20  # how often a task is handed back until it has failed
     out_of_reach: int = 4  # the same, if governors cannot get its inputs
+    unreadable: int = 10  # the same, if a task cannot read its part of a shuffle
     crash_limit: int = 3  # the `crash_tries` of tasks that do not say how many they have
     lateness: Rule = Factory(Rule)  # when a task is late
     returns: bool = False  # when it has died, with all that it knew: governors may resume

@@ -10,6 +10,7 @@ from rain.base.ids import SessionId, TaskId, pack, spell, unpack
 from rain.base.states import TaskRow
 from rain.graph import DataObject, Governor, Run, Task
 from rain.graph.claims import Claim, Why, claims_on
+from rain.graph.exchanges import is_exchange
 from rain.graph.pausing import pauses_until
 from rain.server.core import quotas
 from rain.server.core.feasibility import nobody_has, spell_amounts
@@ -106,7 +107,8 @@ def _pausing(state: State, task: Task) -> str:
     if task in state.standing_by:
         return f"Its run {number} has failed for good.{_second_run(state, task)}"
     left = max(pauses_until(state.graph, task) - state.now, 0.0)
-    return f"Its run {number} has failed. It pauses, and is tried again in {left:.1f} seconds."
+    ended = "was of no use" if is_exchange(task) else "has failed"
+    return f"Its run {number} {ended}. It pauses, and is tried again in {left:.1f} seconds."
 
 
 def _in_hand(state: State, task: Task, where: str) -> str:
