@@ -21,6 +21,7 @@ from rain.client.arguments import (
 from rain.client.binding import Binding
 from rain.client.cached.plans import (
     Cache,
+    CachedFunction,
     named_arguments,
     plan_of_call,
 )
@@ -190,15 +191,13 @@ class Remote(Wrapper):
         env: Env | None,
     ) -> dict[str, Any]:
         """The parts of the key of the results of a call."""
-        function = value_digest([sent.digest(self.fn), sorted(self._hows.items())])
+        digest = value_digest([sent.digest(self.fn), sorted(self._hows.items())])
         outputs = [made.encodings, made.shapes]
+        called = CachedFunction(self.fn, digest, outputs, self._options.cache_key, text_of(env))
         # The context of the task, which comes first, is no argument of the call.
         arguments = named_arguments(self._binding.signature, (None, *values), words)
         inputs = () if collector is None else collector.objects
-        key = self._options.cache_key
-        return plan_of_call(
-            session, self.fn, function, outputs, key, arguments, inputs, text_of(env)
-        )
+        return plan_of_call(session, called, arguments, inputs)
 
     def _position(self, i: int) -> Position:
         """Name of a positional argument, and how it gets data objects."""

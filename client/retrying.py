@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from attrs import evolve
+
 from rain.base.attempts import Attempts
 from rain.client.arguments import PROTOCOL
 from rain.client.shapes import checked_attempts
@@ -45,15 +47,13 @@ def attempts_of_function(
             )
         if not (isinstance(one, type) and issubclass(one, BaseException)):
             raise RainException(f"{what}: retry_on: {one!r} is not an exception class")
-    return checked_attempts(
-        what,
-        tries,
-        crash_tries,
-        backoff,
-        timeout,
-        _pickled(what, given) if given else b"",
-        final_timeout=bool(given) and not issubclass(TaskTimeout, given),
-        memory_tries=memory_tries,
+    attempts = checked_attempts(what, tries, crash_tries, backoff, timeout, memory_tries)
+    if not given:
+        return attempts
+    return evolve(
+        attempts,
+        retry_on=_pickled(what, given),
+        final_timeout=not issubclass(TaskTimeout, given),
     )
 
 
@@ -83,18 +83,11 @@ def attempts_of_program(
             )
         if one == 0:
             raise RainException(f"{what}: retry_on: a program with the exit code 0 has not failed")
-    return checked_attempts(
-        what,
-        tries,
-        crash_tries,
-        backoff,
-        timeout,
-        b"",
-        # With a timeout alone no exit code is worth another try.
-        codes or ((NO_CODE,) if kinds else ()),
-        final_timeout=bool(given) and not kinds,
-        memory_tries=memory_tries,
-    )
+    attempts = checked_attempts(what, tries, crash_tries, backoff, timeout, memory_tries)
+    if not given:
+        return attempts
+    # With a timeout alone no exit code is worth another try.
+    return evolve(attempts, retry_codes=codes or (NO_CODE,), final_timeout=not kinds)
 
 
 def _given(what: str, retry_on: Any, tries: Any) -> tuple[Any, ...]:

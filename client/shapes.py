@@ -120,10 +120,6 @@ def checked_attempts(
     crash_tries: Any = None,
     backoff: Any = None,
     timeout: Any = None,
-    retry_on: bytes = b"",
-    retry_codes: tuple[int, ...] = (),
-    *,
-    final_timeout: bool = False,
     memory_tries: Any = None,
 ) -> Attempts:
     """How often a task may be run; RainException when that makes no sense."""
@@ -132,10 +128,9 @@ def checked_attempts(
         0 if crash_tries is None else checked_tries(what, crash_tries, "crash_tries"),
         checked_seconds(what, "backoff", backoff),
         checked_seconds(what, "timeout", timeout),
-        retry_on,
-        retry_codes,
-        final_timeout,
-        0 if memory_tries is None else checked_tries(what, memory_tries, "memory_tries"),
+        memory_tries=0
+        if memory_tries is None
+        else checked_tries(what, memory_tries, "memory_tries"),
     )
 
 

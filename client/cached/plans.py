@@ -15,6 +15,8 @@ from pathlib import Path, PurePath
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from attrs import frozen
+
 from rain.base.caching import CHANGES, OWN_FOLDER
 from rain.client.cached.values import Handle, value_digest
 from rain.client.data import DataObject, to_dataobj
@@ -106,25 +108,36 @@ def named_arguments(
     yield from bound.arguments.items()
 
 
+@frozen
+class CachedFunction:
+    """A function whose results are cached, and all that they depend on but its arguments."""
+
+    function: Callable[..., Any]
+    digest: str  # of its code and of what it has captured
+    outputs: object  # how its results are encoded
+    cache_key: str
+    environment: str = ""
+
+    @property
+    def name(self) -> str:
+        module = getattr(self.function, "__module__", None) or ""
+        name = getattr(self.function, "__qualname__", type(self.function).__qualname__)
+        return f"{module}.{name}"
+
+
 def plan_of_call(
     session: object,
-    fn: Callable[..., Any],
-    function: str,
-    outputs: object,
-    cache_key: str,
+    called: CachedFunction,
     arguments: Iterable[tuple[str, object]],
     inputs: Sequence[DataObject],
-    environment: str = "",
 ) -> dict[str, Any]:
     """The plan of a call of a function; `arguments` are named."""
-    module = getattr(fn, "__module__", None) or ""
-    name = getattr(fn, "__qualname__", type(fn).__qualname__)
-    plan = KeyBuilder(session, f"{module}.{name}", cache_key)
-    plan.add(FUNCTION, function)
-    plan.add(OUTPUTS, value_digest(outputs))
+    plan = KeyBuilder(session, called.name, called.cache_key)
+    plan.add(FUNCTION, called.digest)
+    plan.add(OUTPUTS, value_digest(called.outputs))
     plan.add(PYTHON, _PYTHON)
-    if environment:
-        plan.add(ENVIRONMENT, value_digest(environment))
+    if called.environment:
+        plan.add(ENVIRONMENT, value_digest(called.environment))
     for name, value in arguments:
         plan.add_value(f"argument {name}", value, inputs)
     return plan.as_table()

@@ -13,7 +13,7 @@ from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from rain.client.cached.plans import named_arguments, plan_of_call
+from rain.client.cached.plans import CachedFunction, named_arguments, plan_of_call
 from rain.client.cached.sameness import key_of_call
 from rain.client.data import DataObject
 from rain.client.environments import said_of, text_of
@@ -152,13 +152,10 @@ class CalledFunction:
         """The parts of the key of the results of a call."""
         assert self._sent is not None  # its inputs are known
         around = None if self._surrounding is None else self._surrounding.around
-        function = self._sent.digest(fn if around is None else around(fn))
+        digest = self._sent.digest(fn if around is None else around(fn))
+        called = CachedFunction(fn, digest, self.encoding, options.cache_key, text_of(options.env))
         arguments = named_arguments(self._signature, args, keywords)
-        key = options.cache_key
-        environment = text_of(options.env)
-        return plan_of_call(
-            session, fn, function, self.encoding, key, arguments, inputs, environment
-        )
+        return plan_of_call(session, called, arguments, inputs)
 
     def same(
         self, fn: Function, args: Sequence[Any], keywords: Mapping[str, Any], options: Options

@@ -61,9 +61,9 @@ from rain.server.core.messages import (
 )
 from rain.server.core.overview import gather_overview
 from rain.server.core.state import State
-from rain.server.dashboard_on_demand import DashboardOnDemand
 from rain.server.live_logs import LiveLogs, Reports
 from rain.server.reports import gather_reports
+from rain.server.serving_http import DashboardOnDemand
 from rain.server.spool import Spool
 
 T = TypeVar("T")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from functools import partial
@@ -25,7 +24,6 @@ from rain.rpc.server_endpoint import PeerLimits, listen
 from rain.scheduler.api import Scheduler
 from rain.server.clock import Clock
 from rain.server.core.state import State
-from rain.server.dashboard_on_demand import DashboardOnDemand, DashboardSettings
 from rain.server.history.keeper import HistorySettings, open_history
 from rain.server.history.reader import EventReader
 from rain.server.journal.journal import Journal, open_journal
@@ -33,7 +31,8 @@ from rain.server.leading import lead
 from rain.server.plugins import maker_of
 from rain.server.recording import Header, Recorder
 from rain.server.service import Service
-from rain.server.settings import HttpSettings, ServerSettings
+from rain.server.serving_http import DashboardOnDemand, Shown, serve_site
+from rain.server.settings import ServerSettings
 from rain.server.spool import Spool
 from rain.server.users_file import Rules, keep_reading, read_users
 from rain.stream.machine import machine_id
@@ -109,19 +108,13 @@ async def _serve(
         stack.callback(listener.close)
         nursery.start_soon(service.turns.run)
         _keep_house(nursery, settings, service, log)
-        http = await _start_http(stack, nursery, listener, settings, service, history, reader, log)
-        if not settings.standby:
-            settings.readiness.announce(
-                f"{listener.address} {http}" if http else listener.address,
-                "" if journal is None else journal.what_goes_on(),
-            )
-        log.info("server ready", address=listener.address, scheduler=settings.scheduler)
-        if http is not None:
-            if settings.identity is None:
-                url = http_url(settings.secret, http)
-            else:
-                url = f"https://{http}/"  # 'rain token' tells the password
-            log.info("the dashboard can be opened", url=url)
+        shown = Shown(state, service.links.live, clock.now, log)
+        if settings.on_demand:
+            http = None
+            _offer_dashboard(settings, history, shown, listener, nursery, service)
+        else:
+            http = await _serve_http(stack, settings, shown, reader, listener, service)
+        _announce(settings, listener.address, http, journal, log)
         cause = await lifetime.end(
             settings.parent_fd,
             _asked_by_a_client(service),
@@ -139,6 +132,27 @@ async def _serve(
     return 0
 
 
+def _announce(
+    settings: ServerSettings,
+    address: str,
+    http: str | None,
+    journal: Journal | None,
+    log: FilteringBoundLogger,
+) -> None:
+    """The server is ready. A standby is so before it leads."""
+    if not settings.standby:
+        settings.readiness.announce(
+            f"{address} {http}" if http else address,
+            "" if journal is None else journal.what_goes_on(),
+        )
+    log.info("server ready", address=address, scheduler=settings.scheduler)
+    if http is not None:
+        # With TLS, 'rain token' tells the password.
+        encrypted = settings.identity is not None
+        url = f"https://{http}/" if encrypted else http_url(settings.secret, http)
+        log.info("the dashboard can be opened", url=url)
+
+
 async def _end(service: Service, journal: Journal | None, listener: Listener, reason: str) -> None:
     """Ends in order: all peers hear of it, and the journal knows it before."""
     keeper = service.journal
@@ -151,49 +165,38 @@ async def _end(service: Service, journal: Journal | None, listener: Listener, re
         journal.leave_short(keeper.writer, service.log)
 
 
-async def _start_http(
+async def _serve_http(
     stack: AsyncExitStack,
-    nursery: trio.Nursery,
-    listener: Listener,
     settings: ServerSettings,
-    service: Service,
-    history: HistorySettings | None,
+    shown: Shown,
     reader: EventReader | None,
-    log: FilteringBoundLogger,
+    listener: Listener,
+    service: Service,
 ) -> str | None:
-    """Serves HTTP, now or when a client asks for the dashboard; its address, if it is served."""
-    if settings.http is not None and history is not None and settings.on_demand:
-        service.links.on_demand = DashboardOnDemand(
-            DashboardSettings(
-                settings.http, history, _http_secret(settings), _own_names(settings.http)
-            ),
-            listener,
-            nursery,
-            service.reactor.state,
-            service.links.live,
-            service.clock.now,
-            log,
-            service.links.serves_http,
-        )
-        return None
+    """Serves HTTP until the server ends; its address, or None if none is wanted."""
     if settings.http is None:
         return None
-    # Not for the server of an embedded cluster. They bring numpy along.
-    from rain.server.http.listener import serve_http  # noqa: PLC0415
-    from rain.server.http.site import HttpSite  # noqa: PLC0415
+    site = serve_site(settings.http, _http_secret(settings), shown, reader, listener)
+    address = await stack.enter_async_context(site)
+    service.links.serves_http(settings.http.told(address))
+    return address
 
-    site = HttpSite.of(
-        service.reactor.state,
-        reader,
-        service.clock.now,
-        log,
-        _http_secret(settings),
-        service.links.live,
+
+def _offer_dashboard(
+    settings: ServerSettings,
+    history: HistorySettings | None,
+    shown: Shown,
+    listener: Listener,
+    nursery: trio.Nursery,
+    service: Service,
+) -> None:
+    """A client of an embedded cluster may ask for it."""
+    if settings.http is None or history is None:
+        return
+    secret, began = _http_secret(settings), service.links.serves_http
+    service.links.on_demand = DashboardOnDemand(
+        settings.http, secret, history, shown, listener, nursery, began
     )
-    site.names = _own_names(settings.http)
-    http = await stack.enter_async_context(serve_http(settings.http, listener, site.answer, log))
-    service.links.serves_http(settings.http.told(http))
-    return http
 
 
 def _keep_house(
@@ -242,14 +245,6 @@ def _http_secret(settings: ServerSettings) -> Secret | None:
     if settings.secret is None and settings.identity is not None:
         return settings.identity.secret
     return settings.secret
-
-
-def _own_names(http: HttpSettings) -> frozenset[str]:
-    """The names by which browsers may reach this machine."""
-    name = socket.gethostname()
-    certified = () if http.identity is None else http.identity.who.hosts
-    own = (name, name.partition(".")[0], *http.names, *certified)
-    return frozenset(known.lower() for known in own)
 
 
 async def _asked_by_a_client(service: Service) -> str:
