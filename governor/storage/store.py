@@ -11,7 +11,6 @@ from __future__ import annotations
 import errno
 import itertools
 import os
-import shutil
 import stat
 import tarfile
 from collections.abc import Generator
@@ -24,10 +23,18 @@ from rain.base.executor_protocol import SHARED
 from rain.base.shortage import is_shortage
 from rain.governor.core.results import Stored
 from rain.governor.storage.errors import NoRoomError, StoreError
+from rain.governor.storage.files import (
+    copy_to,
+    is_at,
+    link_tree,
+    make_read_only,
+    part_links,
+    reserve,
+)
 from rain.stream.archive import Archive, ChangedError, Readable, receive_folder, unpack
 from rain.stream.copying import copy_bytes
 from rain.stream.protocol import SharedPlace
-from rain.stream.removing import make_folders_writable, remove
+from rain.stream.removing import remove
 from rain.stream.shared_memory import BOARD, Board, Placing
 from rain.stream.sockets import Incoming
 from rain.stream.stamps import Stamp
@@ -35,8 +42,6 @@ from rain.stream.unpacking import extract
 
 MEMORY_LIMIT = 256 * 1024
 """Objects of this size or more are stored as files."""
-
-_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 @contextmanager
@@ -120,11 +125,11 @@ class Store:
         target = self.path(number)
         try:
             if path.is_symlink():
-                _copy(path.resolve(strict=True), target)
+                copy_to(path.resolve(strict=True), target)
                 path.unlink()
             else:
                 path.rename(target)
-                self._own_links(target, target)
+                part_links(target, target, self.folder)
             return self.settle(number)
         except OSError as error:
             self.delete([number])
@@ -147,7 +152,7 @@ class Store:
         """Copies a file or folder into the store; the original stays."""
         number = self.new_number()
         try:
-            _copy(path, self.path(number))
+            copy_to(path, self.path(number))
             return self.settle(number)
         except OSError as error:
             self.delete([number])
@@ -218,15 +223,15 @@ class Store:
         source, target = Path(place.path), self.path(number)
         try:
             # The server stores directories of clients as archives, which must be unpacked.
-            if not _is_at(place, source) or source.is_dir() != is_folder:
+            if not is_at(place, source) or source.is_dir() != is_folder:
                 return None
             if is_folder:
-                _link_tree(source, target)
+                link_tree(source, target)
                 # A folder is renamed before it is removed: if it is still there, it was complete.
-                if not _is_at(place, source):
+                if not is_at(place, source):
                     self.delete([number])
                     return None
-                _make_read_only(target)
+                make_read_only(target)
             elif not self._share_file(place, target):
                 self.delete([number])
                 return None
@@ -243,7 +248,7 @@ class Store:
             if error.errno != errno.EXDEV:
                 raise
         else:
-            return _is_at(place, target)
+            return is_at(place, target)
         with Path(place.path).open("rb") as source, target.open("wb") as copy:
             status = os.fstat(source.fileno())
             if (status.st_dev, status.st_ino) != (place.device, place.inode):
@@ -252,7 +257,7 @@ class Store:
             copy_bytes(source.fileno(), copy.fileno(), status.st_size)
             Stamp.of(source.fileno()).mark(copy.fileno())
             self.copied += status.st_size
-        _make_read_only(target)
+        make_read_only(target)
         return True
 
     def take_in(self, path: Path, size: int) -> Stored:
@@ -264,7 +269,7 @@ class Store:
         try:
             files.put(path, target, None)
             if target.is_dir():
-                _make_read_only(target)
+                make_read_only(target)
         except OSError as error:
             self.delete([number])
             raise StoreError(f"cannot copy {path}: {error.strerror}") from None
@@ -273,24 +278,10 @@ class Store:
     def settle(self, number: int) -> Stored:
         """Makes a complete file or folder read-only."""
         path = self.path(number)
-        _make_read_only(path)
+        make_read_only(path)
         if path.is_dir():
             return Stored(number, Archive.of(path).length)
         return Stored(number, path.stat().st_size)
-
-    def _own_links(self, path: Path, adopted: Path) -> None:
-        """Replaces links from an adopted folder to other objects of the store with copies."""
-        if not path.is_dir():
-            return
-        for entry in list(path.iterdir()):
-            if not entry.is_symlink():
-                self._own_links(entry, adopted)
-                continue
-            source = Path(os.path.realpath(entry))  # resolve() raises for a loop of links
-            is_other = source.is_relative_to(self.folder) and not source.is_relative_to(adopted)
-            if is_other and source.exists():
-                entry.unlink()
-                _copy(source, entry)
 
     # From shared memory to the disk.
 
@@ -339,49 +330,7 @@ class Store:
             self._on_disk.discard(number)
 
 
-def reserve(descriptor: int, length: int) -> None:
-    """Reserves the space for a file; raises OSError if the disk is too full."""
-    if length:
-        os.posix_fallocate(descriptor, 0, length)
-
-
 def _other_device(shared: Path, folder: Path) -> int | None:
     """The device of shared memory, unless the other folder is there, too."""
     device = shared.stat().st_dev
     return None if device == folder.stat().st_dev else device
-
-
-def _is_at(place: SharedPlace, path: Path) -> bool:
-    """Whether a path leads to exactly this file or folder."""
-    status = path.lstat()
-    return (status.st_dev, status.st_ino) == (place.device, place.inode)
-
-
-def _link_tree(source: Path, target: Path) -> None:
-    """Recreates a folder with hard links to its files."""
-    target.mkdir()
-    for entry in source.iterdir():
-        if entry.is_symlink():
-            (target / entry.name).symlink_to(entry.readlink())
-        elif entry.is_dir():
-            _link_tree(entry, target / entry.name)
-        else:
-            (target / entry.name).hardlink_to(entry)
-
-
-def _copy(source: Path, target: Path) -> None:
-    if source.is_dir():
-        shutil.copytree(source, target, symlinks=True)
-        make_folders_writable(target)
-    else:
-        shutil.copyfile(source, target)
-        target.chmod(stat.S_IMODE(source.stat().st_mode) | stat.S_IWUSR)
-
-
-def _make_read_only(path: Path) -> None:
-    if path.is_symlink():
-        return  # only the link; its target is not ours
-    if path.is_dir():
-        for entry in path.iterdir():
-            _make_read_only(entry)
-    path.chmod(stat.S_IMODE(path.stat().st_mode) & ~_WRITE)

@@ -120,7 +120,7 @@ def test_a_task_whose_output_has_no_room_here_is_handed_back(
         raise OSError(shortage, os.strerror(shortage))
 
     async def scenario(governor: Running) -> None:
-        monkeypatch.setattr("rain.governor.storage.store._make_read_only", no_room)
+        monkeypatch.setattr("rain.governor.storage.store.make_read_only", no_room)
         number = governor.builtin("run", shell("head -c 999999 /dev/zero"))
         assert os.strerror(shortage) in await governor.failure(number)
         assert governor.server.failed[task_id(number)].cause is RunCause.NOT_STARTED
