@@ -69,6 +69,6 @@ async def until_the_end(
         where = Servers(settings.servers).all
         log.error("lost the server, the governor stops", server=where, cause=service.lost_server)
         return 1
-    log.info("governor stops", cause=causes[0] if causes else service.told_to_stop)
+    log.info("governor stops", cause=causes[0] if causes else service.stop_reason)
     await uplink.drained()
     return 0

@@ -17,7 +17,7 @@ class Parting:
         self.calls_back: Callable[[bytes], object] = _nobody_reads  # set when it listens
         self.server_returns = False  # when it has died: a cut is not the end
         self.lost_server = ""  # the reason, once it is lost
-        self.told_to_stop = ""  # the reason, once the server has said so
+        self.stop_reason = ""  # the reason, once the server has said so
         self.fenced = ""  # the reason, if the server does not take it back
 
     async def ended(self) -> None:
@@ -41,12 +41,12 @@ class Parting:
         return False
 
     def stop(self, reason: str) -> None:
-        self.told_to_stop = reason or "the server gave no reason"
+        self.stop_reason = reason or "the server gave no reason"
         self._ended.set()
 
     def left(self, cause: str, *, at_fault: bool = False) -> None:
         cause = cause or "the connection ended"
-        if self.told_to_stop:  # the end was announced
+        if self.stop_reason:  # the end was announced
             self._ended.set()
         elif self.server_returns and not at_fault:
             self._cause = cause

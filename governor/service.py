@@ -214,7 +214,7 @@ class Service(Parting):
         if self._watcher is not None:
             self._watcher.end_all()  # clients renew their watches
         numbers = self._reactor.numbers
-        return Resumes(numbers.heard, numbers.applied, numbers.told)
+        return Resumes(numbers.heard, numbers.applied, numbers.sent)
 
     def missed(self, applied: int) -> list[Update]:
         """The updates to be sent again to a server that has applied those up to this number."""

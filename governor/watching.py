@@ -147,7 +147,7 @@ class Watching:
         return bool(self._waiting)
 
     def _tell(self, number: int, task: WatchedTask, told: _Told, now: float, *, over: bool) -> bool:
-        any_told = False
+        any_sent = False
         for stream in (0, 1):
             unsent = task.look(stream, told.bytes[stream])
             due = now - told.states[stream] >= STATE
@@ -156,12 +156,12 @@ class Watching:
                 continue
             told.bytes[stream] += found.told
             told.states[stream] = now
-            any_told = True
+            any_sent = True
             waiting = self._waiting.setdefault(number, LineBuffer(MOST_WAITING))
             waiting.add(
                 PrintedLines(task.task, task.name, bool(stream), found.text, found.left_out)
             )
-        return any_told
+        return any_sent
 
 
 def look_at(streams: Streams) -> Look:

@@ -44,8 +44,8 @@ class AskedBack:
                 self._return(task)
             elif executor is not None and (executor.recalling or executor.dying):
                 continue  # it is known soon
-            elif task.row is TaskRow.RUNNING and executor is not None and not task.told:
-                task.told = True
+            elif task.row is TaskRow.RUNNING and executor is not None and not task.reported:
+                task.reported = True
                 self._outbox.started(task, executor.progress)
             # All others have ended, or are about to, or the server has heard of their start.
             del self.asked[task]

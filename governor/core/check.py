@@ -80,7 +80,7 @@ def _contradictions(state: State) -> Iterator[str]:
         yield from _group(state, group)
     yield from _waiting(state)
     yield from _asked_back(state)
-    if state.told_of_drain:
+    if state.drain_reported:
         yield from _drained(state)
     yield from _resources(state)
     yield from _numbers(state.outbox.numbers)
@@ -95,8 +95,8 @@ def _going(outbox: Outbox) -> bool:
 def _numbers(numbers: Numbers) -> Iterator[str]:
     """What was told and not confirmed is kept, without a gap."""
     kept = [update.number for update in numbers.kept]
-    if kept != [*range(numbers.applied + 1, numbers.told + 1)]:
-        yield f"of {numbers.told} news {numbers.applied} are confirmed, and these are kept: {kept}"
+    if kept != [*range(numbers.applied + 1, numbers.sent + 1)]:
+        yield f"of {numbers.sent} news {numbers.applied} are confirmed, and these are kept: {kept}"
 
 
 def _readers(state: State) -> tuple[Counter[DataObject], dict[DataObject, Counter[Task]]]:
@@ -236,7 +236,7 @@ def _drained(state: State) -> Iterator[str]:
     """The server has heard of all that runs and that it still wants; nothing else is started."""
     for executor in state.pool.executors.values():
         for task in executor.calls:
-            if not task.told and task.row is not TaskRow.CANCELLING:
+            if not task.reported and task.row is not TaskRow.CANCELLING:
                 yield f"{task!r} is at {executor!r}, and the server was not told of its start"
 
 

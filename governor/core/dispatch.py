@@ -253,7 +253,7 @@ class Dispatch:
         task.run = self._run_count
         self.runs[task.run] = task
         self.began[task.run] = self._pool.now
-        task.told = True
+        task.reported = True
         self._outbox.started(task, self._pool.now)
         if known.kind.attempts.timeout and not known.kind.environment:
             self.deadlines[task.run] = self._pool.now + known.kind.attempts.timeout

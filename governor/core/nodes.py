@@ -225,10 +225,10 @@ class Task:
     run: int = 0  # names the run inside the governor, while it has one
     cost: float = 0.0  # the expected duration when it was called
     key: Key | None = None  # under which the cache shall keep what it makes
-    told: bool = False  # the server knows that it has started
+    reported: bool = False  # the server knows that it has started
     cancelled: bool = False  # the server waits for its end; else it was only stopped
     grace: float | None = None  # seconds to clean up, as the server said; None for the usual ones
-    told_blocked: bool = False  # the server thinks that it waits for other tasks
+    reported_blocked: bool = False  # the server thinks that it waits for other tasks
     peak: int = 0  # the most bytes of memory that it was seen with
     verdict: Failed | None = None  # why it was evicted
 

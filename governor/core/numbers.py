@@ -23,7 +23,7 @@ class Numbers:
 
     counts: bool = False  # the server comes back; else nothing is kept
     heard: int = 0  # the number of the last orders that were applied
-    told: int = 0  # the number of the last news
+    sent: int = 0  # the number of the last news
     applied: int = 0  # the number of the last news that the server has confirmed
     kept: deque[Update] = Factory(deque)  # the news after that
 
@@ -37,15 +37,15 @@ class Numbers:
         """Confirms the received orders with an update; numbers and keeps it if it has news."""
         update.heard = self.heard
         if news and self.counts:
-            self.told += 1
-            update.number = self.told
+            self.sent += 1
+            update.number = self.sent
             self.kept.append(update)
 
     def confirm(self, number: int) -> None:
         """The server will not forget the news up to this number."""
-        if number > self.told:
+        if number > self.sent:
             raise ProtocolError(
-                f"the server has applied the update {number}, and {self.told} were told"
+                f"the server has applied the update {number}, and {self.sent} were sent"
             )
         kept = self.kept
         while kept and kept[0].number <= number:

@@ -72,8 +72,8 @@ class Outbox:
 
     def blocked(self, task: Task, start: float) -> None:
         """A running task waits for other tasks. The server hears first that it has started."""
-        if not task.told:
-            task.told = True
+        if not task.reported:
+            task.reported = True
             self.started(task, start)
         self.waits[task] = True
 
@@ -87,8 +87,8 @@ class Outbox:
         if update.finished.ids or update.started_ids:
             update.time = now
         for task, waits in self.waits.items():
-            if waits != task.told_blocked:  # else it was short, and the server knows enough
-                task.told_blocked = waits
+            if waits != task.reported_blocked:  # else it was short, and the server knows enough
+                task.reported_blocked = waits
                 (update.blocked_ids if waits else update.resumed_ids).append(task.id)
                 (update.blocked_runs if waits else update.resumed_runs).append(task.number)
         self.waits.clear()

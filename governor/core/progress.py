@@ -71,10 +71,10 @@ def look_around(pool: Pool, outbox: Outbox) -> float:
                 pool.recall(executor)
             soonest = min(soonest, now + GLANCE)
         task = executor.calls[0]
-        if task.row is _RUNNING and not task.told:
+        if task.row is _RUNNING and not task.reported:
             telling = progress + TELL_AFTER if task.number <= 1 else progress
             if telling <= now:
-                task.told = True  # once per run, also when it is taken back and called again
+                task.reported = True  # once per run, also when it is taken back and called again
                 outbox.started(task, progress)
             elif telling < soonest:
                 soonest = telling
@@ -90,7 +90,7 @@ def settled(pool: Pool, outbox: Outbox) -> bool:
         if executor.recalling or len(executor.calls) > 1:
             return False
         task = executor.calls[0]
-        if task.row is _RUNNING and not task.told:
-            task.told = True
+        if task.row is _RUNNING and not task.reported:
+            task.reported = True
             outbox.started(task, executor.progress)
     return True

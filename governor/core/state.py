@@ -56,7 +56,7 @@ class State:
         self.sessions: dict[SessionId, Session] = {}
         self.capacity = capacity = offer.resources
         self.drains = False  # it is about to leave, and starts nothing any more
-        self.told_of_drain = False
+        self.drain_reported = False
         self.objects = Objects(self.outbox, limits)
         lent = Gpus.of(capacity, offer.gpus)
         self._calls = Calls(self.outbox, lent)
@@ -275,8 +275,8 @@ class State:
             self.dispatch.dispatch()
             self.making_way.heed(self.now, self.spilling.pinned)
             self.outbox.holds_back = self.back_pressure.words
-        elif not self.told_of_drain and self._settled():
-            self.told_of_drain = self.outbox.update.drains = True
+        elif not self.drain_reported and self._settled():
+            self.drain_reported = self.outbox.update.drains = True
 
     def _settled(self) -> bool:
         return not self.objects.caching.keeping and settled(self.pool, self.outbox)

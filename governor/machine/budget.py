@@ -57,26 +57,26 @@ class Room:
 
 def read_budget(memory: str, store: str, room: Room, disk: str = DETECT) -> Budget:
     """Makes the budgets from the options; raises a one-line StartError for bad ones."""
-    told_memory = _told("--memory", memory)
-    told_store = _told("--store", store)
-    for_store = _detected_store(told_memory, room) if told_store is None else told_store
-    for_executors = max(room.memory - for_store, 0) if told_memory is None else told_memory
-    told_disk = _told("--disk", disk)
-    for_disk = room.disk * FILL_TENTHS // 10 if told_disk is None else told_disk
-    if told_disk == 0:
+    given_memory = _given("--memory", memory)
+    given_store = _given("--store", store)
+    for_store = _detected_store(given_memory, room) if given_store is None else given_store
+    for_executors = max(room.memory - for_store, 0) if given_memory is None else given_memory
+    given_disk = _given("--disk", disk)
+    for_disk = room.disk * FILL_TENTHS // 10 if given_disk is None else given_disk
+    if given_disk == 0:
         raise StartError("--disk 0 leaves no room for data: give a size, or 'detect'")
     return Budget(for_executors, for_store, for_disk)
 
 
-def _detected_store(told_memory: int | None, room: Room) -> int:
+def _detected_store(given_memory: int | None, room: Room) -> int:
     """Its part of the machine, or the part that goes with the memory option, if that is less."""
     most = min(room.memory * STORE_TENTHS // 10, room.shared * FILL_TENTHS // 10)
-    if told_memory is None:
+    if given_memory is None:
         return most
-    return min(most, told_memory * STORE_TENTHS // (10 - STORE_TENTHS))
+    return min(most, given_memory * STORE_TENTHS // (10 - STORE_TENTHS))
 
 
-def _told(option: str, text: str) -> int | None:
+def _given(option: str, text: str) -> int | None:
     if text == DETECT:
         return None
     try:

@@ -22,28 +22,28 @@ _FILES = resource.RLIMIT_NOFILE
 
 @frozen
 class Descriptors:
-    """The limit of each process, and whether it was told: then a process cannot raise it."""
+    """The limit of each process, and whether it was given: then a process cannot raise it."""
 
     most: int
-    is_told: bool = False
+    is_given: bool = False
 
     @staticmethod
-    def read(told: int | None) -> Descriptors:
+    def read(given: int | None) -> Descriptors:
         """The limit from the option; raises a one-line StartError if the system allows less."""
-        return Descriptors.within(told, *resource.getrlimit(_FILES))
+        return Descriptors.within(given, *resource.getrlimit(_FILES))
 
     @staticmethod
-    def within(told: int | None, own: int, hard: int) -> Descriptors:
+    def within(given: int | None, own: int, hard: int) -> Descriptors:
         """The same for a process that has these limits."""
         allowed = TASK_DESCRIPTORS if hard == resource.RLIM_INFINITY else hard
-        if told is None:
+        if given is None:
             return Descriptors(max(own, min(TASK_DESCRIPTORS, allowed)))
-        if hard != resource.RLIM_INFINITY and told > hard:
+        if hard != resource.RLIM_INFINITY and given > hard:
             raise StartError(
-                f"--task-descriptors {told}: the system allows {hard} (ulimit -Hn) for each process"
-                " of this user"
+                f"--task-descriptors {given}: the system allows {hard} (ulimit -Hn) for each"
+                " process of this user"
             )
-        return Descriptors(told, is_told=True)
+        return Descriptors(given, is_given=True)
 
     def raise_own(self) -> None:
         """What this process starts has at least this limit from now on."""
@@ -53,7 +53,7 @@ class Descriptors:
 
     def bound(self, pid: int) -> None:
         """Sets the limit of a process that has just started, if it is lower than our own."""
-        if not self.is_told:
+        if not self.is_given:
             return
         # It may have ended already, or have become another user's.
         with suppress(ProcessLookupError, PermissionError):

@@ -183,7 +183,7 @@ def _check_object(graph: Graph, data_object: DataObject, expect: Expect) -> None
         expect(copy.is_there, "{} does not list its copy", governor)
         expect(copy.row in STORED, "{} is in no row of its own", copy)
         missed = copy.row is CopyRow.COMING
-        expect(not copy.source or copy.is_told, "{} comes, but was not told", copy)
+        expect(not copy.source or copy.is_known, "{} comes, but was not told", copy)
         expect(not copy.tries or missed, "{} was tried {} times", copy, copy.tries)
     _OBJECT_RULES[data_object.state](data_object, expect)
 

@@ -43,7 +43,7 @@ class Copy:
         return f"<Copy of {self.object!r} on {self.governor!r} {self.row.value}>"
 
     @property
-    def is_told(self) -> bool:
+    def is_known(self) -> bool:
         """Whether the governor knows of it."""
         return self.row is not _ORDERED
 

@@ -88,9 +88,10 @@ class Upstream:
 
     def printed(self, watch: int, lines: Sequence[PrintedLines]) -> None:
         """Tells what was printed, for a watch; in order with the news."""
-        from rain.rpc.codec.printed import Told, write_told  # noqa: PLC0415 # rarely used
+        from rain.rpc.codec.printed import WatchLines, write_watch_lines  # noqa: PLC0415 # rarely used
 
-        self._link.peer.call(self._upstream, _PRINTED, write_told(Told(watch, lines)), _taken)
+        fields = write_watch_lines(WatchLines(watch, lines))
+        self._link.peer.call(self._upstream, _PRINTED, fields, _taken)
 
     async def drained(self) -> None:
         """Says, after all news, that this governor leaves on purpose.

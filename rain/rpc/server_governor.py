@@ -16,7 +16,7 @@ from rain.rpc import schema
 from rain.rpc.codec.answers import read_governor_report
 from rain.rpc.codec.border import fault_of_sender
 from rain.rpc.codec.orders import write_orders
-from rain.rpc.codec.printed import Told, Watched, read_told, write_watched
+from rain.rpc.codec.printed import Watched, WatchLines, read_watch_lines, write_watched
 from rain.rpc.codec.split import split_orders
 from rain.rpc.codec.update import read_update
 from rain.rpc.handlers import GovernorHandler, GovernorHello, Reply, ServerHandler
@@ -153,7 +153,7 @@ class ServedGovernor:
             {
                 "update": Served(read_update, self._update),
                 "drained": Served(nothing, self._drained),
-                "printed": Served(read_told, self._printed),
+                "printed": Served(read_watch_lines, self._printed),
             },
         )
 
@@ -167,8 +167,8 @@ class ServedGovernor:
         else:
             call.acknowledge(results)
 
-    def _printed(self, told: Told, call: IncomingCall) -> None:
-        self._handler.printed(told.number, told.lines)
+    def _printed(self, watched: WatchLines, call: IncomingCall) -> None:
+        self._handler.printed(watched.number, watched.lines)
         call.answer()
 
     def _drained(self, _: None, call: IncomingCall) -> None:

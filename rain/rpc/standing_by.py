@@ -34,11 +34,11 @@ log = logging.getLogger(__name__)
 
 def stand_by(nursery: trio.Nursery, host: str, port: int, identity: Identity | None) -> Port:
     """Opens the port; `StartError` if that cannot be done. It runs until it is closed."""
-    being_told = 0
+    turning_away = 0
 
     async def refuse(accepted: socket.socket) -> None:
-        nonlocal being_told
-        being_told += 1
+        nonlocal turning_away
+        turning_away += 1
         try:
             with accepted, suppress(OSError, trio.TooSlowError), trio.fail_after(LIMIT):
                 accepted.setblocking(False)
@@ -52,10 +52,10 @@ def stand_by(nursery: trio.Nursery, host: str, port: int, identity: Identity | N
                 else:
                     await turn_away(connected, REASON, LIMIT, stands_by=True)
         finally:
-            being_told -= 1
+            turning_away -= 1
 
     def take(accepted: socket.socket) -> None:
-        if being_told < MOST:
+        if turning_away < MOST:
             nursery.start_soon(refuse, accepted)
         else:
             accepted.close()

@@ -339,7 +339,7 @@ class Plan:
 
     def _drop(self, copy: Copy) -> None:
         move_copy(copy.object, copy.governor, CopyMove.DROP)
-        if copy.is_told:  # its row is still the last one
+        if copy.is_known:  # its row is still the last one
             self.drops.append((copy.object, copy.governor))
 
     def _end(self) -> NoReturn:

@@ -232,7 +232,7 @@ class Tabletop:
 
     def _bring(self, data_object: DataObject, governor: Governor) -> None:
         copy = governor.objects.get(data_object)
-        if copy is None or not copy.is_told:
+        if copy is None or not copy.is_known:
             tell_of_copies((data_object,), governor)
             if not governor.objects[data_object].is_held:
                 move_copy(data_object, governor, CopyMove.ARRIVE)

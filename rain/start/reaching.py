@@ -33,7 +33,7 @@ from rain.tls.keys import Keys
 
 @frozen
 class ReachedServer:
-    """A server. `http` is "" if the address of its HTTP side is not known here (`told_http`).
+    """A server. `http` is "" if the address of its HTTP side is not known here (`http_of`).
 
     `cluster` is what the user has started there, if it was started here.
     """
@@ -92,7 +92,7 @@ def _told_http(
     """
     address = spell_address(host, port)
     with asking(address, keys) as connection:
-        told = told_http(connection, address)
+        told = http_of(connection, address)
     is_away = any(server.host and server.address == address for server in cluster.servers)
     is_apart = told not in ("", address)
     return "" if is_away and is_apart and is_loopback(split_address(told)[0]) else told
@@ -112,7 +112,7 @@ def asking(address: str, keys: Keys) -> Generator[ClientConnection]:
         raise StartError(f"the server at {address}: {error}") from error
 
 
-def told_http(connection: ClientConnection, address: str) -> str:
+def http_of(connection: ClientConnection, address: str) -> str:
     """Where the server that was reached at an address serves HTTP, as it says; "" if nowhere."""
     told = connection.ask(OverviewOf()).http
     return seen_by_peer(told, address) if told else ""

@@ -146,12 +146,12 @@ def _signals() -> Generator[socket.socket]:
         writer.setblocking(False)
         signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
         for number in _SIGNALS:
-            signal.signal(number, _only_told)
+            signal.signal(number, _only_woken)
         yield reader
         signal.set_wakeup_fd(-1)
 
 
-def _only_told(number: int, frame: FrameType | None) -> None:
+def _only_woken(number: int, frame: FrameType | None) -> None:
     del number, frame
 
 

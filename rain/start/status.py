@@ -19,7 +19,7 @@ from rain.base.wire.usage import UsageReport
 from rain.start.clusters import ClusterDescription
 from rain.start.jobs import JobLine, look_at_jobs
 from rain.start.processes import is_running
-from rain.start.reaching import asking, told_http
+from rain.start.reaching import asking, http_of
 from rain.start.scaling_files import read_state
 from rain.start.standbys import look_at_servers
 from rain.tls.identity import Identity
@@ -273,7 +273,7 @@ def _server_info(
     with asking(address, keys) as connection:
         governors, named = connection.ask(ServerInfo()), connection.ask(DurableSessions())
         usage = connection.ask(UsageOf()) if keys.user else None
-        return governors, named.sessions, usage, told_http(connection, address)
+        return governors, named.sessions, usage, http_of(connection, address)
 
 
 def _words(answer: HTTPResponse, body: bytes) -> str:

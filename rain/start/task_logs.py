@@ -21,7 +21,7 @@ from rain.base.states import TaskState
 from rain.base.wire.printed import Watch
 from rain.base.wire.requests import JoinSession, ReportsOf, Request, TakePrinted, WatchPrinted
 from rain.rpc.client_endpoint import ClientConnection
-from rain.start.reaching import ReachedServer, told_http
+from rain.start.reaching import ReachedServer, http_of
 from rain.start.status import ask_http
 
 A = TypeVar("A")
@@ -62,7 +62,7 @@ def show_logs(reached: ReachedServer, task: TaskId, write: Write, *, follow: boo
             connection.ask(JoinSession(session_of(task), "", numbers=False))
         except (RefusedError, SessionFailedError) as error:  # it is over, or never was
             if not reached.http:
-                reached = evolve(reached, http=told_http(connection, reached.address))
+                reached = evolve(reached, http=http_of(connection, reached.address))
             write(logs_in_event_log(reached, task, error), False)
             return
         if follow:

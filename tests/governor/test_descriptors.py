@@ -21,8 +21,8 @@ INFINITE = resource.RLIM_INFINITY
         (1024, 1_000_000, None, Descriptors(TASK_DESCRIPTORS)),
         (1024, INFINITE, None, Descriptors(TASK_DESCRIPTORS)),
         (200_000, 1_000_000, None, Descriptors(200_000)),  # somebody wants it so
-        (1024, 4096, 256, Descriptors(256, is_told=True)),
-        (1024, INFINITE, 500_000, Descriptors(500_000, is_told=True)),
+        (1024, 4096, 256, Descriptors(256, is_given=True)),
+        (1024, INFINITE, 500_000, Descriptors(500_000, is_given=True)),
     ],
 )
 def test_it_is_what_was_told_or_much_if_the_system_allows_that(
@@ -56,7 +56,7 @@ def test_a_process_gets_a_limit_that_it_cannot_raise_only_if_that_was_told() -> 
         before = resource.prlimit(process.pid, resource.RLIMIT_NOFILE)
         Descriptors(100).bound(process.pid)
         assert resource.prlimit(process.pid, resource.RLIMIT_NOFILE) == before
-        Descriptors(100, is_told=True).bound(process.pid)
+        Descriptors(100, is_given=True).bound(process.pid)
         assert resource.prlimit(process.pid, resource.RLIMIT_NOFILE) == (100, 100)
         process.kill()
-    Descriptors(100, is_told=True).bound(process.pid)  # it has ended
+    Descriptors(100, is_given=True).bound(process.pid)  # it has ended

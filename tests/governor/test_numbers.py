@@ -57,7 +57,7 @@ def test_news_are_kept_until_the_server_has_applied_them() -> None:
     world.assign(python_kind(), 11, outputs=(21,))
     world.work(1)
     numbers = world.reactor.numbers
-    assert [update.number for update in numbers.kept] == [*range(1, numbers.told + 1)]
+    assert [update.number for update in numbers.kept] == [*range(1, numbers.sent + 1)]
     last = numbers.kept[-1]
 
     # when: the server has applied all but the last
@@ -89,5 +89,5 @@ def test_where_the_server_does_not_come_back_nothing_is_kept() -> None:
 def test_a_server_cannot_have_applied_what_was_never_told() -> None:
     numbers = Numbers(counts=True)
     numbers.stamp(Update(), news=True)
-    with pytest.raises(ProtocolError, match="has applied the update 2, and 1 were told"):
+    with pytest.raises(ProtocolError, match="has applied the update 2, and 1 were sent"):
         numbers.confirm(2)

@@ -239,7 +239,7 @@ def test_a_zero_governor_answers_orders_with_one_update() -> None:
         service.order(again)
         service.stop("")
         await service.ended()
-        assert service.told_to_stop
+        assert service.stop_reason
         service.left("")
         assert not service.lost_server  # its end was announced
 

@@ -180,7 +180,7 @@ class CutLinks(RuleBasedStateMachine):
         line.is_open = True
         line.orders.extend(missed)
         line.updates.extend(numbers.missed(applied))
-        self.world.turn(GovernorResumed(linked.id, numbers.heard, numbers.told))
+        self.world.turn(GovernorResumed(linked.id, numbers.heard, numbers.sent))
 
     def all_are_waited_for(self) -> bool:
         """After too many returns in a row the server gives up who is missing."""

@@ -187,7 +187,7 @@ class Governor(Daemon):
         if self._events:
             self.turn()
         numbers = self.reactor.numbers
-        return Resumes(numbers.heard, numbers.applied, numbers.told)
+        return Resumes(numbers.heard, numbers.applied, numbers.sent)
 
     def _lost(self, connection: Connection, cause: str) -> None:
         del cause

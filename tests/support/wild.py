@@ -132,7 +132,7 @@ class WildWorld:
             node = fake.node
             assert fake.tasks == {task.id: task.last_run().number for task in node.assigned}
             making = {output.id for task in node.assigned for output in task.outputs}
-            held = {copy.object.id for copy in node.objects.values() if copy.is_told}
+            held = {copy.object.id for copy in node.objects.values() if copy.is_known}
             later = self.world.state.later.get(fake.id, Later())
             over = {o for o in fake.copies if session_of(o) in later.forget_sessions}
             dropping = over.union(later.drops)

@@ -19,7 +19,7 @@ class Watched:
 
 
 @frozen
-class Told:
+class WatchLines:
     """Lines for the watch of this number."""
 
     number: int
@@ -51,13 +51,13 @@ def read_watch(fields: Fields) -> Watch | None:
     )
 
 
-def write_told(told: Told) -> Fields:
+def write_watch_lines(watched: WatchLines) -> Fields:
     """For the server."""
-    return {"number": told.number, **write_lines(told.lines)}
+    return {"number": watched.number, **write_lines(watched.lines)}
 
 
-def read_told(fields: Fields) -> Told:
-    return Told(fields["number"], read_lines(fields))
+def read_watch_lines(fields: Fields) -> WatchLines:
+    return WatchLines(fields["number"], read_lines(fields))
 
 
 def write_lines(lines: Sequence[PrintedLines]) -> Fields:

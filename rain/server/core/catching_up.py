@@ -121,7 +121,7 @@ def _note_runs(session: Session, known: Logged, happenings: Happenings, now: flo
     skipped: list[Task] = []
     cancelled: list[Task] = []
     for task in session.own_tasks:
-        if _is_told(task, known):
+        if _is_logged(task, known):
             continue
         if task.row in _RUNNING:
             run = task.last_run()
@@ -156,7 +156,7 @@ def _add_end(batch: TasksFinished, task: Task, run: Run, known: Logged) -> None:
         batch.notes[task.id] = _notes(task)
 
 
-def _is_told(task: Task, known: Logged) -> bool:
+def _is_logged(task: Task, known: Logged) -> bool:
     """Whether the log has how it stands."""
     return task.id & NUMBER_MASK in (known.begun if task.row in _RUNNING else known.ended)
 

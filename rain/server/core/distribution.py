@@ -45,7 +45,7 @@ def apply_plan(state: State, plan: Plan) -> None:
         state.drop(data_object, governor)
     for data_object, governor in plan.copies:
         copy = governor.objects.get(data_object)
-        if copy is not None and not copy.is_told:
+        if copy is not None and not copy.is_known:
             bring(state, state.orders(governor), (data_object,), governor)
     state.touched.update(plan.touched)
 
@@ -191,7 +191,7 @@ def _tell(state: State, governor: Governor, tasks: list[Task]) -> None:
         columns.needs += [0] * (len(columns.ids) - len(tasks) - len(columns.needs))
         columns.needs += needs
     read = (
-        exchanging.places_told(columns, tasks)
+        exchanging.complete_rows(columns, tasks)
         if state.graph.has_exchanges
         else [one for task in tasks for one in task.inputs]
     )
@@ -201,7 +201,7 @@ def _tell(state: State, governor: Governor, tasks: list[Task]) -> None:
         missing = [
             one
             for one in read
-            if one.state is _FINISHED and ((copy := there.get(one)) is None or not copy.is_told)
+            if one.state is _FINISHED and ((copy := there.get(one)) is None or not copy.is_known)
         ]
         if missing:
             _send(state, orders, dict.fromkeys(missing), governor)

@@ -84,7 +84,7 @@ def _is_at_stake(data_object: DataObject) -> bool:
 def _is_under_way(data_object: DataObject) -> bool:
     """Whether a governor that stays was told to fetch it."""
     return any(
-        copy.is_told and not copy.is_held and not copy.governor.drains
+        copy.is_known and not copy.is_held and not copy.governor.drains
         for copy in data_object.copies
     )
 

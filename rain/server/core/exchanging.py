@@ -20,7 +20,7 @@ LONGEST_PAUSE = 60.0
 """Seconds: a server whose governors may be silent for longer does not wait for that."""
 
 
-def places_told(columns: AssignedTasks, tasks: Sequence[Task]) -> list[DataObject]:
+def complete_rows(columns: AssignedTasks, tasks: Sequence[Task]) -> list[DataObject]:
     """Completes the rows of these tasks, which are the last ones; returns all that others read."""
     first = len(columns.ids) - len(tasks)
     for place, task in enumerate(tasks, first):

@@ -273,7 +273,7 @@ def _located(state: State, governor: Governor, object_ids: list[ObjectId]) -> No
     for object_id in object_ids:
         data_object = known.get(object_id)
         copy = None if data_object is None else governor.objects.get(data_object)
-        if data_object is None or copy is None or not copy.is_told:
+        if data_object is None or copy is None or not copy.is_known:
             state.ignored += 1  # dropped, removed or made anew while the copy was on its way
             continue
         producer = data_object.producer

@@ -115,7 +115,7 @@ def _is_over(shadow: Task) -> bool:
 def _take_over(state: State, late: Task, shadow: Task) -> bool:
     """The late task has the results of its shadow. Whether it has finished with that at once."""
     graph, run = state.graph, shadow.last_run()
-    was_told = late.run is not None and late.run.state is RunState.RUNNING
+    had_started = late.run is not None and late.run.state is RunState.RUNNING
     if late.scheduled is not None:
         for stopped in planning.take_back(late, Ending(state.now, RunCause.OUTRUN)):
             state.stop(*stopped)
@@ -130,7 +130,7 @@ def _take_over(state: State, late: Task, shadow: Task) -> bool:
     state.release_soon(stand_in(graph, late, shadow.outputs))
     state.release_soon(shadows.part(graph, late))
     _note(state, late, SecondRunState.FINISHED, run.governor)
-    ready = adopting.finish(state, late, late.last_run(), sudden=not was_told)
+    ready = adopting.finish(state, late, late.last_run(), sudden=not had_started)
     if ready is None:
         state.news.unplanned[late] = None
         state.nests = True  # those that stand in are planned as tasks of tasks are

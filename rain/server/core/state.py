@@ -372,7 +372,7 @@ class State:
         """A governor does not make the outputs of a task any more; it shall not keep them."""
         for output in task.outputs:
             copy = governor.objects.get(output)
-            if copy is None or not copy.is_told:
+            if copy is None or not copy.is_known:
                 self.drop(output, governor)
             else:
                 self.to_place[copy] = None

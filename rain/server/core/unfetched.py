@@ -27,7 +27,7 @@ def apply(state: State, governor: Governor, object_id: ObjectId) -> None:
     """A copy could not be fetched: tries another source, and finally makes the object again."""
     data_object = state.graph.objects.get(object_id)
     copy = None if data_object is None else governor.objects.get(data_object)
-    if data_object is None or copy is None or not copy.is_told:
+    if data_object is None or copy is None or not copy.is_known:
         state.ignored += 1
         return
     if copy.is_held:

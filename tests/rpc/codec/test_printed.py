@@ -9,15 +9,15 @@ from rain.base.wire.printed import PrintedLines, Watch
 from rain.rpc import schema
 from rain.rpc.capnproto.layout import Layout
 from rain.rpc.codec.printed import (
-    Told,
     Watched,
+    WatchLines,
     read_lines,
-    read_told,
     read_watch,
+    read_watch_lines,
     read_watched,
     write_lines,
-    write_told,
     write_watch,
+    write_watch_lines,
     write_watched,
 )
 from tests.rpc.values import sessions, task_ids, texts
@@ -47,8 +47,8 @@ def test_what_a_governor_shall_tell_arrives(watch: Watch | None, number: int) ->
 
 @given(lines, counts)
 def test_lines_arrive_at_the_server(told: list[PrintedLines], number: int) -> None:
-    layout, value = Layout.of(UPSTREAM["printed"].param_type), Told(number, told)
-    assert read_told(layout.read(layout.write(write_told(value)))) == value
+    layout, value = Layout.of(UPSTREAM["printed"].param_type), WatchLines(number, told)
+    assert read_watch_lines(layout.read(layout.write(write_watch_lines(value)))) == value
 
 
 @given(lines)
