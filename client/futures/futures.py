@@ -30,7 +30,7 @@ from rain.client.staging import encode_constant
 from rain.client.task import Task
 from rain.common.errors import ConnectionException, RainException
 from rain.common.references import Reference, finding_references
-from rain.files.values import save_value
+from rain.files.publishing import save_value
 
 if TYPE_CHECKING:
     from rain.client.housekeeper import Housekeeper

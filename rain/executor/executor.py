@@ -24,9 +24,9 @@ from rain.common.errors import PiecesLostError
 from rain.common.then import Then
 from rain.executor.blocking import Blocking
 from rain.executor.context import Context
+from rain.executor.cpus_and_gpus import Threads, visible_gpus
 from rain.executor.desk import Desk
 from rain.executor.errors import pickled_error, tell_of_files, text_of, why_final, with_hint
-from rain.executor.gpus import visible_gpus
 from rain.executor.interrupts import Interrupts
 from rain.executor.memory import Memory
 from rain.executor.modules import explained
@@ -34,7 +34,6 @@ from rain.executor.parent import die_with_parent
 from rain.executor.printed import take_printed, with_printed
 from rain.executor.staging import StagingFolders, throw_away
 from rain.executor.task_folder import TaskFolder
-from rain.executor.threads import Threads
 from rain.executor.values import Outputs, handed_on, small_pickle, split
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from rain.common.fs import copy_writable
 from rain.files import local, objects
@@ -71,3 +71,17 @@ def save_path(
     with local.created_folder(path, overwrite=overwrite) as folder:
         copy_writable(source, folder)
     return open_files(f"{path}/**", storage_options=storage_options)
+
+
+def save_value(value: object, url: str, overwrite: bool, storage_options: Options) -> File:
+    """Publishes a value at a checked URL, and gives the handle of the file."""
+    if not isinstance(value, str | bytes | bytearray | memoryview):
+        raise TypeError(
+            f"save: the result is a {type(value).__name__}; bytes and str are saved as they are."
+            " Write other values in a function: with create_file(url) as stream:"
+            " value.to_parquet(stream)"
+        )
+    data: Any = value.encode() if isinstance(value, str) else value
+    with create_file(url, overwrite=overwrite, storage_options=storage_options) as stream:
+        stream.write(data)
+    return open_files(url, storage_options=storage_options)[0]

@@ -64,7 +64,7 @@ class Link:
         self._sending = memoryview(b"")  # what is left of the piece that the socket takes now
         self._unsent_bytes = 0
         self._full = trio.Event()  # the socket takes nothing at present
-        self._room = trio.Event()
+        self._room = trio.lowlevel.ParkingLot()  # tasks that wait until the socket has taken some
         self._over = trio.Event()
         self._patience = UNREGISTERED
         self._allowed: float = float("inf")
@@ -213,7 +213,7 @@ class Link:
                 self.end(self.peer.farewell)
                 return
             while self._unsent_bytes and self._must_wait():
-                await self._room.wait()
+                await self._room.park()
 
     def _push(self) -> bool:
         """Sends what the socket takes at once; whether anything is left."""
@@ -229,8 +229,7 @@ class Link:
                 taken = len(self._sending)
             self._sending = self._sending[taken:]
             self._unsent_bytes -= taken
-            room, self._room = self._room, trio.Event()
-            room.set()
+            self._room.unpark_all()
             if self._sending:
                 return True
         return False
@@ -262,7 +261,7 @@ class Link:
         """Lets what was said leave, and the other side read it: a reset would overtake it."""
         with trio.move_on_after(LINGER):
             while self._unsent_bytes:
-                await self._room.wait()
+                await self._room.park()
             with suppress(OSError):
                 self._socket.shutdown(socket.SHUT_WR)
             await trio.sleep_forever()

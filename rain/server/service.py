@@ -15,7 +15,7 @@ from rain.base.users import UserRule
 from rain.daemon.garbage import LargeSubmissions
 from rain.daemon.turns import TurnLoop
 from rain.scheduler.api import Scheduler
-from rain.server.clock import Clock
+from rain.server.clock import Clock, Pulse
 from rain.server.core.inbox import Inbox
 from rain.server.core.messages import (
     ClientLeft,
@@ -31,7 +31,6 @@ from rain.server.guard import TimeGuard
 from rain.server.journal.keeping import JournalKeeper
 from rain.server.journal.writer import Writer
 from rain.server.links import Links
-from rain.server.pulse import Pulse
 from rain.server.recording import Recorder, RecordingEnded
 from rain.server.registration import Registration
 from rain.server.spool import Spool

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rain.base import executor_protocol as protocol
-from rain.executor.gpus import visible_gpus
+from rain.executor.cpus_and_gpus import visible_gpus
 from tests.executor.child import Child
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"

@@ -1,14 +1,19 @@
-"""Limits the threads of numerical libraries to the cpus of the task.
+"""The cpus and gpus of a call, as libraries and the programs that it starts see them.
 
-Libraries that are loaded later, and programs that a call starts, read the number from the
-environment. For libraries that are already loaded, threadpoolctl changes it.
+Numerical libraries that are loaded later, and programs, read the number of threads from the
+environment, and CUDA reads its gpus there. For libraries that are already loaded, threadpoolctl
+changes the number of threads.
 """
 
 import os
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 from rain.base.thread_limits import thread_limits
+
+_VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 class Threads:
@@ -28,3 +33,17 @@ class Threads:
             # Most executors never need it, and it has no type annotations.
             threadpoolctl: Any = import_module("threadpoolctl")
             threadpoolctl.threadpool_limits(max(cpus, 1))
+
+
+@contextmanager
+def visible_gpus(gpus: Sequence[str]) -> Generator[None, None, None]:
+    """Makes only these gpus visible to CUDA in its scope, and restores the environment."""
+    before = os.environ.get(_VISIBLE)
+    os.environ[_VISIBLE] = ",".join(gpus)
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(_VISIBLE, None)
+        else:
+            os.environ[_VISIBLE] = before
