@@ -70,5 +70,6 @@ def in_memory(data: Part) -> ReadAt:
 
 
 def in_file(descriptor: int) -> ReadAt:
-    """Reads from an open file."""
+    """Reads from an open file, of which only what is asked for comes from the disk from now on."""
+    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_RANDOM)
     return lambda offset, length: os.pread(descriptor, length, offset)

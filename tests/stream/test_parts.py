@@ -1,5 +1,7 @@
 """Parts of partitioned objects: their layout, and how a reader gets one piece of each of many."""
 
+import ctypes
+import mmap
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,13 +14,15 @@ from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import ObjectId
 from rain.stream.connections import Transfer
 from rain.stream.errors import NotHereError, UnreachableError
+from rain.stream.mapping import map_region
 from rain.stream.part_reading import PartPieces
-from rain.stream.parts import ALIGNMENT, MAGIC, count_of, in_memory, laid_out, place_of
+from rain.stream.parts import ALIGNMENT, MAGIC, count_of, in_file, in_memory, laid_out, place_of
 from rain.stream.protocol import NOBODY, Ask, StreamRequest, decode_ids, encode_ids, ids_size
 from rain.stream.reading import StreamReader
 from tests.stream.serving import MACHINE, A, B, Having, listening, reading
 
 LARGE = 300_000
+PAGE = mmap.PAGESIZE
 
 
 def partitioned(*pieces: bytes) -> bytes:
@@ -106,3 +110,34 @@ def test_a_request_names_its_objects() -> None:
     for length, part in ((0, 1), (1_000_000, 1), (1, -1)):
         with pytest.raises(ProtocolError):
             ids_size(StreamRequest(Ask.PARTS, ObjectId(part), length=length))
+
+
+def test_a_piece_comes_from_the_disk_without_what_lies_around_it(tmp_path: Path) -> None:
+    # given: an object on the disk, of which nothing is in memory
+    path = tmp_path / "object"
+    path.write_bytes(partitioned(*[os.urandom(LARGE) for _ in range(64)]))
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        if any(pages_in_memory(file.fileno())):
+            pytest.skip("the temporary folder is in memory")
+
+        # when: one piece in the middle is found, mapped and read
+        offset, length = place_of(in_file(file.fileno()), 30)
+        piece = bytes(map_region(file.fileno(), offset, length))
+
+        # then: that has come from the disk, the index, and hardly anything else
+        assert len(piece) == length
+        pages = pages_in_memory(file.fileno())
+        assert sum(pages) * PAGE <= length + 8 * PAGE
+        assert all(pages[-(-offset // PAGE) : (offset + length) // PAGE])
+
+
+def pages_in_memory(descriptor: int) -> list[bool]:
+    """Which pages of a file are in the memory of the kernel."""
+    size = os.fstat(descriptor).st_size
+    whole = mmap.mmap(descriptor, size, access=mmap.ACCESS_COPY)
+    first = ctypes.c_char.from_buffer(whole)
+    found = (ctypes.c_ubyte * -(-size // PAGE))()
+    assert not ctypes.CDLL(None).mincore(ctypes.c_void_p(ctypes.addressof(first)), size, found)
+    return [bool(one & 1) for one in found]
