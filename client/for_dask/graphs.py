@@ -1,7 +1,7 @@
 """Dask's graphs: which nodes they have, which are needed, and the best order to run them."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, TypeGuard
 
 from dask import config
@@ -86,24 +86,43 @@ def _has(value: Any, name: str) -> bool:
 def chains(nodes: Mapping[Key, Node], wanted: Sequence[Key]) -> dict[Key, Chain]:
     """The same nodes in chains, by the keys of their ends.
 
-    Each node of a chain reads only the one before, and one call runs all of them. Dask makes chains
-    itself for arrays, bags and `delayed`, but not in all of a data frame. Values of the graph stay
-    apart: they are sent once, and not with each call. Exchanges are no calls.
+    Only the first node of a chain reads others than those before it, and only the last is read by
+    others than those behind it; one call runs all of them. Dask makes chains itself for arrays,
+    bags and `delayed`, but not in all of a data frame. Values of the graph stay apart: they are
+    sent once, and not with each call. Exchanges are no calls.
     """
     fuses = may_fuse()
     readers = Counter(key for node in nodes.values() for key in node.dependencies)
     readers.update(wanted)
     found: dict[Key, Chain] = {}
+
+    def may_join(key: Key, count: int) -> bool:
+        """Whether a chain may go on with its readers, of which there are so many."""
+        is_chain = key in found and not is_data(nodes[key]) and not is_exchange(nodes[key])
+        return is_chain and readers[key] == count
+
     for key, node in nodes.items():
         before: Chain = []
-        if fuses and len(node.dependencies) == 1:
-            (read,) = node.dependencies
-            stand_alone = is_data(nodes[read]) or is_exchange(nodes[read]) or is_exchange(node)
-            if readers[read] == 1 and not stand_alone:
-                before = found.pop(read)
+        read = [*node.dependencies] if fuses and not is_exchange(node) else []
+        match read:
+            case [only] if may_join(only, 1):
+                before = found.pop(only)
+            case [one, other]:
+                for first, second in ((one, other), (other, one)):
+                    if may_join(first, 2) and may_join(second, 1) and _begins(found, second, first):
+                        before = found.pop(first) + found.pop(second)
+                        break
+            case _:
+                pass
         before.append((key, node))
         found[key] = before
     return found
+
+
+def _begins(found: Mapping[Key, Chain], end: Key, key: Key) -> bool:
+    """Whether a chain reads this key and nothing else, as what a table is sorted by is read."""
+    read: Collection[Key] = found[end][0][1].dependencies
+    return [*read] == [key]
 
 
 def may_fuse() -> bool:

@@ -39,17 +39,31 @@ def call_bundle(data: bytes, *values: Any) -> Any:
 
 
 def call_chain(data: bytes, *values: Any) -> Any:
-    """Runs nodes of a Dask graph of which each reads only the one before.
+    """Runs nodes of a Dask graph of which only the first reads others than those before it.
 
     Pickled with the nodes are the keys of the values that the first one depends on and, by their
-    keys, small values that the client had itself.
+    keys, small values that the client had itself. What a node makes is let go when the last node
+    that reads it has run.
     """
     chain: list[tuple[Hashable, Callable[[Mapping[Hashable, Any]], Any]]]
     chain, keys, known = pickle.loads(data)
     read = {**known, **dict(zip(keys, values, strict=True))}
-    for key, node in chain:
-        read = {key: node(read)}
+    left = _read_later(chain)
+    for (key, node), needed in zip(chain, left, strict=True):
+        made = node(read)
+        read = {one: value for one, value in read.items() if one in needed}
+        read[key] = made
+        del made
     return read[chain[-1][0]]
+
+
+def _read_later(chain: Sequence[tuple[Hashable, Any]]) -> list[set[Hashable]]:
+    """For each node of a chain what nodes behind it read."""
+    later: list[set[Hashable]] = [set()]
+    for _, node in reversed(chain[1:]):
+        later.append(later[-1] | set(node.dependencies))
+    later.reverse()
+    return later
 
 
 def call_group(data: bytes, *values: Any) -> Any:
