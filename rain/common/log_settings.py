@@ -74,7 +74,7 @@ def apply(settings: LogSettings | None) -> None:
 
 
 def forget_default() -> None:
-    """Removes the handler that Python adds by itself when somebody logs who has set nothing.
+    """Removes the handler that Python adds by itself when a program logs that has set nothing.
 
     With it, a later task could not set up its logging by `basicConfig`.
     """

@@ -165,7 +165,7 @@ def _old_of(path: Path) -> Path:
 
 
 def _put_back(path: Path) -> None:
-    """Mends what one has left who was killed while its folder took the place of another one."""
+    """Mends what a process left that was killed while its folder took the place of another one."""
     old = _old_of(path)
     if path.exists():
         remove(old)

@@ -38,7 +38,7 @@ class Task:
     row: TaskRow = TaskRow.WAITING
     missing: int = 0  # inputs that are not finished, each counted once
     scheduled: Governor | None = None  # where the scheduler wants it
-    assigned: Governor | None = None  # who was told to run it; the same as scheduled
+    assigned: Governor | None = None  # that was told to run it; the same as scheduled
     priority: int = 0  # larger goes first within one governor
 
     run: Run | None = None  # the last one, which is open as long as the task is assigned

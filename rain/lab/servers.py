@@ -107,7 +107,7 @@ class _Server:
 
 
 def fair_parts(wanted: Sequence[float], amount: float) -> list[float]:
-    """Equal parts of an amount; who wants less leaves the rest to the others."""
+    """Equal parts of an amount; one that wants less leaves the rest to the others."""
     parts, others = [0.0] * len(wanted), len(wanted)
     for number in sorted(range(len(wanted)), key=wanted.__getitem__):
         parts[number] = min(wanted[number], amount / others)

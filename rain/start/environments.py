@@ -84,7 +84,7 @@ def differences(here: Installed, there: Installed, only: Iterable[str] = ()) -> 
         if ours != theirs:
             found.append(Difference(name, ours, theirs))
     for name, said in here.programs.items():
-        if said != there.programs[name] or not said:  # who asks for it wants to have it
+        if said != there.programs[name] or not said:  # a user who asks for it wants it
             found.append(Difference(name, said, there.programs[name]))
     return found
 

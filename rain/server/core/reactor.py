@@ -214,7 +214,7 @@ class Reactor:
     def settle(self) -> None:
         """Does what is not urgent, when the effects of a turn are on their way.
 
-        Turns do not count on it: who leaves it out has only more to do when the scheduler runs.
+        Turns do not depend on it: without it there is only more to do when the scheduler runs.
         """
         if self.state.lessons:
             finishing.learn(self.state)
