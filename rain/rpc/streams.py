@@ -112,7 +112,7 @@ class GovernorStreams:
 
     def transfers(self) -> Transfers:
         """The sums of that."""
-        return self._streams.links.told()
+        return self._streams.links.total()
 
     async def close(self) -> None:
         """Ends the port and all of its streams."""

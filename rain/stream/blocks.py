@@ -19,7 +19,7 @@ from attrs import evolve
 from rain.base.errors import ProtocolError
 from rain.stream import sockets
 from rain.stream.bodies import Body
-from rain.stream.links import Link
+from rain.stream.host_links import HostLink
 from rain.stream.packing import BLOCK, HEADER_SIZE, Packing, Run
 from rain.stream.protocol import StreamAnswer
 from rain.stream.sockets import BrokenError, Connected, InBlocks, Incoming, Note
@@ -66,7 +66,7 @@ class SendingBlocks:
     """Sends bodies, one after the other: the answers to one request."""
 
     def __init__(
-        self, connected: Connected, link: Link, clock: Callable[[], float] = time.monotonic
+        self, connected: Connected, link: HostLink, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._connected = connected
         self._link = link
@@ -220,7 +220,7 @@ class Unpacking(InBlocks):
 
 
 def answer_with(
-    connected: Connected, answer: StreamAnswer, body: Body, link: Link | None
+    connected: Connected, answer: StreamAnswer, body: Body, link: HostLink | None
 ) -> SendingBlocks | None:
     """Sends an answer and its body; in blocks if there is a link for that."""
     sockets.send(connected, evolve(answer, blocks=link is not None).encode())

@@ -19,7 +19,7 @@ from rain.stream import sockets
 from rain.stream.blocks import SendingBlocks
 from rain.stream.bodies import Body, Joined, OfFile, OfMemory
 from rain.stream.holder import Elsewhere, Held, Holder, InFile, InMemory
-from rain.stream.links import Links
+from rain.stream.host_links import HostLinks
 from rain.stream.parts import in_file, in_memory, place_of
 from rain.stream.protocol import (
     IN_FILE,
@@ -52,7 +52,7 @@ def give_parts(
     request: StreamRequest,
     holder: Holder,
     relay: Relay | None,
-    links: Links,
+    links: HostLinks,
     *,
     shares: bool,
 ) -> None:
@@ -110,7 +110,7 @@ def _pieces(
 class _Giving:
     """Answers with pieces, some at a time."""
 
-    def __init__(self, connected: Connected, links: Links | None, shares: bool) -> None:
+    def __init__(self, connected: Connected, links: HostLinks | None, shares: bool) -> None:
         self._connected = connected
         self._links = links  # None if the reader takes no blocks
         self._shares = shares

@@ -21,7 +21,7 @@ from rain.stream import sockets
 from rain.stream.blocks import answer_with, body_of
 from rain.stream.bodies import Body, OfFile, OfMemory
 from rain.stream.holder import InFar, InFile, InFolder, InMemory
-from rain.stream.links import Links
+from rain.stream.host_links import HostLinks
 from rain.stream.protocol import TEXT_LIMIT, Say, StreamAnswer
 from rain.stream.sockets import BrokenError, Connected
 
@@ -98,7 +98,7 @@ def give_range(
     connected: Connected,
     held: InMemory | InFile | InFolder,
     wanted: Range,
-    links: Links | None,
+    links: HostLinks | None,
 ) -> None:
     """Answers with the range; the text has the size of the whole.
 

@@ -21,7 +21,7 @@ from rain.stream.blocks import SendingBlocks, body_of
 from rain.stream.bodies import Body, OfFile, OfMemory
 from rain.stream.connections import CONNECT_TIMEOUT, HolderConnections, Transfer
 from rain.stream.errors import NotHereError, StoppedError, UnreachableError
-from rain.stream.links import Links
+from rain.stream.host_links import HostLinks
 from rain.stream.protocol import (
     ANSWER_SIZE,
     NOBODY,
@@ -87,7 +87,7 @@ class StreamReader:
             servers, connect_timeout, stall_limit, keys, calls_back
         )
         self._machine = machine  # a holder on the same machine may answer with a path
-        self.uploads = Links()  # over which this program sends to the server
+        self.uploads = HostLinks()  # over which this program sends to the server
         self._counting = threading.Lock()
         self.received = 0  # bytes of objects received through sockets
 

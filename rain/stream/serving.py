@@ -24,7 +24,7 @@ from rain.stream.blocks import Unpacking, answer_with
 from rain.stream.bodies import Body, OfFile, OfMemory
 from rain.stream.errors import UnreachableError
 from rain.stream.holder import Elsewhere, Held, Holder, InFar, InFile, InFolder, InMemory
-from rain.stream.links import Links
+from rain.stream.host_links import HostLinks
 from rain.stream.part_serving import give_parts
 from rain.stream.protocol import HELLO, NOBODY, REQUEST_SIZE, Ask, Say, StreamAnswer, StreamRequest
 from rain.stream.ranges import Range, give_far_range, give_range
@@ -70,7 +70,7 @@ class StreamServer:
         self._machine = machine  # readers on this machine may get paths
         self._limits = limits
         self._keys = keys  # for peers that were not admitted before
-        self.links = Links()
+        self.links = HostLinks()
         self._lock = threading.Lock()
         self._open: dict[Connected, threading.Thread] = {}
         self._calling: set[threading.Thread] = set()  # have no connection yet

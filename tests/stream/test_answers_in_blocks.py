@@ -12,7 +12,7 @@ from rain.base.ids import ObjectId
 from rain.base.wire.answers import DataLink
 from rain.stream.archive import Archive
 from rain.stream.connections import Transfer
-from rain.stream.links import Link
+from rain.stream.host_links import HostLink
 from rain.stream.packing import Gauge
 from rain.stream.part_reading import PartPieces, Piece
 from rain.stream.parts import laid_out
@@ -29,10 +29,10 @@ ELSEWHERE = "127.0.0.2"
 
 @pytest.fixture(autouse=True)
 def slow_links(monkeypatch: pytest.MonkeyPatch) -> None:
-    def gauge(link: Link) -> Gauge:
+    def gauge(link: HostLink) -> Gauge:
         return Constant(SLOW)
 
-    monkeypatch.setattr(Link, "gauge", gauge)
+    monkeypatch.setattr(HostLink, "gauge", gauge)
 
 
 def sent_by(there: Listening) -> DataLink:

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from rain.base.errors import ProtocolError
 from rain.stream.blocks import SendingBlocks, Unpacking, pass_on_blocks
 from rain.stream.bodies import OfFile
-from rain.stream.links import Link, Links
+from rain.stream.host_links import HostLink, HostLinks
 from rain.stream.packing import BLOCK, LARGEST_BLOCK, PROBE, Gauge, Run
 from rain.stream.sockets import BrokenError, receive_file, receive_into
 
@@ -75,7 +75,7 @@ def taken_into_file(wire: bytes, length: int, path: Path, notes: list[int]) -> N
         receive_file(Unpacking(connected, length), file.fileno(), length, 0, notes.append)
 
 
-def sent(path: Path, link: Link, start: int = 0) -> bytes:
+def sent(path: Path, link: HostLink, start: int = 0) -> bytes:
     """What a file is on the link, from a place on."""
     with socket.create_server(("127.0.0.1", 0)) as port:
         there = socket.create_connection(port.getsockname())
@@ -104,7 +104,7 @@ class Constant(Gauge):
         return
 
 
-class Slow(Link):
+class Slow(HostLink):
     """A link for which any codec is fast enough."""
 
     def gauge(self) -> Gauge:
@@ -242,8 +242,8 @@ def test_a_connection_within_one_machine_has_no_link() -> None:
         socket.create_connection(port.getsockname()) as there,
         port.accept()[0] as here,
     ):
-        assert Links().of(here) is None
-        assert Links().of(there) is None
+        assert HostLinks().of(here) is None
+        assert HostLinks().of(there) is None
 
 
 def test_a_connection_whose_other_side_has_gone_is_broken_and_has_no_link() -> None:
@@ -257,11 +257,11 @@ def test_a_connection_whose_other_side_has_gone_is_broken_and_has_no_link() -> N
         with suppress(ConnectionResetError):
             here.recv(1)
         with pytest.raises(BrokenError):
-            Links().of(here)
+            HostLinks().of(here)
 
 
 def test_a_transfer_too_short_to_tell_the_rate_leaves_what_others_have_found() -> None:
-    link = Link()
+    link = HostLink()
     short = link.gauge()  # begins when nothing is known
     link.add(5e6, 10, 10, 0)
     link.add(short.rate, 10, 10, 0)

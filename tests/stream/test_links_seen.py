@@ -1,4 +1,4 @@
-"""A sender finds how fast its link is, also one that waits for it. Link and time are models."""
+"""A sender finds how fast its link is, also one that waits for it. The link and time are models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from attrs import define
 from rain.stream import blocks, sockets
 from rain.stream.blocks import SendingBlocks
 from rain.stream.bodies import OfFile
-from rain.stream.links import Link
+from rain.stream.host_links import HostLink
 from rain.stream.packing import BLOCK
 
 SIZE = 128 * BLOCK
@@ -69,7 +69,7 @@ def file(tmp_path: Path) -> Generator[int]:
         yield made.fileno()
 
 
-def transfer(line: Line, link: Link, file: int, patch: pytest.MonkeyPatch) -> int:
+def transfer(line: Line, link: HostLink, file: int, patch: pytest.MonkeyPatch) -> int:
     """Sends the file, and returns how many of its bytes were compressed."""
     patch.setattr(sockets, "send", line.send)
     patch.setattr(sockets, "send_file", line.send_file)
@@ -82,9 +82,9 @@ def transfer(line: Line, link: Link, file: int, patch: pytest.MonkeyPatch) -> in
     return sending.packed
 
 
-def known_link(round_trip: float, file: int, patch: pytest.MonkeyPatch) -> tuple[Link, Line]:
+def known_link(round_trip: float, file: int, patch: pytest.MonkeyPatch) -> tuple[HostLink, Line]:
     """A link for which it pays to compress, after three transfers."""
-    link = Link()
+    link = HostLink()
     line = Line(rate=120e6, round_trip=round_trip, codec=1e9, share=0.02)
     for _ in range(3):
         transfer(line, link, file, patch)
@@ -113,7 +113,7 @@ def test_a_codec_that_has_become_slower_than_the_link_is_left(
 
 
 def test_a_link_that_has_become_faster_is_found(file: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    link = Link()
+    link = HostLink()
     line = Line(rate=10e6, round_trip=0.001, codec=150e6, share=0.1)
     transfer(line, link, file, monkeypatch)
     assert link.packed

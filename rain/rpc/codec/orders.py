@@ -10,8 +10,8 @@ from rain.base.wire.orders import (
     PlacedObjects,
 )
 from rain.rpc.codec.border import Fields, check_ours
-from rain.rpc.codec.columns import columns
 from rain.rpc.codec.kinds import read_kinds, write_kinds
+from rain.rpc.codec.record import columns
 
 _PLACED = columns(PlacedObjects, {"content_types": "", "sources": "", "data": b""})
 _LENT = columns(LentObjects, {"content_types": "", "data": b""})

@@ -11,8 +11,8 @@ from rain.base.wire.grace import check_grace
 from rain.base.wire.requests import Cancel, JoinSession, OpenSession, Promise, WaitFor
 from rain.rpc.codec.amounts import read_resources, write_amounts
 from rain.rpc.codec.border import Fields, check_ours, clean
-from rain.rpc.codec.columns import columns
 from rain.rpc.codec.failures import ON_FAILURE
+from rain.rpc.codec.record import columns
 from rain.rpc.codec.split import slim_delivery
 
 MOST_PROMISED = 1000

@@ -14,8 +14,8 @@ from rain.base.wire.submission import (
     TaskColumns,
 )
 from rain.rpc.codec.border import Fields, check_ours, filled, with_columns
-from rain.rpc.codec.columns import columns, packed
 from rain.rpc.codec.kinds import check_sendable, read_kinds, write_kinds
+from rain.rpc.codec.record import columns, packed
 
 _TASKS = columns(TaskColumns, {"configs": b""})
 _CONTENTS = columns(ContentColumns)

@@ -17,7 +17,7 @@ REPORTED = 16
 """Links of which others are told."""
 
 
-class Link:
+class HostLink:
     """The link to one host, which several transfers use at a time. Thread-safe."""
 
     def __init__(self) -> None:
@@ -44,21 +44,21 @@ class Link:
             self.packed += packed
             self.seconds += seconds
 
-    def told(self) -> Transfers:
+    def total(self) -> Transfers:
         """All that went over it."""
         with self._lock:
             return Transfers(self.bytes, self.packed, self.sent, int(self.seconds * 1e6))
 
 
-class Links:
+class HostLinks:
     """All links of one server of streams. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._links: dict[str, Link] = {}
+        self._links: dict[str, HostLink] = {}
         self._forgotten = Transfers()
 
-    def of(self, connected: Connected) -> Link | None:
+    def of(self, connected: Connected) -> HostLink | None:
         """The link of a connection; None if both of its ends are on this machine."""
         try:
             host = connected.getpeername()[0]
@@ -71,18 +71,19 @@ class Links:
             if link is None:
                 if len(self._links) >= MOST:
                     oldest = self._links.pop(next(iter(self._links)))
-                    self._forgotten = self._forgotten.plus(oldest.told())
-                link = self._links[host] = Link()
+                    self._forgotten = self._forgotten.plus(oldest.total())
+                link = self._links[host] = HostLink()
             return link
 
-    def for_body(self, connected: Connected, length: int, *, blocks: bool) -> Link | None:
+    def for_body(self, connected: Connected, length: int, *, blocks: bool) -> HostLink | None:
         """The link for a body of this length; None if it is to be sent as it is."""
         return self.of(connected) if blocks and length >= IN_BLOCKS_FROM else None
 
-    def told(self) -> Transfers:
+    def total(self) -> Transfers:
         """What went over all of them."""
         with self._lock:
-            return reduce(Transfers.plus, map(Link.told, self._links.values()), self._forgotten)
+            totals = map(HostLink.total, self._links.values())
+            return reduce(Transfers.plus, totals, self._forgotten)
 
     def report(self) -> tuple[DataLink, ...]:
         """Those over which most was sent."""
@@ -95,5 +96,5 @@ class Links:
         )
 
 
-def _sent(item: tuple[str, Link]) -> int:
+def _sent(item: tuple[str, HostLink]) -> int:
     return item[1].sent
