@@ -169,7 +169,7 @@ class _CloudPickler(Pickler):
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, _HANDLES):
             return self._finder.replaced(obj)
-        return super().reducer_override(obj)  # type: ignore[no-untyped-call] # pyright: ignore[reportUnknownMemberType] # as above
+        return super().reducer_override(obj)
 
 
 def pickle_argument(

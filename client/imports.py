@@ -1,5 +1,6 @@
 """The folders from which this program imports its own modules: beside the script, in the notebook's
-folder, or named by PYTHONPATH. Executors on the same machine import them from there, too.
+folder, or named by PYTHONPATH; or the zip file that it is in. Executors on the same machine import
+them from there, too.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def _own_folders() -> Iterator[str]:
             folder = os.path.abspath(entry)  # noqa: PTH100 # "" is the current folder
         except FileNotFoundError:  # which was removed
             continue
-        if not is_installed(folder) and Path(folder).is_dir():
+        if not is_installed(folder) and Path(folder).exists():  # a zip file is one, too
             yield folder
 
 

@@ -4,6 +4,7 @@
 * A function of the user's own counts by its bytecode and its constants, its defaults, what its
   closure holds, and all globals that it names, in any depth. Its line numbers do not count, and
   neither do comments.
+* A function of `functools.singledispatch` counts by all that is registered.
 * A class of the user's own counts by what is defined in it and in its bases.
 * A module of the user's own that is named as a module, or imported inside of a function, counts by
   the text of its file, and of those of the user's own modules that it imports. A package counts by
@@ -32,7 +33,7 @@ from rain.client.captured import (
     imported_names,
 )
 from rain.client.imports import is_installed
-from rain.common.by_value import is_imported
+from rain.common.by_value import is_dispatch, is_imported
 
 _UNREADABLE = "unreadable"
 _NOT_COUNTED = BY_ITSELF | {"_abc_impl", "__firstlineno__", "__static_attributes__"}
@@ -78,6 +79,9 @@ def is_own(module: str | None) -> bool:
 
 
 def _function(function: FunctionType) -> Described:
+    if is_dispatch(function):
+        dispatch: Any = function
+        return Described(["dispatch"], [dict(dispatch.registry)])
     code = function.__code__
     found = Described(["function"], [*_code(code)])
     found.values += [function.__defaults__, function.__kwdefaults__]

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -93,10 +92,11 @@ class CalledFunction:
             NO_OPTIONS.shape(self.name, (), (self._result,)),
         )
         self._signature: inspect.Signature | None = None
+        self._own: inspect.Signature | None = None  # what a decorated function takes itself
         if surrounding is None or not surrounding.changes_arguments:
-            # Some functions in C do not say what they take.
-            with suppress(TypeError, ValueError):
-                self._signature = inspect.signature(fn)
+            self._signature = self._own = _signature(fn, decorated=False)
+            if hasattr(fn, "__wrapped__"):
+                self._own = _signature(fn, decorated=True) or self._signature
         parameters = () if self._signature is None else self._signature.parameters.values()
         plain = [parameter for parameter in parameters if parameter.kind in _SIMPLE]
         self._least = sum(parameter.default is parameter.empty for parameter in plain)
@@ -117,11 +117,11 @@ class CalledFunction:
         """TypeError, as the call itself would raise it."""
         if not keywords and self._least <= len(args) <= self._most:
             return
-        if self._signature is not None:
+        if self._own is not None:
             try:
-                self._signature.bind(*args, **keywords)
+                self._own.bind(*args, **keywords)
             except TypeError as error:
-                parameters = self._signature.parameters
+                parameters = self._own.parameters
                 advice = unknown_argument(keywords, parameters, OPTIONS)
                 raise TypeError(f"{self.name}(): {error}{advice}") from None
 
@@ -154,7 +154,7 @@ class CalledFunction:
         around = None if self._surrounding is None else self._surrounding.around
         digest = self._sent.digest(fn if around is None else around(fn))
         called = CachedFunction(fn, digest, self.encoding, options.cache_key, text_of(options.env))
-        arguments = named_arguments(self._signature, args, keywords)
+        arguments = self._named(args, keywords)
         return plan_of_call(session, called, arguments, inputs)
 
     def same(
@@ -164,9 +164,19 @@ class CalledFunction:
         assert self._sent is not None  # its inputs are known
         around = None if self._surrounding is None else self._surrounding.around
         function = self._sent.same(fn if around is None else around(fn))
-        arguments = named_arguments(self._signature, args, keywords)
+        arguments = self._named(args, keywords)
         outputs = [*self.encoding, *said_of(options.env)]
         return key_of_call(function, outputs, options.cache_key, arguments)
+
+    def _named(
+        self, args: Sequence[Any], keywords: Mapping[str, Any]
+    ) -> Iterable[tuple[str, object]]:
+        if self._own is not self._signature:
+            try:
+                return [*named_arguments(self._signature, args, keywords)]
+            except TypeError:  # a decorator gives the function others than it takes
+                return named_arguments(self._own, args, keywords)
+        return named_arguments(self._signature, args, keywords)
 
     def shape(self, options: Options, labels: tuple[str | None, ...]) -> TaskShape:
         """The shape of a call with these options, whose inputs have these labels."""
@@ -182,6 +192,18 @@ class CalledFunction:
             )
         self._last = options, labels, shape
         return shape
+
+
+def _signature(fn: Function, decorated: bool) -> inspect.Signature | None:
+    """What a function takes; None if it does not say so, as some functions in C.
+
+    Of a decorated function it is that of the function inside, which helps more in messages, unless
+    `decorated`.
+    """
+    try:
+        return inspect.signature(fn, follow_wrapped=not decorated)
+    except (TypeError, ValueError):
+        return None
 
 
 def _owner(fn: Function) -> tuple[object | None, object]:

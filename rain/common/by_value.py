@@ -5,8 +5,8 @@ of each line, and shows the line itself where that file can be read. The code sa
 it is (`code.py`).
 
 cloudpickle takes functions with a cache for something that can be imported, and classes with a
-cached property for something that cannot be pickled. Here they are made again around the function
-that is inside of them, with an empty cache.
+cached property, or functions of `functools.singledispatch`, for something that cannot be pickled.
+Here they are made again around the functions that are inside of them, with an empty cache.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import io
 import sys
 from collections import ChainMap
 from collections.abc import Callable
-from functools import cached_property, lru_cache
-from types import CodeType
+from functools import cached_property, lru_cache, singledispatch
+from types import CodeType, FunctionType
 from typing import Any
 
 import cloudpickle
@@ -26,6 +26,10 @@ from rain.common.pickles import REDUCERS
 
 WITH_CACHE: type = type(lru_cache(len))
 """The type of what `functools.lru_cache` and `functools.cache` make of a function."""
+
+_dispatch: Any = singledispatch
+_DISPATCHES: CodeType = _dispatch(len).__code__
+"""The code of all functions that `functools.singledispatch` makes."""
 
 _REDUCERS: Any = cloudpickle.Pickler.dispatch_table
 _FILE = 10
@@ -75,6 +79,23 @@ def _reduced_property(value: cached_property[Any]) -> tuple[Any, ...]:
     return cached_property, (value.func,), {"attrname": value.attrname}
 
 
+def is_dispatch(function: FunctionType) -> bool:
+    """Whether `functools.singledispatch` has made it."""
+    return function.__code__ is _DISPATCHES
+
+
+def _reduced_dispatch(function: Any) -> tuple[Any, ...]:
+    """With what is registered as its state: an implementation may call the function itself."""
+    made = dict(function.registry)
+    default = made.pop(object)
+    return singledispatch, (default,), list(made.items()), None, None, _register
+
+
+def _register(function: Any, implementations: list[tuple[type, Callable[..., Any]]]) -> None:
+    for kind, implementation in implementations:
+        function.register(kind, implementation)
+
+
 _TABLE: Any = ChainMap(
     {
         CodeType: _reduced,
@@ -90,6 +111,12 @@ class Pickler(cloudpickle.Pickler):
     """A pickler of cloudpickle whose code has the names of its files."""
 
     dispatch_table = _TABLE
+
+    def reducer_override(self, obj: Any) -> Any:
+        """How functions and classes are pickled; all else is as pickle itself does it."""
+        if type(obj) is FunctionType and is_dispatch(obj) and not is_imported(obj):
+            return _reduced_dispatch(obj)
+        return super().reducer_override(obj)  # type: ignore[no-untyped-call] # pyright: ignore[reportUnknownMemberType] # not annotated
 
 
 _make_pickler: Any = Pickler  # cloudpickle is not annotated

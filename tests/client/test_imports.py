@@ -60,5 +60,14 @@ def test_a_task_passes_on_what_its_program_has_uploaded_and_not_where_that_is_he
     assert told.key != alone
 
 
+def test_programs_in_zip_files_tell_of_these(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, missing = tmp_path / "program.pyz", tmp_path / "python311.zip"
+    program.touch()
+    monkeypatch.setattr(sys, "path", [str(program), str(missing), str(tmp_path)])
+    assert own_imports((), ()).folders == (str(program), str(tmp_path))
+
+
 def test_outside_of_tasks_there_is_no_program() -> None:
     assert imports.running_program() is None

@@ -113,6 +113,43 @@ def test_a_class_with_cached_properties_and_methods_with_a_cache_travels() -> No
     assert inspect.getdoc(service.__class__.slow) == "Takes long."
 
 
+def test_a_single_dispatch_function_travels_with_all_its_implementations() -> None:
+    names = script(
+        "from functools import singledispatch\n"
+        "class Circle: pass\n"
+        "@singledispatch\n"
+        "def show(value):\n"
+        '    "Shows it."\n'
+        "    return 'something'\n"
+        "@show.register\n"
+        "def _(value: int): return 'a number'\n"
+        "@show.register(list)\n"
+        "def _(value): return [show(one) for one in value]\n"
+        "@show.register\n"
+        "def _(value: Circle): return 'a circle'\n"
+        "def call(*values): return show([*values, Circle()])\n"
+    )
+    names["show"]("fills its cache")
+    call, show = travelled((names["call"], names["show"]))
+    assert call(1, "", [2]) == ["a number", "something", ["a number"], "a circle"]
+    assert show.__doc__ == "Shows it."
+    show.register(str, len)
+    assert (show("four"), names["show"]("four")) == (4, "something")
+
+
+def test_a_single_dispatch_method_travels() -> None:
+    names = script(
+        "from functools import singledispatchmethod\n"
+        "class Printer:\n"
+        "    @singledispatchmethod\n"
+        "    def show(self, value): return 'something'\n"
+        "    @show.register\n"
+        "    def _(self, value: int): return 'a number'\n"
+    )
+    printer = travelled(names["Printer"]())
+    assert (printer.show(1), printer.show("")) == ("a number", "something")
+
+
 def test_code_of_another_release_of_python_is_refused_by_name(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

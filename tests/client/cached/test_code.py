@@ -4,6 +4,7 @@ import importlib
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
+from functools import singledispatch
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -93,6 +94,16 @@ def test_a_decorated_function_counts_by_its_own_code() -> None:
     """
     for name in ("f", "g"):
         assert digest(source.format(1), name) != digest(source.format(2), name)
+
+
+def test_a_single_dispatch_function_counts_by_what_is_registered_and_not_by_its_calls() -> None:
+    show = singledispatch(repr)
+    show.register(int, hex)
+    before = value_digest(show)
+    show(1)
+    assert value_digest(show) == before
+    show.register(int, bin)
+    assert value_digest(show) != before
 
 
 def test_a_global_list_counts_by_what_is_in_it_at_the_moment() -> None:
