@@ -13,7 +13,7 @@ SELDOM = {
     "numpy",  # schedulers
     "pygments",
     "rain.governor.programs.builtin_files",  # tasks that run inside the governor
-    "rain.governor.builtin_run",
+    "rain.governor.programs.run",
     "rain.governor.executors.cbor_link",
     "rain.scheduler.api",
     "rain.server",
@@ -22,8 +22,8 @@ SELDOM = {
     "sysconfig",  # an environment of tasks
 }
 
-MODULES_AT_MOST = 605
-"""There are 596 today, with those of Python itself, whose versions differ."""
+MODULES_AT_MOST = 615
+"""There are 607 today, with those of Python itself, whose versions differ."""
 
 
 def test_a_governor_loads_only_what_it_needs_to_begin(tmp_path: Path) -> None:
