@@ -9,7 +9,7 @@ import json
 import pickle
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, BinaryIO
 
 from rain.common.errors import RainException
 from rain.common.pickles import WITHOUT_BUFFERS, Dump, Part, dump_parts, joined, load
@@ -146,6 +146,22 @@ def _encode_parts(value: Any) -> list[Part]:
     from rain.common.partitioned import encode_partitioned  # noqa: PLC0415 # as above
 
     return encode_partitioned(value, _encode_pickle)
+
+
+def writes_itself(value: Any, content_type: str) -> bool:
+    """Whether a value is written to a file bit by bit, since it need not fit into memory."""
+    if content_type != "parts":
+        return False
+    from rain.common.partitioned import Partitioned  # noqa: PLC0415 # as above
+
+    return isinstance(value, Partitioned) and value.size > 0
+
+
+def write_value(value: Any, file: BinaryIO) -> None:
+    """Writes such a value."""
+    from rain.common.partitioned import write_partitioned  # noqa: PLC0415 # as above
+
+    write_partitioned(value, _encode_pickle, file)
 
 
 def _decode_parts(data: Part) -> Any:

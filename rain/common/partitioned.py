@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from operator import index
-from typing import Any
+from typing import Any, BinaryIO, Self
 
 from rain.base.errors import RefusedError
 from rain.common.errors import RainException
 from rain.common.pickles import Part, load
-from rain.stream.parts import count_of, in_memory, laid_out, place_of
+from rain.stream.parts import count_of, in_memory, laid_out, place_of, write_laid_out
 
 PARTITIONED = "parts"
 """The content type."""
@@ -27,6 +27,10 @@ COLLECTED = "pieces"
 
 class Partitioned:
     """What a task returns that makes a piece for each part: by number, since some may lack."""
+
+    pieces: Mapping[int, Any]
+    size = 0
+    """About how many bytes pieces have together that are made one by one."""
 
     def __init__(self, pieces: Sequence[Any] | Mapping[Any, Any], parts: int) -> None:
         if isinstance(pieces, Mapping):
@@ -41,6 +45,14 @@ class Partitioned:
                 )
             self.pieces = dict(enumerate(listed))
         self.parts = parts
+
+    @classmethod
+    def made_one_by_one(cls, pieces: Mapping[int, Any], parts: int, size: int) -> Self:
+        """Pieces that are made when they are asked for: never more than one is in memory."""
+        made = cls({}, parts)
+        made.pieces = pieces
+        made.size = size
+        return made
 
 
 def _number(part: Any, parts: int) -> int:
@@ -61,8 +73,18 @@ def encode_partitioned(value: Any, encode: Any) -> list[Part]:
     """The bytes of all pieces, each written by `encode`, behind their index."""
     if not isinstance(value, Partitioned):
         raise RainException(f"only what a split has made can be encoded so, not {type(value)!r}")
+    return laid_out([*_encoded(value, encode)])
+
+
+def write_partitioned(value: Partitioned, encode: Any, file: BinaryIO) -> None:
+    """Writes the same bytes to a new file, and lets go of each piece before the next is made."""
+    write_laid_out(file, _encoded(value, encode), value.parts)
+
+
+def _encoded(value: Partitioned, encode: Any) -> Iterator[Sequence[Part]]:
     pieces = value.pieces
-    return laid_out([encode(pieces[part]) if part in pieces else [] for part in range(value.parts)])
+    for part in range(value.parts):
+        yield encode(pieces[part]) if part in pieces else []
 
 
 def decode_partitioned(data: Part) -> dict[int, Any]:

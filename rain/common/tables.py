@@ -7,7 +7,7 @@ Dask and pandas are only imported where such a task runs.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from importlib import import_module
 from itertools import chain
@@ -26,35 +26,41 @@ AT_ONCE = 4 * 1024 * 1024
 
 
 def rows_by_part(table: Any, column: str, parts: Collection[int]) -> Partitioned:
-    """The rows of each of these parts; a column has the part of each row."""
-    found = _slices_in_a_file(table, column, parts)
-    if found is None:
-        groups = table.groupby(column)
-        found = {part: groups.get_group(part) for part in groups.groups if part in parts}
-    return Partitioned(found, max(parts) + 1)
+    """The rows of each of these parts; a column has the part of each row.
 
-
-def _slices_in_a_file(table: Any, column: str, parts: Collection[int]) -> dict[int, Any] | None:
-    """The same, of a large table: its rows are put into the order of their parts in files."""
-    concat: Any = import_module("dask.dataframe.dispatch").concat
+    Those of a large table are taken for one part after the other while they are written: so the
+    table is in memory once, whatever its columns are.
+    """
     size = _size(table)
     if size < AT_ONCE:
-        return None
-    places = table[column].to_numpy()
-    order = np.argsort(places, kind="stable")
-    count = len(order)
-    step = max(count * AT_ONCE // size, 1)
-    some = (table.take(order[start : start + step]) for start in range(0, count, step))
-    try:
-        with ExitStack() as files:
-            ordered = put_together_in_files(some, concat, files)
-    except (DifferentError, OSError):  # an odd table, or no room for files
-        return None
-    sorted_places = places[order]
-    begins = np.searchsorted(sorted_places, [*parts], "left")
-    ends = np.searchsorted(sorted_places, [*parts], "right")
-    bounds = zip(parts, begins, ends, strict=True)
-    return {part: ordered.iloc[begin:end] for part, begin, end in bounds if end > begin}
+        groups = table.groupby(column)
+        found = {part: groups.get_group(part) for part in groups.groups if part in parts}
+        return Partitioned(found, max(parts) + 1)
+    return Partitioned.made_one_by_one(_RowsOfParts(table, column, parts), max(parts) + 1, size)
+
+
+class _RowsOfParts(Mapping[int, Any]):
+    """Takes the rows of a part out of a table, by its number. Parts without rows are left out."""
+
+    def __init__(self, table: Any, column: str, parts: Collection[int]) -> None:
+        self._table = table
+        places = table[column].to_numpy()
+        self._order = np.argsort(places, kind="stable")
+        in_order = places[self._order]
+        begins = np.searchsorted(in_order, [*parts], "left")
+        ends = np.searchsorted(in_order, [*parts], "right")
+        bounds = zip(parts, begins, ends, strict=True)
+        self._bounds = {part: (begin, end) for part, begin, end in bounds if end > begin}
+
+    def __getitem__(self, part: int) -> Any:
+        begin, end = self._bounds[part]
+        return self._table.take(self._order[begin:end])
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._bounds)
+
+    def __len__(self) -> int:
+        return len(self._bounds)
 
 
 def concatenated(concat: Callable[[Sequence[Any]], Any], tables: Sequence[Any]) -> Any:

@@ -11,7 +11,7 @@ from rain.base.shortage import OwnFiles, ShortageError, is_shortage
 from rain.common.errors import RainException
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from collections.abc import Set as AbstractSet
     from io import BufferedWriter
     from pathlib import Path
@@ -49,7 +49,14 @@ class StagingFolders:
     def write(self, parts: Sequence[bytes | memoryview]) -> str:
         """Writes these parts to a file without joining them in memory first."""
         size = sum(map(len, parts))
-        path = self._written_in_memory(parts, size) if self._shared else None
+        return self.write_by(size, lambda file, on_disk: _write(file, parts, size, on_disk=on_disk))
+
+    def write_by(self, size: int, write: Callable[[BufferedWriter, bool], None]) -> str:
+        """Writes a file of about this size by a function, which is told whether it is on the disk.
+
+        The function runs again where others have filled the shared memory meanwhile.
+        """
+        path = self._written_in_memory(size, write) if self._shared else None
         if path is not None:
             return path
         path = self.new_path()
@@ -58,14 +65,16 @@ class StagingFolders:
                 OwnFiles(f"cannot write into {self.folder}"),
                 open(path, "wb") as file,  # noqa: PTH123 # pathlib starts slowly
             ):
-                _write(file, parts, size, on_disk=True)
+                write(file, True)
         except ShortageError:
             raise
         except OSError as error:
             raise RainException(f"cannot write into {self.folder}: {error.strerror}") from None
         return path
 
-    def _written_in_memory(self, parts: Sequence[bytes | memoryview], size: int) -> str | None:
+    def _written_in_memory(
+        self, size: int, write: Callable[[BufferedWriter, bool], None]
+    ) -> str | None:
         """The file in shared memory, if it belongs there and there is room for it."""
         placing = self._placing
         if placing is None:
@@ -81,7 +90,7 @@ class StagingFolders:
         path = f"{self._folders[1]}/{next(_numbers)}"
         try:
             with open(path, "wb") as file:  # noqa: PTH123 # as above
-                _write(file, parts, size, on_disk=False)
+                write(file, False)
         except OSError as error:
             os.unlink(path)  # noqa: PTH108 # as above
             if is_shortage(error):

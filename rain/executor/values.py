@@ -19,6 +19,8 @@ from rain.common.content_type import (
     encode_parts,
     encode_value,
     is_type_instance,
+    write_value,
+    writes_itself,
 )
 from rain.common.errors import RainException
 from rain.common.notes import encode_notes
@@ -154,6 +156,8 @@ class Outputs:
             encode = None if isinstance(value, bytes | str) else _PICKLE
         content_type = ""
         inside: list[int] = []
+        if encode and writes_itself(value, encode):
+            return self._written(value, encode, kind)
         if encode:
             with finding_references() as found:
                 parts = encode_parts(value, encode)
@@ -173,6 +177,15 @@ class Outputs:
             )
         _agree(_BLOB, kind)
         return _with_contents(self._told(parts, content_type, "", kind), inside)
+
+    def _written(self, value: Any, content_type: str, kind: protocol.ObjectKindRow) -> Any:
+        """The output of a value that is written bit by bit."""
+        _agree(_BLOB, kind)
+        with finding_references() as found:
+            path = self._stage.write_by(value.size, lambda file, _: write_value(value, file))
+        self.taken.add(path)
+        told = [protocol.FILE, path, _found(content_type, kind), ""]
+        return _with_contents(told, secure(found) if found else [])
 
     def _instance(self, value: DataInstance, kind: protocol.ObjectKindRow) -> Any:
         _agree(value.data_type.value, kind)

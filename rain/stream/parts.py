@@ -9,11 +9,12 @@ mapped file are aligned.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from struct import Struct
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias
 
 from rain.base.errors import RefusedError
+from rain.stream.writing import in_pieces
 
 Part: TypeAlias = bytes | memoryview
 
@@ -29,8 +30,8 @@ ReadAt: TypeAlias = Callable[[int, int], bytes]
 
 def laid_out(pieces: Sequence[Sequence[Part]]) -> list[Part]:
     """The bytes of an object with these pieces, each in several parts; an empty one is none."""
-    end = _HEAD.size + _PLACE.size * len(pieces)
-    index: list[bytes] = [_HEAD.pack(MAGIC, len(pieces))]
+    end = _index_size(len(pieces))
+    places: list[tuple[int, int]] = []
     behind: list[Part] = []
     for piece in pieces:
         length = sum(map(len, piece))
@@ -38,9 +39,35 @@ def laid_out(pieces: Sequence[Sequence[Part]]) -> list[Part]:
             filling = -end % ALIGNMENT
             behind += [bytes(filling), *piece]
             end += filling
-        index.append(_PLACE.pack(end, length))
+        places.append((end, length))
         end += length
-    return [b"".join(index), *behind]
+    return [_index(places), *behind]
+
+
+def write_laid_out(file: BinaryIO, pieces: Iterable[Sequence[Part]], count: int) -> None:
+    """Writes the same bytes to a new file, of each piece as soon as it has come."""
+    file.write(bytes(_index_size(count)))
+    end = _index_size(count)
+    places: list[tuple[int, int]] = []
+    for piece in pieces:
+        length = sum(map(len, piece))
+        if length:
+            filling = -end % ALIGNMENT
+            file.write(bytes(filling))
+            file.writelines(in_pieces(piece))
+            end += filling
+        places.append((end, length))
+        end += length
+    file.seek(0)
+    file.write(_index(places))
+
+
+def _index_size(count: int) -> int:
+    return _HEAD.size + _PLACE.size * count
+
+
+def _index(places: Sequence[tuple[int, int]]) -> bytes:
+    return _HEAD.pack(MAGIC, len(places)) + b"".join(_PLACE.pack(*place) for place in places)
 
 
 def count_of(read: ReadAt) -> int:

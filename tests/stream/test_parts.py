@@ -1,6 +1,7 @@
 """Parts of partitioned objects: their layout, and how a reader gets one piece of each of many."""
 
 import ctypes
+import io
 import mmap
 import os
 from collections.abc import Sequence
@@ -16,7 +17,16 @@ from rain.stream.connections import Transfer
 from rain.stream.errors import NotHereError, UnreachableError
 from rain.stream.mapping import map_region
 from rain.stream.part_reading import PartPieces
-from rain.stream.parts import ALIGNMENT, MAGIC, count_of, in_file, in_memory, laid_out, place_of
+from rain.stream.parts import (
+    ALIGNMENT,
+    MAGIC,
+    count_of,
+    in_file,
+    in_memory,
+    laid_out,
+    place_of,
+    write_laid_out,
+)
 from rain.stream.protocol import NOBODY, Ask, StreamRequest, decode_ids, encode_ids, ids_size
 from rain.stream.reading import StreamReader
 from tests.stream.serving import MACHINE, A, B, Having, listening, reading
@@ -47,6 +57,13 @@ def test_each_piece_is_found_by_its_number_at_an_aligned_place(pieces: list[byte
         offset, length = place_of(read, part)
         assert data[offset : offset + length] == piece
         assert not piece or offset % ALIGNMENT == 0
+
+
+@given(st.lists(st.lists(st.binary(max_size=200), max_size=3), max_size=20))
+def test_pieces_that_are_written_one_by_one_have_the_same_bytes(pieces: list[list[bytes]]) -> None:
+    file = io.BytesIO()
+    write_laid_out(file, iter(pieces), len(pieces))
+    assert file.getvalue() == b"".join(laid_out(pieces))
 
 
 def test_what_has_no_parts_and_parts_that_are_not_there_are_refused() -> None:
