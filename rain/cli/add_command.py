@@ -84,12 +84,14 @@ class _Adding(Launchers):
 add = _Adding(
     "add",
     subcommand_metavar=f"LAUNCHER|FILE{SUFFIX} ...",
-    help="""Add governors to a cluster that 'rain start' has started on this machine.
+    help="""Add governors to a running cluster.
 
-    What is said of them is that of 'rain start', after the name of a launcher: rain add slurm
-    --governors 4 --cpus 16. They need not be of the same kind as those of the cluster, and may come
-    from a file: rain add cluster.toml. A kind of governors that is there becomes what is said now
-    after --kind NAME; 'rain remove NAME' removes it. If this command ends with another
-    status than 0, none of them is left running.
+    The cluster is one that 'rain start' has started on this machine.
+
+    Describe them as for 'rain start', after the name of a launcher: rain add slurm --governors 4
+    --cpus 16. They may be of another kind than those of the cluster, and may be described in a
+    file: rain add cluster.toml. With --kind NAME, the kind of this name is changed to what is given
+    now; 'rain remove NAME' removes it. If this command does not end with status 0, none of them is
+    left running.
     """,
 )

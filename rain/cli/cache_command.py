@@ -19,14 +19,16 @@ if TYPE_CHECKING:
 @click.option("--folder", type=PATH, help="The cache; by default your own.")
 @click.option("--name", default="", help="Only the results of this function or program.")
 @click.option("--why", is_flag=True, help="For list: with the parts of each key.")
-@click.option("--limit", metavar="SIZE", help="For trim: how many bytes may stay, as 20GiB.")
+@click.option(
+    "--limit", metavar="SIZE", help="For trim: how many bytes may stay, for example 20GiB."
+)
 def cache(what: str, folder: Path | None, name: str, why: bool, limit: str | None) -> int:
     """Show or remove results that were kept with cache=True.
 
-    'list' has a line for each result, the one that was used last first: when that was, its size,
-    how many seconds its run took, and what was called. 'size' has the sum for each name. 'trim'
-    removes what was not used for longest until LIMIT is left, and 'clear' removes everything. It is
-    safe to remove results while tasks run.
+    'list' shows each result, the most recently used first: when it was used, its size, how many
+    seconds its run took, and what was called. 'size' shows the sum for each name. 'trim' removes
+    the least recently used results until no more than LIMIT is left, and 'clear' removes
+    everything. It is safe to remove results while tasks run.
     """
     from rain.base.caching import OWN_FOLDER
     from rain.base.sizes import spell_size

@@ -14,13 +14,13 @@ from rain.cli.options import seconds
 @seconds(
     "--grace",
     60.0,
-    "Kill it when it has not ended after so long; it drains for its --drain-seconds.",
+    "Kill it if it has not ended by then; it drains for its --drain-seconds.",
 )
 def drain(governor: str, which: str, grace: float) -> int:
-    """Take a governor out of a cluster that 'rain start' has started.
+    """Take a governor out of a running cluster.
 
-    GOVERNOR is its name, as governor-0, or its address, or the number of its job. Its tasks finish,
-    and its data is copied to the other governors. The second argument says which cluster is meant,
+    GOVERNOR is its name (governor-0), its address, or the number of its job. Its tasks finish, and
+    its data is copied to the other governors. The second argument says which cluster is meant,
     if there are several.
     """
     from rain.start.choice import find_cluster

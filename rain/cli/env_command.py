@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 @click.group()
 def env() -> None:
-    """Show the software environments of tasks, and compare what is installed."""
+    """Show software environments, and compare what is installed."""
 
 
 @env.command("list")
 def list_kept() -> int:
-    """List the environments that governors of yours have made on this machine.
+    """List the environments that your governors have made on this machine.
 
     Each has a line: when it was used last, its size, its name, and its packages.
     """
@@ -39,11 +39,13 @@ def list_kept() -> int:
 
 
 @env.command()
-@click.option("--limit", metavar="SIZE", default="0", help="How many bytes may stay, as 5GiB.")
+@click.option(
+    "--limit", metavar="SIZE", default="0", help="How many bytes may stay, for example 5GiB."
+)
 def trim(limit: str) -> int:
     """Remove the environments that nobody uses, the longest unused first.
 
-    Without a limit all of them go. What a governor uses stays.
+    Without a limit, all of them go. An environment that a governor uses stays.
     """
     from rain.governor.environments.folder import own_environments, shrink
 
@@ -71,7 +73,7 @@ def trim(limit: str) -> int:
 def check(server: ReachedServer, packages: tuple[str, ...], programs: tuple[str, ...]) -> int:
     """Compare Python and the packages here with those of the governors.
 
-    Without an argument, of the cluster that 'rain start' has started here, or of the usual port.
+    Without an argument, it asks the cluster that 'rain start' has started here, or the usual port.
     Ends with status 1 if there is a difference.
     """
     from rain.start.environments import as_text, ask_governors, differences, installed

@@ -46,7 +46,7 @@ def _cpus(text: str) -> int:
 
 @click.command()
 @click.argument("server", metavar="SERVER")
-@listen("127.0.0.1:0", "Where other governors fetch data from this one.")
+@listen("127.0.0.1:0", "The address where other governors fetch data from this one.")
 @amount(
     "--cpus",
     "detect",
@@ -57,19 +57,19 @@ def _cpus(text: str) -> int:
     "--memory",
     "detect",
     "SIZE",
-    "How much memory tasks may use: 4G, 512MiB, or 'detect' for what is here without --store.",
+    "How much memory tasks may use: 4G, 512MiB, or 'detect' for this machine's without --store.",
 )
 @amount(
     "--store",
     "detect",
     "SIZE",
-    "How much data to keep in shared memory: a size, or 'detect' for 3 tenths of memory.",
+    "How much data to keep in shared memory: a size, or 'detect' for 30 % of memory.",
 )
 @amount(
     "--disk",
     "detect",
     "SIZE",
-    "How much data to keep in files: a size, or 'detect' for 9 tenths of what is free.",
+    "How much data to keep in files: a size, or 'detect' for 90 % of the free space.",
 )
 @amount("--gpus", "detect", "N", "How many gpus to offer: a number, or 'detect'.")
 @click.option(
@@ -77,37 +77,37 @@ def _cpus(text: str) -> int:
     "named",
     multiple=True,
     metavar="NAME=AMOUNT",
-    help="Another resource to offer, for instance licence=2; may be repeated.",
+    help="Another resource to offer, for example licence=2; may be repeated.",
 )
 @click.option("--share", default="0/1", hidden=True, help="I/N: the part of detected resources.")
 @seconds("--monitoring", 5.0, "Interval between reports of this machine's load; 0 for never.")
 @seconds(
     "--idle-seconds",
     60.0,
-    "How long an executor may be idle before it is ended, if there are more than cpus.",
+    "How long an executor may be idle before it is ended, if there are more executors than cpus.",
 )
 @seconds(
     "--cancel-grace",
     5.0,
-    "How long a cancelled task may go on after it was interrupted, until it is killed.",
+    "How long a cancelled task may run on after it is interrupted, before it is killed.",
 )
 @seconds(
     "--drain-seconds",
     25.0,
-    "How long it stays after SIGTERM, until its tasks have ended and its data is elsewhere.",
+    "How long it may take after SIGTERM to finish its tasks and move its data elsewhere.",
 )
 @click.option(
     "--time-limit",
     metavar="DURATION",
-    help="When it must be gone, as 1:00:00, 90m or 2h from now: it drains so early that it leaves"
-    " in time; 'none' for never.  [default: the end of the Slurm job that it runs in]",
+    help="How long it may exist: 1:00:00, 90m or 2h from now. It drains early enough to leave in"
+    " time. 'none' for no limit.  [default: the end of the Slurm job that it runs in]",
 )
 @click.option(
     "--most-blocked",
     type=click.IntRange(min=0),
     metavar="COUNT",
-    help="How many calls may wait for tasks of their own at once; by default 16 for each cpu, and"
-    " at least 64.",
+    help="How many calls may wait at once for tasks that they have submitted; by default 16 for"
+    " each cpu, and at least 64.",
 )
 @click.option(
     "--task-processes",
@@ -115,7 +115,7 @@ def _cpus(text: str) -> int:
     default=1000,
     show_default=True,
     metavar="COUNT",
-    help="How many processes a task may have at once; one with more is ended.",
+    help="How many processes a task may have at once; a task with more is ended.",
 )
 @click.option(
     "--task-descriptors",
@@ -128,24 +128,25 @@ def _cpus(text: str) -> int:
     "--cache-limit",
     envvar="RAIN_CACHE_LIMIT",
     metavar="SIZE",
-    help="The most bytes in a cache of results, as 50GiB; by default a tenth of its disk.",
+    help="The size limit of a cache of results, for example 50GiB; by default a tenth of its disk.",
 )
 @click.option(
     "--environment-limit",
     envvar="RAIN_ENVIRONMENT_LIMIT",
     metavar="SIZE",
-    help="The most bytes of software environments that are kept; by default 10GiB.",
+    help="The size limit of the software environments that are kept; by default 10GiB.",
 )
 @click.option(
     "--conda",
     envvar="RAIN_CONDA",
     metavar="PROGRAM",
-    help="What makes conda environments; by default micromamba, mamba or conda, as PATH has them.",
+    help="The program that makes conda environments; by default the first of micromamba, mamba and"
+    " conda in PATH.",
 )
 @silence(
     "--server-timeout",
     30.0,
-    "Give up the server and stop all work if it is silent for longer; 0 for never.",
+    "Give up on the server and stop all work if it is silent for longer; 0 for never.",
 )
 @seconds(
     "--wait-for-server",
@@ -155,13 +156,13 @@ def _cpus(text: str) -> int:
 @seconds(
     "--server-away",
     600.0,
-    "How long to go on without a server that comes back when it has died (one with a journal).",
+    "How long to go on while a server with a journal is away.",
 )
-@file("--config", "A TOML file that names executors of your own.")
+@file("--config", "A TOML file with executors of your own.")
 @click.option(
     "--spill-to",
     metavar="URL",
-    help="Where data goes that the disk has no room for: s3://bucket/prefix, or a folder.",
+    help="Where to put data that does not fit on the disk: s3://bucket/prefix, or a folder.",
 )
 @click.option("--workdir", type=PATH, help="A new folder for data and sandboxes.")
 @switch("share-store", "Let governors and clients of this machine use stored files directly.")
@@ -202,9 +203,10 @@ def governor(
     share_store: bool,
     zero: bool,
 ) -> int:
-    """Run a governor that works for the server at SERVER (HOST, PORT or HOST:PORT).
+    """Run a governor, the worker daemon of a machine.
 
-    If the server has standbys, name them too: HOST:PORT,HOST:PORT.
+    It works for the server at SERVER: HOST, PORT or HOST:PORT. If the server has standbys, name
+    them too: HOST:PORT,HOST:PORT.
     """
     from rain.daemon import lean
 

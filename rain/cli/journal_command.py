@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 def journal(folder: Path | None, remove: bool) -> int:
     """Show what is in the journal of a server, or remove it.
 
-    Without FOLDER it is that of a server of yours on this machine with the usual port.
+    Without FOLDER, it is the journal of your server on this machine at the usual port.
 
-    There is a line for each file: its size, its turns, and when they were made. Then come the
-    number of sessions, tasks and objects that a server would know that is started on it, and what
-    is wrong. The exit status is 1 if something is. Nothing is changed; a server may use the folder.
+    Each file has a line: its size, its turns, and when they were made. Then come the numbers of
+    sessions, tasks and objects that a server would have after a start with this journal, and
+    anything that is wrong with it. The exit status is 1 if something is wrong. Nothing is changed,
+    and a server may be using the folder.
     """
     from rain.daemon.journal_place import usual_place
     from rain.server.journal.listing import look_into

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 def logs(task: str, server: ReachedServer, follow: bool) -> int:
     """Print what a task has printed, or has printed so far.
 
-    TASK is its id, as 3/12. The second argument says which server is meant; without it, the cluster
-    that 'rain start' has started here, or the usual port. If the session of the task is over, the
-    event log is asked.
+    TASK is its id, for example 3/12. The second argument says which server is meant; without it, it
+    is the cluster that 'rain start' has started here, or the usual port. If the session of the task
+    is over, the output comes from the event log.
     """
     from rain.start.task_logs import parse_task, show_logs
 

@@ -141,7 +141,7 @@ def listen(default: str, text: str) -> Callable[[Callable[..., int]], Callable[.
         @click.option(
             "--interface",
             metavar="NAME",
-            help="The network interface to listen at, as eth1, in place of a host in --listen.",
+            help="The network interface to listen on, such as eth1, instead of a host in --listen.",
         )
         @wraps(run)
         def command(

@@ -11,14 +11,15 @@ from rain.cli.options import seconds
 
 @click.command()
 @click.argument("which", metavar="[LOGDIR|ADDRESS]", default="")
-@seconds("--grace", 10.0, "Seconds that a server that runs has to end before it is killed.")
+@seconds("--grace", 10.0, "Seconds that a running server has to end before it is killed.")
 @seconds("--timeout", 60.0, "Seconds that the start may take.")
 def restart(which: str, grace: float, timeout: float) -> int:
-    """Start the server of a cluster again: it has died, or Rain has been upgraded.
+    """Restart the server of a cluster after a crash or an upgrade.
 
-    Governors go on with their tasks meanwhile, and programs wait. The server goes on with all
-    sessions, from its journal. With a standby on this machine both are started again, one after
-    the other, and nobody waits for long. Without an argument, that of the only cluster that runs.
+    Meanwhile governors go on with their tasks, and programs wait. The new server goes on with all
+    sessions, from its journal. A standby on this machine is restarted, too: one server after the
+    other, so that nobody waits for long. Without an argument, it restarts the server of the only
+    cluster that runs.
     """
     from rain.start.choice import find_cluster
     from rain.start.clusters import user_index

@@ -37,7 +37,7 @@ from rain.scheduler import DEFAULT
     help="An option of the scheduler; may be repeated.",
 )
 @seconds("--scheduler-limit", 10.0, "Interrupt a longer run; then 'rain' plans.", 0.001)
-@count("--overbooking", 2048, "The most tasks that a governor may have at once.")
+@count("--overbooking", 2048, "The most tasks that a governor may hold at once.")
 @seconds("--governor-timeout", 20.0, "A governor that is silent for longer counts as lost.", 1.0)
 @silence(
     "--client-timeout",
@@ -53,40 +53,41 @@ from rain.scheduler import DEFAULT
 @count(
     "--crash-limit",
     3,
-    "How often an executor or a governor may end under a task until the task has failed, if the"
-    " task has no crash_tries of its own.",
+    "How many times an executor or a governor may die while it runs a task before the task fails,"
+    " unless the task has its own crash_tries.",
 )
 @seconds(
     "--late-after",
     0.5,
-    "How long an idempotent task runs at least until it is late, and is run once more elsewhere.",
+    "An idempotent task counts as late after this time at the earliest, and is then run once more"
+    " elsewhere.",
 )
 @number(
     "--late-factor",
     2.0,
-    "It must also have been running for this many times as long as three of four others of its name"
-    " have taken.",
+    "To count as late, it must also have run this many times as long as three quarters of the tasks"
+    " of its name took.",
 )
 @click.option(
     "--users",
     type=PATH,
     metavar="FILE",
-    help="The file users.toml, which says what the users of the cluster may do. It is read again"
-    " when it has changed.",
+    help="The file users.toml, which says what the users of the cluster may do. The server reads it"
+    " again when it changes.",
 )
 @click.option("--workdir", type=PATH, help="A new folder for the large constants of clients.")
 @click.option(
     "--journal",
     type=PATH,
     metavar="FOLDER",
-    help="Write all that the server knows to this folder, and go on from there when it is started"
-    " again; 'none' for nowhere.  [default: one for its port in the state folder of this user; none"
-    " for port 0 or with --record]",
+    help="Keep the state of the server in this folder, and go on from it after a restart; 'none'"
+    " for no journal.  [default: a folder for this port in your state folder; none for port 0 or"
+    " with --record]",
 )
 @click.option(
     "--standby",
     is_flag=True,
-    help="Wait while another server uses the journal, and take over when that one has gone.",
+    help="Wait while another server uses the journal, and take over when it is gone.",
 )
 @click.option(
     "--lease",
@@ -98,24 +99,24 @@ from rain.scheduler import DEFAULT
 @seconds(
     "--lease-seconds",
     5.0,
-    "With a journal: how long a server may give no sign of life until a standby takes over.",
+    "With a journal: a standby takes over when the server has shown no sign of life for this long.",
     1.0,
 )
 @seconds(
     "--governor-grace",
     3.0,
-    "With a journal: how long a governor may take to come back whose connection broke.",
+    "With a journal: how long a governor may take to reconnect after its connection breaks.",
     0.0,
 )
 @seconds(
-    "--client-grace", 10.0, "How long clients may take to come back to a server that did.", 0.0
+    "--client-grace", 10.0, "How long clients may take to reconnect after the server restarts.", 0.0
 )
-@file("--record", "Record every event, so that the run can be replayed.")
+@file("--record", "Record every event in this file, so that the run can be replayed.")
 @switch("event-log", "Keep every event in LOGDIR/events.db.")
 @click.option(
     "--event-log-objects",
     is_flag=True,
-    help="Log an event for every finished data object too.",
+    help="Log an event for every finished data object, too.",
 )
 @click.option(
     "--event-log-days",
@@ -132,8 +133,8 @@ from rain.scheduler import DEFAULT
 @click.option(
     "--http-listen",
     metavar="ADDRESS",
-    help="Serve the dashboard and all other HTTP there only; port 0 picks a free one, 'none' serves"
-    " none.  [default: at the address of --listen]",
+    help="Serve the dashboard and all other HTTP only at this address; port 0 picks a free port,"
+    " 'none' serves no HTTP.  [default: the address of --listen]",
 )
 @click.option(
     "--http-host",
@@ -146,7 +147,7 @@ from rain.scheduler import DEFAULT
 @click.option(
     "--dashboard-on-demand",
     is_flag=True,
-    help="Begin with events and HTTP when a client asks for the dashboard.",
+    help="Start the event log and HTTP only when a client asks for the dashboard.",
 )
 @daemon_options
 def server(

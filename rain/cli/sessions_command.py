@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 def sessions(
     server: ReachedServer, remove: str, share: str, users: tuple[str, ...], as_json: bool
 ) -> int:
-    """List the durable sessions of a server, remove one, or share one with other users.
+    """List, remove or share the durable sessions of a server.
 
-    Without an argument, of the cluster that 'rain start' has started here, or of the usual port.
+    Without an argument, it asks the cluster that 'rain start' has started here, or the usual port.
     """
     from rain.start.sessions import as_json as spell_json
     from rain.start.sessions import as_text, ask_sessions

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 @click.pass_context
 def _start(context: click.Context, /, **values: object) -> StartRequest | None:
-    """Start a server and governors, here or on other hosts, and let them run.
+    """Start a server and governors, here or on other hosts.
 
     If this command ends with status 0, all of them are ready; otherwise none is left running. End
     them with 'rain stop'.
 
-    With the name of a launcher the governors are jobs of a batch system, which may wait there. What
-    is said of them stands after the name: rain start slurm --governors 10 --cpus 16
+    With the name of a launcher, the governors are jobs of a batch system, which may wait there.
+    Their options follow the name: rain start slurm --governors 10 --cpus 16
 
-    With a file, which says all of that: rain start cluster.toml
+    A file can say all of this: rain start cluster.toml
     """
     if context.invoked_subcommand is None:
         order: StartRequest = context.invoke(start_alone, **values)

@@ -126,7 +126,7 @@ _OF_GOVERNORS = (
     click.option(
         "--cache-limit",
         metavar="SIZE",
-        help="The most bytes in a cache of results, as 50GiB (that of every governor).",
+        help="The size limit of a cache of results, for example 50GiB (of every governor).",
     ),
     click.option(
         "--workdir",
@@ -152,7 +152,7 @@ _OF_GOVERNORS = (
         "--before",
         default="",
         metavar="COMMANDS",
-        help="Shell commands to run before each governor, as 'module load python'.",
+        help="Shell commands to run before each governor, for example 'module load python'.",
     ),
     click.option(
         "--after",
@@ -186,7 +186,7 @@ _OF_GOVERNORS = (
         callback=parsed(words),
         default="",
         metavar="OPTIONS",
-        help="More options of 'apptainer exec', as '--nv'.",
+        help="More options of 'apptainer exec', for example '--nv'.",
     ),
     click.option(
         "--scratch",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def status(server: ReachedServer, as_json: bool) -> int:
     """Show the governors and sessions of a server.
 
-    Without an argument, of the cluster that 'rain start' has started here, or of the usual port.
+    Without an argument, it asks the cluster that 'rain start' has started here, or the usual port.
     """
     from rain.start.status import ask, with_cluster
 

@@ -20,11 +20,10 @@ def token(which: str, secret_file: Path | None, tls: Path | None, url: bool, use
     """Print the password of a server's HTTP side.
 
     Use it with any user name, or as 'Authorization: Bearer TOKEN'. It is derived from the secret,
-    which cannot be computed from it, and opens nothing else. ADDRESS is that of the server, or
-    where it serves HTTP if that is elsewhere, LOGDIR the log folder of a cluster. Without an
-    argument, the cluster that 'rain start' has started here is meant, or the usual port. The
-    password of a user shows what that user may see; it is made of the key of the user, or by the
-    owner with --user.
+    opens nothing else, and does not reveal the secret. ADDRESS is that of the server, or of its
+    HTTP if that is elsewhere; LOGDIR is the log folder of a cluster. Without an argument, it means
+    the cluster that 'rain start' has started here, or the usual port. The password of a user shows
+    what that user may see. Users make it from their own key, the owner with --user.
     """
     from rain.base.address import spell_address
     from rain.base.admission import MemberKind, http_url

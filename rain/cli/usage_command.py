@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option("--user", metavar="NAME", default="", help="This user only; '(owner)' is the owner.")
-@click.option("--since", metavar="DAY", default="", help="From this day (UTC) on, as 2026-11-27.")
+@click.option(
+    "--since", metavar="DAY", default="", help="From this day (UTC) on, for example 2026-11-27."
+)
 @click.option("--until", metavar="DAY", default="", help="Until this day (UTC), with it.")
 @click.option("--days", is_flag=True, help="Print a line for each day.")
 @click.option("--sessions", is_flag=True, help="Print a line for each session that is open.")
@@ -34,8 +36,8 @@ def usage(
 ) -> int:
     """Show how much of a cluster each user has used.
 
-    Finished tasks count, with the cpus that they had, and what was stored for as long as it was. A
-    user sees the own line.
+    It counts the cpu time of finished tasks, and stored bytes for as long as they were stored.
+    Users see only their own line.
     """
     from rain.start import usage as told
 
@@ -76,10 +78,10 @@ def _day(option: str, text: str) -> int:
 @server_options()
 @json_option
 def queue(server: ReachedServer, as_json: bool) -> int:
-    """Show the sessions that have tasks which wait or run, and what holds them up.
+    """Show sessions with unfinished tasks, and what holds them up.
 
-    A user sees the own sessions, the owner and admins see all. SECONDS LEFT is for all that
-    waits, one task after the other, if it takes as long as what has finished.
+    Users see their own sessions; the owner and admins see all. SECONDS LEFT is an estimate for all
+    waiting tasks, one after the other, from the durations of finished ones.
     """
     from rain.start import usage as told
 
