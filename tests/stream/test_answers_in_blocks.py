@@ -36,6 +36,7 @@ def slow_links(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def sent_by(there: Listening) -> DataLink:
+    """What went over its link. It is counted when all was sent, so look when it has ended."""
     (link,) = there.server.links.report()
     return link
 
@@ -72,10 +73,10 @@ def test_parts_are_compressed_together_on_their_way_to_another_machine(
             found = read_part(reader, there.address, 1, ids)
             assert [bytes(piece or b"") for piece in found] == pieces
         assert there.accepted == 1
-        link = sent_by(there)
-        assert link.sent < link.bytes / 10
-        assert link.compressed > link.bytes * 0.9
-        assert link.bytes > 1.5 * sum(map(len, pieces))  # a few last ones are too small
+    link = sent_by(there)
+    assert link.sent < link.bytes / 10
+    assert link.compressed > link.bytes * 0.9
+    assert link.bytes > 1.5 * sum(map(len, pieces))  # a few last ones are too small
 
 
 def test_noise_among_parts_goes_as_it_is(tmp_path: Path) -> None:
@@ -103,7 +104,7 @@ def test_parts_stay_compressed_on_their_way_through_a_relay(tmp_path: Path) -> N
             )
             assert [bytes(parts.pieces[one] or b"") for one in ids] == pieces
             assert not relay.server.links.report()
-        assert sent_by(there).sent < sum(map(len, pieces)) / 10
+    assert sent_by(there).sent < sum(map(len, pieces)) / 10
 
 
 def test_large_parts_of_one_machine_are_mapped_and_not_sent(tmp_path: Path) -> None:
@@ -129,8 +130,8 @@ def test_directories_are_compressed(tmp_path: Path) -> None:
         taken = Collected()
         reader.read(there.address, A, taken)
         assert taken.data == bytes_of(having.find(A, 0))
-        assert sent_by(there).bytes == Archive.of(folder).length
-        assert sent_by(there).sent < 600_000
+    assert sent_by(there).bytes == Archive.of(folder).length
+    assert sent_by(there).sent < 600_000
 
 
 def test_ranges_are_compressed(tmp_path: Path) -> None:
@@ -138,10 +139,10 @@ def test_ranges_are_compressed(tmp_path: Path) -> None:
     with listening(Having({A: tmp_path / "file"}), host=ELSEWHERE) as there, reading() as reader:
         piece = reader.read_range(there.address, A, Range(7, 2_000_007))
         assert piece.data == text(3_000_000)[7:2_000_007]
-        assert (piece.size, sent_by(there).bytes) == (3_000_000, 2_000_000)
-        assert sent_by(there).sent < 100_000
+        assert piece.size == 3_000_000
         assert len(reader.read_range(there.address, A, Range(0, 100)).data) == 100
-        assert sent_by(there).bytes == 2_000_000
+    assert sent_by(there).sent < 100_000
+    assert sent_by(there).bytes == 2_000_000  # what is so small is not sent in blocks
 
 
 def test_uploads_from_memory_are_compressed(tmp_path: Path) -> None:
