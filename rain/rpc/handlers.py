@@ -61,7 +61,6 @@ class GovernorHello:
     data_address: str  # "host:port", the host as the server can reach it
     resources: Resources
     version: int = GOVERNOR_VERSION  # of the protocol
-    peer_host: str = ""  # the address that the connection comes from, as the server sees it
     resumes: Resumes | None = None
     time_left: float = inf  # seconds after which it must be gone
 

@@ -153,7 +153,6 @@ class Guest:
             version=version,
             incarnation=_read_incarnation(params["incarnation"]),
             data_address=seen_from_outside(params["dataAddress"], self._peer_host),
-            peer_host=self._peer_host,
             resources=read_resources(params["resources"]),
             resumes=_read_resumes(params),
             time_left=_read_time_left(params["timeLeft"]),

@@ -160,7 +160,6 @@ class Governor(Daemon):
             self.incarnation,
             self.address,
             Resources(self._cpus),
-            peer_host="10.0.0.1",
             resumes=resumes,
         )
         self._server = server
