@@ -21,7 +21,8 @@ from rain.client.options import NO_OPTIONS, OPTIONS, Options, Surrounding
 from rain.client.sent_function import SentFunction
 from rain.client.shapes import ObjectShape, TaskShape
 from rain.client.submission import Same
-from rain.client.unpicklable import UNPICKLABLE, advice, culprit
+from rain.client.unpicklable import what_is_captured
+from rain.common.unpicklable import UNPICKLABLE
 
 if TYPE_CHECKING:
     from rain.client.session import Session
@@ -134,8 +135,8 @@ class CalledFunction:
                 sent = self._sent = SentFunction(session, fn, self.name, around)
             except UNPICKLABLE as error:
                 error.add_note(
-                    f"{self.name} cannot be sent with what it captures: global names, variables of"
-                    f" the function around it, its object.{culprit(fn)}{advice(error)}"
+                    f"{self.name} cannot be sent with what it captures (global names, variables of"
+                    f" the function around it, its object){what_is_captured(fn, error)}"
                 )
                 raise
         return sent.inputs

@@ -30,6 +30,7 @@ from rain.client.staging import encode_constant
 from rain.client.task import Task
 from rain.common.errors import ConnectionException, RainException
 from rain.common.references import Reference, finding_references
+from rain.common.unpicklable import UNPICKLABLE, what_cannot_be_sent
 from rain.files.publishing import save_value
 
 if TYPE_CHECKING:
@@ -174,7 +175,11 @@ class Futures:
     def put(self, value: T, name: str) -> Future[T]:
         """A future of a value that is here."""
         self._expect_open()
-        handle = self.constant(value, name)
+        try:
+            handle = self.constant(value, name)
+        except UNPICKLABLE as error:
+            error.add_note(f"The value cannot be sent{what_cannot_be_sent(value, error)}")
+            raise
         handle.kept = True
         future: Future[T] = Future(self, handle, None)
         self.ends.know(future)

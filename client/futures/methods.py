@@ -16,7 +16,7 @@ from rain.client.futures.task_function import TaskFunction
 from rain.client.options import NO_OPTIONS, Options, OptionWords, chosen
 from rain.client.remote import Remote
 from rain.client.tracebacks import hide_frames, hides_frames
-from rain.client.unpicklable import UNPICKLABLE
+from rain.common.unpicklable import UNPICKLABLE
 
 if TYPE_CHECKING:
     from rain.client.futures.futures import Futures

@@ -36,11 +36,11 @@ from rain.client.options import NO_OPTIONS, Options
 from rain.client.remote import Remote
 from rain.client.stack import here
 from rain.client.task import Task
-from rain.client.unpicklable import UNPICKLABLE, advice
 from rain.common.content_type import encode_parts
 from rain.common.errors import RainException
 from rain.common.pickles import joined, length_of
 from rain.common.references import finding_references
+from rain.common.unpicklable import UNPICKLABLE, what_cannot_be_sent
 
 if TYPE_CHECKING:
     from rain.client.session import Session
@@ -164,7 +164,8 @@ class PlainCalls:
             try:
                 parts = pickle_value(value, collector, label)
             except UNPICKLABLE as error:
-                error.add_note(f"Argument {label} of the call cannot be sent.{advice(error)}")
+                what = what_cannot_be_sent(value, error)
+                error.add_note(f"Argument {label} of the call cannot be sent{what}")
                 raise
             if length_of(parts) <= LARGEST_PICKLE or len(collector.objects) > known:
                 return joined(parts)

@@ -49,8 +49,6 @@ def with_hint(error: BaseException) -> None:
         error.add_note(FUTURES_INSIDE)
     elif isinstance(error, pickle.PicklingError) and "__main__" in text:
         error.add_note(BY_VALUE)
-    elif isinstance(error, TypeError) and "pickle 'generator'" in text:
-        error.add_note("A generator stays where it was made: return a list of what it gives")
     elif isinstance(error, OSError) and error.errno == errno.EMFILE:
         error.add_note(TOO_MANY_OPEN.format(os.sysconf("SC_OPEN_MAX")))
 
@@ -67,13 +65,24 @@ def tell_of_files(names: list[str]) -> None:
 
 
 class _InParts:
-    """An exception whose own pickle cannot be read back: its class, arguments and attributes."""
+    """An exception whose own pickle cannot be read back: its class, arguments and attributes.
+
+    A group has it in common with one of its members.
+    """
 
     def __init__(self, error: Exception) -> None:
-        self._parts = (type(error), error.args, vars(error))
+        self._parts: tuple[Any, ...] = (type(error), _arguments(error), vars(error))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return rebuilt, self._parts
+
+
+def _arguments(error: Exception) -> tuple[Any, ...]:
+    if not isinstance(error, ExceptionGroup):
+        return error.args
+    group: ExceptionGroup[Exception] = error
+    members = [one if _pickled(one)[0] else _InParts(one) for one in group.exceptions]
+    return group.message, members
 
 
 class _AsItsClassSays:

@@ -24,8 +24,9 @@ from rain.common.content_type import (
 )
 from rain.common.errors import RainException
 from rain.common.notes import encode_notes
-from rain.common.pickles import WITHOUT_BUFFERS
+from rain.common.pickles import WITHOUT_BUFFERS, Part
 from rain.common.references import finding_references, secure
+from rain.common.unpicklable import UNPICKLABLE, what_cannot_be_sent
 
 if TYPE_CHECKING:
     from rain.common.data_instance import DataInstance
@@ -160,7 +161,7 @@ class Outputs:
             return self._written(value, encode, kind)
         if encode:
             with finding_references() as found:
-                parts = encode_parts(value, encode)
+                parts = _parts(value, encode)
             if found:
                 inside = secure(found)
             content_type = encode
@@ -223,6 +224,16 @@ class Outputs:
             return [protocol.FILE, path, content_type, user]
         data = bytes(parts[0]) if len(parts) == 1 else b"".join(parts)
         return [protocol.BYTES, data, content_type, user] if content_type or user else data
+
+
+def _parts(value: object, encode: str) -> Sequence[Part]:
+    try:
+        return encode_parts(value, encode)
+    except UNPICKLABLE as error:
+        if encode == _PICKLE:
+            what = what_cannot_be_sent(value, error)
+            error.add_note(f"What the function has returned cannot be sent{what}")
+        raise
 
 
 def _with_contents(told: Any, inside: list[int]) -> Any:

@@ -17,6 +17,14 @@ class WrongError(ValueError):
     """One with a note, and with an attribute."""
 
 
+class CodeError(Exception):
+    """One that is made of other arguments than it remembers."""
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(f"{text} ({code})")
+        self.code = code
+
+
 @pytest.fixture
 def failure() -> Iterator[WrongError]:
     """Raised where tblib has registered its class, as it does for all when Dask imports it."""
@@ -38,6 +46,20 @@ def test_an_exception_is_sent_without_its_traceback_and_without_tblib(failure: W
     assert type(sent) is WrongError
     assert (sent.args, sent.__notes__) == (("it went wrong", 7), ["a note"])
     assert sent.__traceback__ is None
+
+
+def test_a_group_is_sent_with_members_whose_own_pickles_cannot_be_read() -> None:
+    inner = ExceptionGroup("inner", [CodeError(7, "no"), FileNotFoundError(2, "gone", "a.txt")])
+    inner.add_note("a note")
+    data, why = pickled_error(ExceptionGroup("outer", [ValueError(1), inner]))
+    assert why == ""
+    sent = pickle.loads(data)
+    number, again = sent.exceptions
+    assert (type(sent), sent.message, number.args) == (ExceptionGroup, "outer", (1,))
+    code, gone = again.exceptions
+    assert (again.message, again.__notes__) == ("inner", ["a note"])
+    assert (type(code), str(code), code.code) == (CodeError, "no (7)", 7)
+    assert gone.filename == "a.txt"
 
 
 @pytest.mark.parametrize(

@@ -103,20 +103,34 @@ def test_what_cannot_be_sent_is_named_with_what_to_do(here: World) -> None:
         here.client.submit(locked)
     (note,) = caught.value.__notes__
     assert note.startswith("locked cannot be sent with what it captures")
-    assert "It is 'lock', a lock." in note
+    assert ": lock is a lock. Locks, connections and open files stay" in note
+
+    def with_default(there: object = lock) -> object:
+        return there
+
+    with pytest.raises(TypeError, match="lock") as caught:
+        here.client.submit(with_default)
+    assert ": there is a lock. " in caught.value.__notes__[0]
+    with pytest.raises(TypeError, match="lock") as caught:
+        here.client.submit(list, [Locked()])
+    assert ": its value[0].lock is a lock. " in caught.value.__notes__[0]
+    with pytest.raises(TypeError, match="lock") as caught:
+        here.client.put({"a": lock})
+    assert "The value cannot be sent: its value['a'] is a lock. " in caught.value.__notes__[0]
 
 
 def test_an_object_that_cannot_be_sent_with_its_method_is_named(here: World) -> None:
     with pytest.raises(TypeError, match="lock") as caught:
         here.client.submit(Locked().get)
-    assert "It is 'self', a Locked." in caught.value.__notes__[0]
+    assert ": self.lock is a lock. " in caught.value.__notes__[0]
 
 
-def test_a_generator_as_a_result_is_told_what_to_return_instead() -> None:
+def test_a_result_that_cannot_be_sent_is_told_with_what_to_do() -> None:
     def numbers() -> Any:
         yield from range(3)
 
     with Client(local=True) as client:
         error = client.submit(numbers).exception()
     assert isinstance(error, TypeError)
-    assert "return a list" in str(error.__cause__)
+    said = str(error.__cause__)
+    assert "has returned cannot be sent. A generator stays where it was made: make a list" in said

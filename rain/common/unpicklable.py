@@ -1,0 +1,104 @@
+"""Values that cannot be sent: what of them, and advice what to do instead."""
+
+import pickle
+from collections.abc import AsyncGenerator, Coroutine, Generator, Iterator
+from contextlib import suppress
+from contextvars import ContextVar
+from itertools import islice
+from types import FunctionType, MethodType
+from typing import Any
+
+from rain.common.errors import RainException
+from rain.common.references import finding_references
+
+UNPICKLABLE = (TypeError, AttributeError, pickle.PicklingError, RuntimeError)
+"""The exceptions of pickle, and of multiprocessing, for values that they cannot handle."""
+
+DEEPEST = 20
+MOST_PARTS = 1000
+"""Of more parts in one container, the others are not looked at."""
+
+_PROTOCOL = 5
+
+
+def what_cannot_be_sent(value: object, error: BaseException, name: str = "") -> str:
+    """The end of a sentence: which part of the value it is, and what to do.
+
+    The value has a name that the reader knows, or only its parts are named.
+    """
+    if "recursion" in str(error):
+        return ": it is nested too deeply for pickle."
+    path, part = _culprit(value)
+    kind = type(part).__name__
+    told = f": {name or 'its value'}{path} is {_article(kind)} {kind}" if name or path else ""
+    return f"{told}. {advice(part)}"
+
+
+def advice(part: object) -> str:
+    """What to do about something that pickle does not take."""
+    if isinstance(part, Generator):
+        return "A generator stays where it was made: make a list of it."
+    if isinstance(part, Coroutine | AsyncGenerator):
+        return "What is to be awaited stays where it was made: await it, and send what it gives."
+    if isinstance(part, ContextVar):
+        return "Read it before the call, and pass its value as an argument."
+    if isinstance(part, FunctionType | MethodType | type):
+        return "See what it refers to."
+    return "Locks, connections and open files stay where they are: make them in the function."
+
+
+def travels(value: object) -> bool:
+    """Whether a value can be pickled; large buffers in it are not copied for that."""
+    from rain.common.by_value import dumps  # noqa: PLC0415 # few values need the library
+
+    # Handles of data are sent in another way.
+    with suppress(RainException), finding_references():
+        try:
+            dumps(value, _PROTOCOL, _aside)
+        except UNPICKLABLE:
+            return False
+    return True
+
+
+def _aside(_: object) -> None:
+    """A buffer stays out of the pickle."""
+
+
+def _culprit(value: object) -> tuple[str, object]:
+    """The way to the innermost part that cannot be pickled, as Python writes it, and that part."""
+    path = ""
+    seen = {id(value)}
+    for _ in range(DEEPEST):
+        for step, part in islice(_parts(value), MOST_PARTS):
+            if id(part) not in seen and not travels(part):
+                seen.add(id(part))
+                path, value = path + step, part
+                break
+        else:
+            break
+    return path, value
+
+
+def _parts(value: Any) -> Iterator[tuple[str, object]]:
+    """What pickle takes out of a value, and how Python writes the way there."""
+    if isinstance(value, dict):
+        table: dict[object, object] = value
+        yield from ((f"[{key!r:.50}]", item) for key, item in table.items())
+    elif isinstance(value, list | tuple):
+        row: list[object] | tuple[object, ...] = value
+        yield from ((f"[{place}]", item) for place, item in enumerate(row))
+    if isinstance(value, FunctionType | MethodType | type):
+        return
+    try:
+        reduced: Any = value.__reduce_ex__(_PROTOCOL)
+    except UNPICKLABLE:
+        return
+    state: Any = None if isinstance(reduced, str) or len(reduced) < 3 else reduced[2]
+    found: list[Any] = [*state] if type(state) is tuple else [state]
+    for attributes in found:
+        if type(attributes) is dict:
+            yield from ((f".{name}", item) for name, item in attributes.items())
+
+
+def _article(name: str) -> str:
+    return "an" if name[:1].lower() in set("aeiou") else "a"
