@@ -97,7 +97,7 @@ class Calls:
                 task.group.push(task)
 
 
-def go_on(executor: Executor) -> None:
+def start_oldest(executor: Executor) -> None:
     """The oldest call of an executor has changed: the executor runs that one now."""
     task = executor.calls[0]
     if task.row is _CALLING:

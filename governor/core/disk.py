@@ -62,7 +62,7 @@ class Disk:
             self.going.remove(file)
             self.used -= self.sizes.pop(file)
 
-    def heed(self, free: float, shared: int) -> None:
+    def set_free(self, free: float, shared: int) -> None:
         """The file system has `free` bytes left, and `shared` bytes of the files lie elsewhere."""
         room = self.budget if free == inf else self.used - shared + int(free)
         self.limit = min(self.budget, room)

@@ -39,7 +39,7 @@ class MakingWay:
         self._objects = objects
         self._back_pressure = back_pressure
 
-    def heed(self, now: float, pinned: Pinned) -> None:
+    def make_way(self, now: float, pinned: Pinned) -> None:
         """All that can start was started. If nothing will make room, some is made."""
         fetches, back_pressure = self._objects.fetches, self._back_pressure
         if fetches.chosen is not None and not _is_still_to_start(fetches.chosen):

@@ -342,7 +342,7 @@ class Objects:
         for target in self.lingering.due(self.now):
             self.forget(target)
 
-    def heed(self, free: float) -> None:
+    def clear_lingering(self, free: float) -> None:
         """The disk has `free` bytes left: removes lingering objects before it gets full."""
         if free == self.lingering.free:
             return

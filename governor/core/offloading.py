@@ -49,7 +49,7 @@ class Offloading:
         self.trouble = ""  # why the last copy could not be made
         self._retry_at = -inf
 
-    def heed(self, now: float, pinned: Pinned, *, wanted: bool) -> None:
+    def send_away(self, now: float, pinned: Pinned, *, wanted: bool) -> None:
         """Sends objects away if the disk is short, or if something waits for room (`wanted`)."""
         disk, sending = self._disk, self.sending
         if not self.is_willing(now) or len(sending) >= AT_ONCE:

@@ -24,7 +24,7 @@ from math import inf
 from rain.base.environment import Environment
 from rain.base.ids import SessionId, session_of
 from rain.base.resources import Resources
-from rain.governor.core.calling import Calls, go_on
+from rain.governor.core.calling import Calls, start_oldest
 from rain.governor.core.cancelling import interrupt, refuse_wait
 from rain.governor.core.effects import KillExecutor, StartExecutor, TakeBackCalls
 from rain.governor.core.gpus import Gpus
@@ -148,7 +148,7 @@ class Pool:
         executor.overdue = False
         executor.grace_ends = inf  # what was interrupted was its only call
         if executor.calls:
-            go_on(executor)
+            start_oldest(executor)
         else:
             self._release(executor)
 
@@ -240,7 +240,7 @@ class Pool:
         executor.recalling = False
         self._calls.return_unstarted(executor, unstarted)
         if executor.calls:
-            go_on(executor)
+            start_oldest(executor)
             if executor.calls[0].row in _BEING_ENDED:
                 self._interrupt(executor)
         elif executor.group is not None:

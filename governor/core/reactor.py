@@ -99,9 +99,9 @@ class Reactor:
                 self._apply(event)
         if objects.lingering.expiry <= now:
             objects.expire()
-        state.heed_disk(free)
+        state.watch_disk(free)
         if objects.files.tiers.used:
-            state.spilling.heed(memory, now)
+            state.spilling.spill(memory, now)
         if objects.fetches.queue.ranks:
             objects.start_fetches()
         if state.dispatch.deadlines:

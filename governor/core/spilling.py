@@ -25,11 +25,11 @@ class Spilling:
         self._dispatch = dispatch
         self._tiers = objects.files.tiers
 
-    def heed(self, memory: float, now: float) -> None:
+    def spill(self, memory: float, now: float) -> None:
         """The machine has `memory` bytes left. Too much lies in shared memory: what lingers is
         removed, and some files leave."""
         tiers = self._tiers
-        tiers.heed(memory)
+        tiers.set_available(memory)
         if not tiers.is_over():
             return
         for target in list(self._objects.lingering.times):

@@ -234,15 +234,15 @@ class State:
         for task in dict.fromkeys(target.waiting):
             self._endings.fail(task, Failed(message, cause=RunCause.NOT_STARTED))
 
-    def heed_disk(self, free: float) -> None:
+    def watch_disk(self, free: float) -> None:
         """The disk has `free` bytes left. What has waited for room for too long goes."""
         objects, back_pressure, disk = self.objects, self.back_pressure, self.objects.files.disk
-        objects.heed(free)
+        objects.clear_lingering(free)
         if free != inf:
-            disk.heed(free, objects.files.tiers.used)
+            disk.set_free(free, objects.files.tiers.used)
         if disk.spills and disk.budget and disk.used:
             wanted = bool(back_pressure.held) or objects.fetches.wait_for_room()
-            objects.offloading.heed(self.now, self.spilling.pinned, wanted=wanted)
+            objects.offloading.send_away(self.now, self.spilling.pinned, wanted=wanted)
         if back_pressure.is_stuck and back_pressure.is_given_up(self.now):
             if objects.fetches.wait_for_room():
                 target = objects.shut_out_next()
@@ -273,7 +273,7 @@ class State:
         self.pool.lending.begin_turn()
         if not self.drains:
             self.dispatch.dispatch()
-            self.making_way.heed(self.now, self.spilling.pinned)
+            self.making_way.make_way(self.now, self.spilling.pinned)
             self.outbox.holds_back = self.back_pressure.words
         elif not self.drain_reported and self._settled():
             self.drain_reported = self.outbox.update.drains = True

@@ -87,7 +87,7 @@ class Tiers:
 
     # How much may.
 
-    def heed(self, available: float) -> None:
+    def set_available(self, available: float) -> None:
         """The machine has `available` bytes of memory left."""
         reserve = self.memory * KEPT_FREE_TENTHS // 10
         self.limit = int(min(self.budget, max(self.used + available - reserve, 0)))

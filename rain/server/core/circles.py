@@ -31,7 +31,7 @@ def was_left(state: State) -> None:
     state.circles_due = min(state.circles_due, state.now + SOON)
 
 
-def look(state: State) -> None:
+def release_unreached(state: State) -> None:
     """Releases the circles that are not reached."""
     if not state.left:
         state.circles_due = inf

@@ -229,7 +229,7 @@ def _has_all(session: Session, client_id: ClientId, cancel: Cancel) -> bool:
     return session.goes_on and not cancel.tasks and all(has)
 
 
-def go_on(state: State) -> None:
+def read_on(state: State) -> None:
     """Reads one more part of the submission that came first; then comes what waits behind it."""
     growing = next(iter(state.growing.values()), None)
     if growing is None:

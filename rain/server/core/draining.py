@@ -38,7 +38,7 @@ def begin(state: State, governor: Governor) -> None:
     state.emit(GovernorDrains(governor.address, len(governor.assigned), len(governor.objects)))
 
 
-def go_on(state: State) -> list[Governor]:
+def move_on(state: State) -> list[Governor]:
     """Moves more data away; gives the governors that have nothing to stay for."""
     drains = state.drains.items()
     return [governor for governor, drain in drains if _is_over(state, governor, drain)]

@@ -174,7 +174,7 @@ def left(state: State, governor_id: GovernorId, cause: str, *, on_purpose: bool 
 
 def let_drained_leave(state: State) -> None:
     """Governors that drain, and that nothing needs any more."""
-    for governor in draining.go_on(state):
+    for governor in draining.move_on(state):
         left(state, governor.id, draining.OVER, on_purpose=True)
         state.emit(ReleaseGovernor(governor.id))
 

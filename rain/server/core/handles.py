@@ -86,10 +86,10 @@ def leave(state: State, client: ClientId) -> None:
         member = session.members.get(client)
         if member is not None and not member.is_owner:
             claims.leave(state.graph, session, member)
-    go_on(state)
+    drop_departed(state)
 
 
-def go_on(state: State) -> None:
+def drop_departed(state: State) -> None:
     """Some of the handles go of clients that have left; the others go in the turns that follow."""
     let_go(state, claims.drop_departed(state.graph, state.settings.let_go_at_once))
 

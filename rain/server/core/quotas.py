@@ -66,7 +66,7 @@ def rules_changed(state: State) -> None:
                 _take_in(state, session.tasks.values())
 
 
-def look(state: State) -> None:
+def apply(state: State) -> None:
     """Limits tasks that have become ready, and lets those run for which there is room now."""
     news = state.news
     for quota in state.quotas.values():

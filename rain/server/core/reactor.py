@@ -127,7 +127,7 @@ class Reactor:
         for governor_event in given.from_governors:
             governor_events.apply(state, governor_event)
         if state.growing:
-            client_events.go_on(state)
+            client_events.read_on(state)
         for client_event in given.from_clients:
             client_events.apply(state, client_event)
         if now >= state.asked.due:
@@ -143,7 +143,7 @@ class Reactor:
         if rare or state.resting or state.drains or state.graph.pauses:
             self._look_at_what_is_rare()
         if now >= state.circles_due:
-            circles.look(state)
+            circles.release_unreached(state)
         self._take_leave()
         self._judge_tasks()
         return silent
@@ -169,14 +169,14 @@ class Reactor:
         if graph.unneeded or graph.remains:
             self.state.let_go()
         if graph.departed:
-            handles.go_on(self.state)
+            handles.drop_departed(self.state)
 
     def _look_at_limits(self) -> None:
         """Some governors must be gone at some time."""
         state = self.state
         if state.lessons:  # it depends on how long tasks take, and must not on when that is learned
             finishing.learn(state)
-        time_limits.look(state)
+        time_limits.take_back(state)
 
     def _take_leave(self) -> None:
         state = self.state
@@ -191,9 +191,9 @@ class Reactor:
         """Some are late; some have to wait for others of the same user."""
         state = self.state
         if state.graph.shadows or state.standing_by or state.now >= state.graph.late_due:
-            speculation.go_on(state)
+            speculation.update_shadows(state)
         if state.meters:
-            quotas.look(state)
+            quotas.apply(state)
 
     def _look_at_what_is_rare(self) -> None:
         """Tasks that no governor fits, ends of rests and pauses, copies that are offered again, and
@@ -203,7 +203,7 @@ class Reactor:
         if self.state.drains:
             governor_events.let_drained_leave(self.state)
         if self.state.resting:
-            rests.end_those_that_are_over(self.state)
+            rests.end_due(self.state)
         if self.state.graph.pauses:
             failing.end_pauses(self.state)
         if self.state.postponed:

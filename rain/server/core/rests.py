@@ -79,7 +79,7 @@ def _take_back(state: State, governor: Governor, rows: tuple[TaskRow, ...]) -> N
             state.news.unplanned[task] = None
 
 
-def end_those_that_are_over(state: State) -> None:
+def end_due(state: State) -> None:
     """Some governors have rested for long enough: they may try again."""
     for governor in [found for found, until in state.resting.items() if until <= state.now]:
         del state.resting[governor]

@@ -38,7 +38,7 @@ LOOK_AGAIN = 0.25
 """Seconds after which idle cpus are looked for again, if there were none for a late task."""
 
 
-def go_on(state: State) -> None:
+def update_shadows(state: State) -> None:
     """Ends what is over, and gives shadows to tasks that are late."""
     graph = state.graph
     for late, shadow in list(graph.shadows.items()):
@@ -52,7 +52,7 @@ def go_on(state: State) -> None:
         if late.is_known and not late.is_done:
             failing.give_up(state, late, failure)
     if state.now >= graph.late_due:
-        _look(state)
+        _begin_second_runs(state)
 
 
 def have_finished(state: State, finished: Iterable[Task]) -> list[Task]:
@@ -89,7 +89,8 @@ def has_failed(state: State, governor: Governor, shadow: Task, failure: TaskFail
     lateness.look_soon(state.graph)
 
 
-def _look(state: State) -> None:
+def _begin_second_runs(state: State) -> None:
+    """Plans shadows of late tasks where there is room for them."""
     graph = state.graph
     for late in lateness.take_late(graph, state.now, state.settings.lateness):
         suspect = is_suspect(late, state.settings.crash_limit)
@@ -98,7 +99,7 @@ def _look(state: State) -> None:
             continue
         governor = spare_place(graph, late)
         if governor is None:
-            # A lone governor is not looked at again and again: who joins next is told.
+            # A lone governor is not looked at again: a governor that joins changes that.
             pause = LOOK_AGAIN if len(graph.governors) > 1 else inf
             graph.late_due = min(graph.late_due, state.now + pause)
             continue

@@ -23,7 +23,7 @@ from rain.server.core.state import State
 _WAIT = (TaskRow.PLANNED, TaskRow.QUEUED, TaskRow.ASSIGNED)
 
 
-def look(state: State) -> None:
+def take_back(state: State) -> None:
     """Says of each how much time it has left, and takes back what needs more; once in a second."""
     second = floor(state.now)
     if second == state.limits_seen:
