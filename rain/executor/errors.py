@@ -17,7 +17,13 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 LARGEST = 64 * 1024
-"""A larger exception is told as text only."""
+"""Of a larger exception parts are left out."""
+
+LARGEST_PART = 8 * 1024
+"""Parts of an exception that are left out when it is too large."""
+
+LEFT_OF_TEXT = 2000
+"""The characters or bytes that are left of a text which is too large."""
 
 
 FILES_NAMED = 3
@@ -67,22 +73,45 @@ def tell_of_files(names: list[str]) -> None:
 class _InParts:
     """An exception whose own pickle cannot be read back: its class, arguments and attributes.
 
-    A group has it in common with one of its members.
+    A group has it in common with one of its members. When it is cut, parts that are large or cannot
+    be pickled are left out.
     """
 
-    def __init__(self, error: Exception) -> None:
-        self._parts: tuple[Any, ...] = (type(error), _arguments(error), vars(error))
+    def __init__(self, error: Exception, cut: bool) -> None:
+        arguments, attributes = _arguments(error, cut), vars(error)
+        if cut:
+            cuts = {name: _cut(value, _LEFT_OUT) for name, value in attributes.items()}
+            attributes = {name: value for name, value in cuts.items() if value is not _LEFT_OUT}
+        self._parts: tuple[Any, ...] = (type(error), arguments, attributes)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return rebuilt, self._parts
 
 
-def _arguments(error: Exception) -> tuple[Any, ...]:
-    if not isinstance(error, ExceptionGroup):
+_LEFT_OUT = object()
+
+
+def _arguments(error: Exception, cut: bool) -> tuple[object, ...]:
+    if isinstance(error, ExceptionGroup):
+        group: ExceptionGroup[Exception] = error
+        members = [one if _pickled(one)[0] else _InParts(one, cut) for one in group.exceptions]
+        return group.message, members
+    if not cut:
         return error.args
-    group: ExceptionGroup[Exception] = error
-    members = [one if _pickled(one)[0] else _InParts(one) for one in group.exceptions]
-    return group.message, members
+    return tuple(_cut(value, f"<{type(value).__name__}>") for value in error.args)
+
+
+def _cut(value: object, otherwise: object) -> object:
+    """The value, the beginning of a long text, or something else for what cannot be sent."""
+    if isinstance(value, str | bytes) and len(value) > LARGEST_PART:
+        return value[:LEFT_OF_TEXT]
+    try:
+        data = encode_value(value, "cloudpickle")
+        pickle.loads(data)
+    # What the user's class does when it is pickled may raise anything.
+    except Exception:  # noqa: BLE001
+        return otherwise
+    return value if len(data) <= LARGEST_PART else otherwise
 
 
 class _AsItsClassSays:
@@ -142,7 +171,7 @@ def _module(trace: "TracebackType") -> str:
 
 
 def pickled_error(error: BaseException) -> tuple[bytes, str]:
-    """The pickle of an exception without its traceback; empty when it cannot be sent, and why.
+    """The pickle of an exception without its traceback, and what is wrong with it; empty for none.
 
     The pickle is read back here: the `__init__` of a class may take other arguments than the
     exception remembers.
@@ -152,8 +181,13 @@ def pickled_error(error: BaseException) -> tuple[bytes, str]:
     data, _ = _pickled(_AsItsClassSays(error) if _is_taken_by_tblib(error) else error)
     if data:
         return data, ""
-    data, why = _pickled(_InParts(error))
-    return data, f"It is raised as a TaskException, as it cannot be sent: {why}\n" if why else ""
+    data, why = _pickled(_InParts(error, cut=False))
+    if data:
+        return data, ""
+    data, still = _pickled(_InParts(error, cut=True))
+    if data:
+        return data, f"Parts of it are left out, as it cannot be sent: {why}\n"
+    return data, f"It is raised as a TaskException, as it cannot be sent: {still}\n"
 
 
 def _is_taken_by_tblib(error: Exception) -> bool:

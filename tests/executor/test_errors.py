@@ -5,12 +5,14 @@ from __future__ import annotations
 import copyreg
 import importlib
 import pickle
+import threading
 from collections.abc import Iterator
+from subprocess import CalledProcessError
 from typing import Any
 
 import pytest
 
-from rain.executor.errors import FUTURES_INSIDE, pickled_error, with_hint
+from rain.executor.errors import FUTURES_INSIDE, LEFT_OF_TEXT, pickled_error, with_hint
 
 
 class WrongError(ValueError):
@@ -60,6 +62,39 @@ def test_a_group_is_sent_with_members_whose_own_pickles_cannot_be_read() -> None
     assert (again.message, again.__notes__) == ("inner", ["a note"])
     assert (type(code), str(code), code.code) == (CodeError, "no (7)", 7)
     assert gone.filename == "a.txt"
+
+
+def test_parts_of_an_exception_that_are_large_or_cannot_be_pickled_are_left_out() -> None:
+    error = WrongError("broken", threading.Lock(), "x" * 100_000)
+    error.lock, error.code, error.output = threading.Lock(), 7, b"y" * 100_000  # type: ignore[attr-defined] # pyright: ignore[reportAttributeAccessIssue] # as users do
+    error.add_note("a note")
+    data, why = pickled_error(error)
+    assert why.startswith("Parts of it are left out, as it cannot be sent: TypeError: ")
+    sent = pickle.loads(data)
+    assert type(sent) is WrongError
+    assert sent.args == ("broken", "<lock>", "x" * LEFT_OF_TEXT)
+    assert vars(sent) == {"code": 7, "output": b"y" * LEFT_OF_TEXT, "__notes__": ["a note"]}
+    grouped = pickle.loads(pickled_error(ExceptionGroup("several", [error]))[0])
+    assert grouped.exceptions[0].code == 7
+
+
+def test_a_program_that_has_failed_with_much_output_is_its_own_error() -> None:
+    error = CalledProcessError(3, ["make", "all"], "o" * 100_000, "e" * 10)
+    data, why = pickled_error(error)
+    assert "its pickle has 100," in why
+    sent = pickle.loads(data)
+    assert str(sent) == str(error)
+    assert (sent.returncode, sent.cmd) == (3, ["make", "all"])
+    assert (sent.stdout, sent.stderr) == ("o" * LEFT_OF_TEXT, "e" * 10)
+
+
+def test_an_exception_of_which_nothing_can_be_sent_says_why() -> None:
+    class LocalError(Exception):
+        lock = threading.Lock()
+
+    data, why = pickled_error(LocalError())
+    assert data == b""
+    assert why.startswith("It is raised as a TaskException, as it cannot be sent: TypeError: ")
 
 
 @pytest.mark.parametrize(
