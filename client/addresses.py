@@ -30,6 +30,12 @@ def check_address(address: object, port: object) -> None:
 def host_and_port(address: str, port: int | str | None) -> tuple[str, int]:
     """The address of the server; RainException if the port was given twice."""
     address = without_scheme(address)
+    scheme, slashes, rest = address.partition("://")
+    if slashes:
+        plain = rest.partition("/")[0].rpartition("@")[2]
+        raise RainException(
+            f"an address of a Rain server has no {scheme}:// before it: write {plain!r}"
+        )
     try:
         host, said = part_address(address)
     except ValueError as error:

@@ -19,6 +19,7 @@ _RETRIES = frozenset({"retries", "max_retries", "num_retries", "n_retries"})
 _GPUS = frozenset({"gpus", "num_gpus", "n_gpus"})
 
 _METHODS_OF_OTHERS = {
+    "apply": "client.submit(f, *args).result()",
     "apply_async": "client.submit(f, *args)",
     "as_completed": "rain.client.as_completed(futures)",
     "cancel": "future.cancel()",
@@ -26,6 +27,9 @@ _METHODS_OF_OTHERS = {
     "compute": "client.gather(futures), or x.compute(scheduler=client.dask)",
     "dashboard_link": "client.dashboard_url",
     "imap": "rain.client.as_completed(client.map(f, items))",
+    "imap_unordered": "rain.client.as_completed(client.map(f, items))",
+    "join": "client.wait(futures)",
+    "map_async": "client.map(f, items)",
     "ncores": "client.get_server_info()",
     "nthreads": "client.get_server_info()",
     "persist": "x.persist(scheduler=client.dask)",
@@ -36,9 +40,22 @@ _METHODS_OF_OTHERS = {
     "scheduler_info": "client.get_server_info()",
     "shutdown": "client.close()",
     "starmap": "client.map(f, *zip(*tuples))",
+    "terminate": "client.close()",
     "upload_file": "client.upload(path)",
 }
 """What is written here for a method of the clients of Dask and Ray, and of pools."""
+
+
+METHODS_OF_OTHER_FUTURES = {
+    "compute": ".result()",
+    "get": ".result(timeout)",
+    "ready": ".done()",
+    "release": "del future",
+    "successful": ".exception() is None",
+    "traceback": ".exception().__cause__",
+    "wait": ".exception(timeout)",
+}
+"""What is written here for a method of the results of pools, and of the futures of Dask."""
 
 
 class SaysWhatIsMeant:

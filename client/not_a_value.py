@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, NoReturn
 
+from rain.client.misspelled import METHODS_OF_OTHER_FUTURES
 from rain.client.tracebacks import hide_frames
 
 
@@ -41,6 +42,8 @@ class NotAValue:
 
         def __getattr__(self, name: str) -> NoReturn:
             text = f"'{type(self).__name__}' object has no attribute {name!r}"
+            if name in METHODS_OF_OTHER_FUTURES:
+                text += f": write {METHODS_OF_OTHER_FUTURES[name]}"
             if not name.startswith("_"):
                 text += f"; if its value has one, write .result().{name}"
             raise AttributeError(text, name=name, obj=self)

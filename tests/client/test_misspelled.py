@@ -24,6 +24,7 @@ def client() -> Iterator[Client]:
     [
         ("scatter", r"'Client' object has no attribute 'scatter': write client.put\(value\)$"),
         ("starmap", r"write client.map\(f, \*zip\(\*tuples\)\)$"),
+        ("map_async", r"write client.map\(f, items\)$"),
         ("gatherr", r"'Client' object has no attribute 'gatherr'$"),
     ],
 )

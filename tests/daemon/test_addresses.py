@@ -52,6 +52,11 @@ def test_a_port_is_said_once() -> None:
         host_and_port("[::1", 80)
 
 
+def test_an_address_with_the_scheme_of_others_is_refused_without_its_password() -> None:
+    with pytest.raises(RainException, match="has no tcp:// before it: write 'head:8786'"):
+        host_and_port("tcp://me:secret@head:8786/", None)
+
+
 def test_an_interface_stands_for_its_address() -> None:
     assert address_of_interface("lo") == "127.0.0.1"
 

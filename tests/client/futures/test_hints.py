@@ -44,6 +44,14 @@ def test_an_attribute_of_the_value_is_named_with_result(here: World) -> None:
     assert not hasattr(future, "__array__")
 
 
+def test_a_method_of_the_results_of_pools_is_answered_with_ours(here: World) -> None:
+    future: Any = here.client.submit(abs, -1)
+    with pytest.raises(AttributeError, match=r"'get': write \.result\(timeout\); if its value has"):
+        future.get()
+    with pytest.raises(AttributeError, match=r"'ready': write \.done\(\); if its value has one"):
+        future.ready()
+
+
 def test_a_future_is_still_a_thing_to_keep(here: World) -> None:
     futures = here.client.map(abs, [-1, 2])
     assert all(futures)
