@@ -44,11 +44,12 @@ class _RowsOfParts(Mapping[int, Any]):
 
     def __init__(self, table: Any, column: str, parts: Collection[int]) -> None:
         self._table = table
-        places = table[column].to_numpy()
+        places = narrow(table[column].to_numpy(), max(parts))
         self._order = np.argsort(places, kind="stable")
         in_order = places[self._order]
-        begins = np.searchsorted(in_order, [*parts], "left")
-        ends = np.searchsorted(in_order, [*parts], "right")
+        numbers = np.array([*parts], in_order.dtype)
+        begins = np.searchsorted(in_order, numbers, "left")
+        ends = np.searchsorted(in_order, numbers, "right")
         bounds = zip(parts, begins, ends, strict=True)
         self._bounds = {part: (begin, end) for part, begin, end in bounds if end > begin}
 
@@ -61,6 +62,20 @@ class _RowsOfParts(Mapping[int, Any]):
 
     def __len__(self) -> int:
         return len(self._bounds)
+
+
+def narrow(places: Any, most: int) -> Any:
+    """The numbers of parts, of up to 16 bits if all have no more: numpy sorts those by counting.
+
+    Args:
+        places: one for each row.
+        most: another number that must fit.
+    """
+    if places.dtype.kind not in "iu" or not len(places):
+        return places
+    if places.min() < 0 or max(places.max(), most) > np.iinfo(np.uint16).max:
+        return places
+    return places.astype(np.uint16)
 
 
 def concatenated(concat: Callable[[Sequence[Any]], Any], tables: Sequence[Any]) -> Any:

@@ -183,6 +183,18 @@ def test_rows_of_a_large_table_are_split_as_pandas_groups_them(
         testing.assert_frame_equal(rows, whole.groupby("part").get_group(part))
 
 
+@pytest.mark.parametrize(
+    ("numbers", "most", "bits"),
+    [([0, 65535], 3, 16), ([0, 65536], 3, 64), ([0, 1], 65536, 64), ([-1, 1], 3, 64), ([], 3, 64)],
+)
+def test_numbers_of_parts_are_sorted_as_few_bits(numbers: list[int], most: int, bits: int) -> None:
+    places = np.array(numbers, np.int64)
+    made = tables.narrow(places, most)
+    assert made.tolist() == numbers
+    assert made.dtype.itemsize * 8 == bits
+    assert tables.narrow(np.array([0.5]), 1).tolist() == [0.5]
+
+
 def test_what_a_large_table_is_split_into_is_made_when_it_is_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
