@@ -97,7 +97,7 @@ class HorizonScheduler:
         """Plans tasks that can start soon."""
         changed = bool(news.joined or news.left) or len(graph.governors) != len(self._sites)
         self._sites.begin_run(graph.governors.values(), changed=changed)
-        self._paces.look(graph, news, plan.now)
+        self._paces.recount(graph, news, plan.now)
         sights = Sights(plan.estimates)
         early = self._hear(news, plan)
         if news.submitted:
@@ -169,7 +169,7 @@ class HorizonScheduler:
         """Tasks have left these sites, some of which may have gone."""
         for site in freed:
             if self._sites.get(site.governor) is site:
-                self._sites.look(site, plan.now)
+                self._sites.refresh(site, plan.now)
 
     def _enter(self, tasks: list[Task], sights: Sights, plan: Plan) -> None:
         """Adds new tasks, producers before consumers. Levels are used if any is not tiny."""
@@ -202,7 +202,7 @@ class HorizonScheduler:
     def _plan_again(self, plan: Plan) -> None:
         """Lists waiting tasks again that were counted for less than they take."""
         cpus = self._sites.real_cpus
-        for tasks, counted in self._unproven.look(cpus, plan):
+        for tasks, counted in self._unproven.take_wrong(cpus, plan):
             waiting = that_wait(tasks)
             for task in waiting:
                 note = note_of(task)
@@ -258,7 +258,7 @@ class HorizonScheduler:
         sites, now = self._sites, plan.now
         off = _PutOff()
         express: list[Task] = []
-        self._shares.look(graph.governors.values(), now)
+        self._shares.begin_run(graph.governors.values(), now)
         for task in self._accounts.take(sites.cpus):
             note = note_of(task)
             note.listed = False
@@ -284,7 +284,7 @@ class HorizonScheduler:
             self._accounts.finished(task, note.seconds)
         self._express.add(express)
         for site in off.tried:
-            sites.look_again(site, now)
+            sites.refresh_again(site, now)
         return bool(express)
 
     def _plan_one(self, task: Task, note: Note, ready: float, plan: Plan, off: _PutOff) -> None:
@@ -342,7 +342,7 @@ class HorizonScheduler:
         sites, now = self._sites, plan.now
         if note_of(task).site is None:
             return True  # it came through the express lane
-        sites.look(sites[donor], now)
+        sites.refresh(sites[donor], now)
         wanted = wanted_inputs(task, plan)
         note = note_of(task)
         place = place_on(sites[taker], sites, task.cpus, wanted, now, now, note.need)

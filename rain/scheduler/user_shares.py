@@ -117,7 +117,7 @@ class UserShares:
 
     def take(self, graph: Graph, news: News, plan: Plan) -> None:
         """Takes tasks out of the news for the scheduler, and puts those in that are let on."""
-        self._paces.look(graph, news, plan.now)
+        self._paces.recount(graph, news, plan.now)
         self._forget(news)
         if self._given is not None:
             self._give_on(self._given, news, plan)

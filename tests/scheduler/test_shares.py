@@ -99,6 +99,6 @@ def test_a_task_that_goes_before_all_others_has_no_place_on_the_scale() -> None:
     s.assign(first, second, priority=MOST)
     # when
     shares = Shares()
-    shares.look([s.node(0)], now=0.0)
+    shares.begin_run([s.node(0)], now=0.0)
     # then
     assert shares.of(s.world.task(first).session).ready < 2.0**62

@@ -51,7 +51,7 @@ def choose_place(
     chosen: PossiblePlace | None = None
     for site in dict.fromkeys(candidates):
         if site.slots[0] <= now:
-            sites.look(site, now)
+            sites.refresh(site, now)
         place = place_on(site, sites, cpus, wanted, ready, now, need)
         governor = site.governor
         key = (
@@ -81,7 +81,7 @@ def _first_with_time(task: Task, sites: Sites, now: float) -> Site | None:
     cpus = task.cpus
     fitting = [one for one in sites if cpus <= one.governor.cpus and has_time(task, one.governor)]
     for site in fitting:
-        sites.look(site, now)
+        sites.refresh(site, now)
     return min(
         fitting,
         key=lambda site: (site.start(cpus, now), len(site.governor.scheduled)),

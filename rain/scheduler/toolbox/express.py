@@ -178,7 +178,7 @@ class Express:
         run = _Run(plan, sights, Loads(governors), max(cpus, 1), self._watch)
         at_once = min(max(AT_ONCE, FOR_EACH * len(governors)), AT_MOST)
         shares = self._shares
-        shares.look(governors, plan.now)
+        shares.begin_run(governors, plan.now)
         for session, lines in list(self.lines.items()):
             share = shares.of(session)
             count = max(at_once // len(self.lines), 1)

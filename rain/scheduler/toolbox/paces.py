@@ -35,7 +35,7 @@ class Paces:
     _by_user: dict[str, float] = Factory(dict)
     _counted: float = -inf  # when
 
-    def look(self, graph: Graph, news: News, now: float) -> None:
+    def recount(self, graph: Graph, news: News, now: float) -> None:
         """Counts again when a while has passed, or somebody has begun to work."""
         if not graph.has_users:
             return

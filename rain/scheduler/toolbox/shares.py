@@ -45,7 +45,7 @@ class Shares:
         self._first = inf  # the place of a new session
         self._crowded = False  # whether tasks wait for cpus
 
-    def look(self, governors: Iterable[Governor], now: float) -> None:
+    def begin_run(self, governors: Iterable[Governor], now: float) -> None:
         """Sets the place of new sessions just before all tasks that wait for cpus."""
         best = max(map(_best_waiting, governors), default=-inf)
         self._crowded = best > -inf

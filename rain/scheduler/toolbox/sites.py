@@ -93,7 +93,7 @@ class Site:
             slots[:cpus] = [start + seconds] * cpus
             slots.sort()
 
-    def look(self, now: float) -> None:
+    def compute_slots(self, now: float) -> None:
         """Computes the slots from the governor's tasks."""
         governor, count = self.governor, self.cpus
         if len(governor.scheduled) > MANY + count:
@@ -177,18 +177,18 @@ class Sites:
                 return site
         return None
 
-    def look(self, site: Site, now: float) -> None:
+    def refresh(self, site: Site, now: float) -> None:
         """Updates the times of a site, once per run."""
         if site.looked != self._run:
             site.looked = self._run
             before = site.slots
-            site.look(now)
+            site.compute_slots(now)
             if site.slots != before:
                 self._changed(site)
 
-    def look_again(self, site: Site, now: float) -> None:
+    def refresh_again(self, site: Site, now: float) -> None:
         """Updates the times again, after a task was removed or booked only as a trial."""
-        site.look(now)
+        site.compute_slots(now)
         self._changed(site)
 
     def _changed(self, site: Site) -> None:
@@ -204,7 +204,7 @@ class Sites:
             site = soonest.first()
             if site is None or site.looked == self._run or site.start(cpus, now) > now:
                 return site
-            self.look(site, now)  # predicted to be free by now, which may be wrong
+            self.refresh(site, now)  # predicted to be free by now, which may be wrong
 
 
 class _Soonest:

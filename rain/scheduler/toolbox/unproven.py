@@ -59,7 +59,7 @@ class Unproven:
             if watch.tasks[0].session in ended:
                 del self.watches[kind]
 
-    def look(self, cpus: int, plan: Plan) -> list[tuple[list[Task], float]]:
+    def take_wrong(self, cpus: int, plan: Plan) -> list[tuple[list[Task], float]]:
         """Learns from running tasks; returns those that were counted for too little, by kind.
 
         With them comes what each was counted for. They are watched no more.
