@@ -23,6 +23,7 @@ from rain.client.local_daemon import (
 from rain.client.local_keeper import Keeper
 from rain.common.errors import RainException
 from rain.common.secret_file import make_secret_file
+from rain.daemon.standard_descriptors import fill_standard_descriptors
 from rain.daemon.work_folder import WorkFolder, remove_abandoned_clusters
 
 _log = logging.getLogger("rain.client")
@@ -61,6 +62,7 @@ class LocalCluster:
         check_count(governors, "governors")
         if cpus is not None:
             check_count(cpus, "cpus")
+        fill_standard_descriptors()
         share = max(1, len(os.sched_getaffinity(0)) // governors) if cpus is None else cpus
         self._work = WorkFolder.of_cluster("local")
         self.folder = self._work.path

@@ -219,7 +219,7 @@ class Executor(Work):
         self._waiting.task = task
         folder = self._outside = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
         path, limit = sys.path[:], sys.getrecursionlimit()
-        sys.path[:] = [entry or os.getcwd() for entry in path]  # noqa: PTH109 # "" is the folder
+        sys.path[:] = [entry or _current_folder() for entry in path]
         changed = sys.path[:]
         client, here = nested.install(self.client), running.install(self._waiting)
         reader = pieces.install(self._pieces)
@@ -272,3 +272,11 @@ class _Waiting:
         if not interrupts.waits:
             self._executor.tell_waits(waits=False)
             interrupts.check()
+
+
+def _current_folder() -> str:
+    """The folder that "" means in `sys.path`; "" if it was removed."""
+    try:
+        return os.getcwd()  # noqa: PTH109 # asked for each call
+    except FileNotFoundError:
+        return ""

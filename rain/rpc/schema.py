@@ -7,6 +7,9 @@ others import each other by names relative to it. `rain/schema` is a link to the
 schemas in a checkout, and a real folder in an installed package.
 """
 
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
@@ -29,7 +32,27 @@ def load(path: Path, advice: str) -> ModuleType:
     """A schema; all of them must name the same folders for imports, or pycapnp ends the process."""
     if not path.is_file():
         raise StartError(f"the schema {path} is missing: install {advice} again")
-    return capnp.load(str(path), imports=_IMPORTS)
+    with _in_some_folder():
+        return capnp.load(str(path), imports=_IMPORTS)
+
+
+@contextmanager
+def _in_some_folder() -> Generator[None]:
+    """Elsewhere, if the current folder was removed: `capnp.load` would end the process."""
+    try:
+        os.getcwd()  # noqa: PTH109 # only asked whether it is there
+    except FileNotFoundError:
+        here, said = os.open(".", os.O_RDONLY), os.environ.pop("PWD", None)
+        os.chdir("/")
+        try:
+            yield
+        finally:
+            os.fchdir(here)
+            os.close(here)
+            if said is not None:
+                os.environ["PWD"] = said
+    else:
+        yield
 
 
 def _ours(name: str) -> ModuleType:

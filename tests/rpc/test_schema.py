@@ -31,6 +31,20 @@ def test_every_schema_of_the_folder_loads() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_they_load_and_calls_run_though_the_current_folder_was_removed(tmp_path: Path) -> None:
+    done = run_python(
+        "import os\n"
+        f"os.chdir({str(tmp_path)!r})\n"
+        f"os.rmdir({str(tmp_path)!r})\n"
+        f"os.environ['PWD'] = {str(tmp_path)!r}\n"
+        "from rain.client import Client\n"
+        "with Client(local=True) as client:\n"
+        "    assert client.submit(pow, 2, 3).result() == 8\n"
+        "assert os.stat('.').st_nlink == 0  # it is there again\n"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize(
     "module",
     [
