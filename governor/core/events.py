@@ -50,6 +50,7 @@ class CallsDone:
     printed: list[tuple[TaskId, Streams]] = Factory(list)  # of those that have printed anything
     starts: list[float] = Factory(list)  # when each began; none if they are unknown
     peaks: list[int] = Factory(list)  # the most memory of each, as far as it is known
+    mapped: int = 0  # bytes of files in the memory of the executor that `peaks` leave out
 
 
 @frozen
@@ -189,6 +190,7 @@ class MemorySampled:
     crowds: dict[int, int] = Factory(dict)
     crowds_of_runs: dict[int, int] = Factory(dict)
     most: int = 0
+    mapped: dict[int, int] = Factory(dict)  # bytes of files that are in the memory of executors
 
 
 @frozen

@@ -230,6 +230,7 @@ class Task:
     grace: float | None = None  # seconds to clean up, as the server said; None for the usual ones
     reported_blocked: bool = False  # the server thinks that it waits for other tasks
     peak: int = 0  # the most bytes of memory that it was seen with
+    mapped: int = 0  # the most bytes of files that its executor was seen with, its code included
     verdict: Failed | None = None  # why it was evicted
 
     def __repr__(self) -> str:

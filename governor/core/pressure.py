@@ -108,6 +108,7 @@ class Pressure:
                 if executor.calls:
                     task = executor.calls[0]
                     task.peak = max(task.peak, memory)
+                    task.mapped = max(task.mapped, event.mapped.get(number, 0))
         for run, memory in event.runs.items():
             task_inside = self._dispatch.runs.get(run)
             if task_inside is not None:

@@ -172,7 +172,8 @@ class State:
             if duration < MEASURED_FROM:
                 task.peak = 0  # what its executor had is not what it has taken
             elif peaks:
-                task.peak = max(task.peak, peaks[place] - mapped_size(task))
+                mapped = max(mapped_size(task), task.mapped - event.mapped)
+                task.peak = max(task.peak, peaks[place] - mapped)
             if task.row not in _BEING_ENDED:  # else it was not let do all of its work
                 task.meter.add(duration)
                 if task.peak:

@@ -285,7 +285,8 @@ class CborLink:
         task = TaskId(call.task)
         done = CallsDone(self.number, [task], [seconds], [outcome], starts=[self._called_at])
         if seconds >= MEASURED_FROM:
-            done.peaks = [take_peak(self.process.pid)]
+            peak, done.mapped = take_peak(self.process.pid)
+            done.peaks = [peak]
         if result is not None:
             self._note(done, task, result)
         return done

@@ -186,7 +186,7 @@ class ExecutorLink:
         self._answered += len(done.tasks)
         longest = max(done.durations, default=0.0)
         if longest >= MEASURED_FROM:
-            peak = take_peak(self.process.pid)
+            peak, done.mapped = take_peak(self.process.pid)
             done.peaks = [peak if seconds == longest else 0 for seconds in done.durations]
         staged = self._reader.take_staged()
         if self._interrupted:

@@ -37,6 +37,14 @@ def own(pid: int) -> int:
     return (int(resident) - int(shared)) * _PAGE
 
 
+def mapped(pid: int) -> int:
+    """Bytes of files that a process has in its memory, its code included; 0 if it has ended."""
+    try:
+        return int(_read(f"{_PROC}/{pid}/statm").split()[2]) * _PAGE
+    except OSError:
+        return 0
+
+
 def swapped(pid: int) -> int:
     """Bytes of a process that are in swap; 0 if it has ended."""
     return sum(_sizes(pid, {b"VmSwap"}).values())
@@ -65,17 +73,17 @@ def _children(pid: int) -> Iterator[int]:
             yield from map(int, _read(f"{_PROC}/{pid}/task/{thread}/children").split())
 
 
-def take_peak(pid: int) -> int:
-    """The peak of a process since this was last asked; 0 if it has ended.
+def take_peak(pid: int) -> tuple[int, int]:
+    """The peak of a process since this was last asked, and the files that are left out; or zeros.
 
     The kernel keeps only the peak of all that it had, so files count that it has mapped meanwhile
-    and does not map any more.
+    and does not map any more. Those that it has now are left out.
     """
     sizes = _sizes(pid, {b"VmHWM", b"RssFile", b"RssShmem", b"VmSwap"})
     with suppress(OSError):
         Path(f"{_PROC}/{pid}/clear_refs").write_bytes(_FORGET_PEAK)
-    mapped = sizes.get(b"RssFile", 0) + sizes.get(b"RssShmem", 0)
-    return max(sizes.get(b"VmHWM", 0) - mapped, 0) + sizes.get(b"VmSwap", 0)
+    files = sizes.get(b"RssFile", 0) + sizes.get(b"RssShmem", 0)
+    return max(sizes.get(b"VmHWM", 0) - files, 0) + sizes.get(b"VmSwap", 0), files
 
 
 def _sizes(pid: int, names: Container[bytes]) -> dict[bytes, int]:

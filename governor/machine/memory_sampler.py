@@ -18,6 +18,7 @@ from rain.governor.machine.memory_files import (
     KernelKills,
     below,
     left_here,
+    mapped,
     own,
     processes_here,
     sessions_here,
@@ -70,7 +71,8 @@ class Watched:
         processes of a program may have been started before it was put into its group.
         """
         sessions = sessions_here() if everywhere else {}
-        ours = self._trees(self.executors(), self.origin.executor, sessions)
+        executors = self.executors()
+        ours = self._trees(executors, self.origin.executor, sessions)
         theirs = self._trees(self.runs(), self.origin.run, sessions)
         size = _with_swap if swaps() else own
         return MemorySampled(
@@ -80,6 +82,7 @@ class Watched:
             self._crowds(ours),
             self._crowds(theirs),
             self.most,
+            {number: mapped(pid) for number, pid in executors.items()},
         )
 
     def _trees(
@@ -164,7 +167,11 @@ def has_changed(before: MemorySampled, now: MemorySampled, limit: int) -> bool:
     """
     if abs(min(now.left, limit) - min(before.left, limit)) >= CHANGE:
         return True
-    pairs = ((before.executors, now.executors), (before.runs, now.runs))
+    pairs = (
+        (before.executors, now.executors),
+        (before.runs, now.runs),
+        (before.mapped, now.mapped),
+    )
     return any(
         old.keys() != new.keys() or any(abs(new[key] - old[key]) >= CHANGE for key in new)
         for old, new in pairs

@@ -103,7 +103,12 @@ class PlayedExecutor:
         return call
 
     def answer(
-        self, number: int, result: Outputs | Failed | None, duration: float, peak: int = 0
+        self,
+        number: int,
+        result: Outputs | Failed | None,
+        duration: float,
+        peak: int = 0,
+        mapped: int = 0,
     ) -> None:
         """What runs ends, and its answer lies in the pipe."""
         call = self.running
@@ -115,6 +120,7 @@ class PlayedExecutor:
         self.unread.tasks.append(call[0])
         self.unread.durations.append(duration)
         self.unread.peaks.append(peak)
+        self.unread.mapped = mapped
         self.made.difference_update(call[4])
         if not self.able:
             self.unread.results.append(NOT_RUN)

@@ -19,6 +19,7 @@ from rain.governor.machine.memory_files import (
     KernelKills,
     below,
     left_here,
+    mapped,
     own,
     swapped,
     swaps,
@@ -83,6 +84,8 @@ def test_what_has_hardly_changed_is_not_told(
 ) -> None:
     assert has_changed(MemorySampled(before, {}), MemorySampled(now, {}), 0) is changed
     assert has_changed(MemorySampled({}, before), MemorySampled({}, now), 0) is changed
+    files = MemorySampled({}, {}, mapped=before), MemorySampled({}, {}, mapped=now)
+    assert has_changed(*files, 0) is changed
 
 
 EATS = """
@@ -117,18 +120,20 @@ def test_the_memory_of_a_process_is_its_own_and_that_of_what_it_has_started(
         seen = look({1: process.pid}, {7: child})
         assert own(process.pid) + own(child) == seen.executors[1] > 60 * MIB
         assert seen.runs == {7: own(child)}
+        assert 30 * MIB < seen.mapped[1] < 60 * MIB
         # and it has more processes than this allows
         assert (seen.crowds, seen.crowds_of_runs) == ({1: 1}, {})
         process.stdin.close()
         process.wait()
         assert own(child) == 0
-        assert take_peak(child) == 0
+        assert take_peak(child) == (0, 0)
+        assert mapped(child) == 0
 
 
 def test_a_peak_is_told_once() -> None:
     eaten = bytearray(b"x" * 80 * MIB)
     del eaten
-    first, second = take_peak(os.getpid()), take_peak(os.getpid())
+    first, second = take_peak(os.getpid())[0], take_peak(os.getpid())[0]
     assert first >= 80 * MIB
     assert second <= first - 70 * MIB
 
@@ -230,7 +235,7 @@ def test_what_is_in_swap_counts_for_its_process(
     monkeypatch.setattr("rain.governor.machine.memory_files._PROC", str(tmp_path))
     # then
     assert swapped(9) == 12 * 1024
-    assert take_peak(9) == 40 * 1024
+    assert take_peak(9) == (40 * 1024, 12 * 1024)
     for in_use, more in ((False, 0), (True, 12 * 1024)):
         monkeypatch.setattr("rain.governor.machine.memory_sampler.swaps", partial(bool, in_use))
         assert look({1: 9}, {}).executors == {1: own(9) + more}

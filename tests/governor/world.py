@@ -277,9 +277,10 @@ class World(PlayedServer):
         result: Outputs | Failed | None = None,
         duration: float = 0.0001,
         peak: int = 0,
+        mapped: int = 0,
     ) -> None:
         """What the executor runs ends; the answer lies in its pipe until it is collected."""
-        self.executors[number].answer(number, result, duration, peak)
+        self.executors[number].answer(number, result, duration, peak, mapped)
 
     def collect(self, number: int) -> list[Effect]:
         self._collect(number)
@@ -327,11 +328,21 @@ class World(PlayedServer):
 
     # What the governor's own border does.
 
-    def sample(self, *executors: int, runs: tuple[int, ...] = (), left: int = -1) -> list[Effect]:
-        """So much memory have the executors, and the runs inside the governor, in their order."""
+    def sample(
+        self,
+        *executors: int,
+        runs: tuple[int, ...] = (),
+        left: int = -1,
+        mapped: tuple[int, ...] = (),
+    ) -> list[Effect]:
+        """So much memory have the executors, and the runs inside the governor, in their order.
+
+        `mapped` is what the executors have of files.
+        """
         in_executors = dict(zip(self.executors, executors, strict=False))
         in_runs = dict(zip(self.runs, runs, strict=False))
-        return self.turn(MemorySampled(in_executors, in_runs, left))
+        files = dict(zip(self.executors, mapped, strict=False))
+        return self.turn(MemorySampled(in_executors, in_runs, left, mapped=files))
 
     def new_file(self, *, shared: bool = False) -> int:
         self._file_count += 1
