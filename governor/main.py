@@ -18,7 +18,7 @@ from rain.base.errors import StartError
 from rain.base.leading import Servers
 from rain.base.resources import MEMORY
 from rain.common.secret_file import keep_secret
-from rain.daemon import garbage, logs, program, sampling
+from rain.daemon import garbage, logs, memory, program, sampling
 from rain.daemon.folders import default_log_folder, make_folder
 from rain.daemon.readiness import Readiness
 from rain.daemon.work_folder import WorkFolder, remove_abandoned
@@ -70,6 +70,8 @@ def run_governor(settings: GovernorSettings) -> int:
         return status
 
     garbage.seldom()
+    memory.keep_one_heap()
+    memory.give_back_large_blocks()
     prefer_to_kill(os.getpid(), OF_THE_GOVERNOR)
     if settings.descriptors is not None:
         settings.descriptors.raise_own()

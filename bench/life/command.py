@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from collections import Counter
+from math import inf
 from pathlib import Path
 from random import Random
 from tempfile import mkdtemp
@@ -80,11 +81,11 @@ class Life:
     def _work(self) -> Path:
         return self.cluster.folder / f"{self.resident.name}-{self.resident.lives}-work"
 
-    def run(self, seconds: float) -> None:
-        """Lets them come and go for that long."""
+    def run(self, seconds: float, sessions: float = inf) -> None:
+        """Lets them come and go for that long, or until so many sessions have ended."""
         over = time.monotonic() + seconds
         due = time.monotonic() + EVENT_SECONDS[0]
-        while (now := time.monotonic()) < over:
+        while (now := time.monotonic()) < over and self.happened["sessions"] < sessions:
             self._replace_programs()
             if now >= due:
                 self._event()
@@ -184,9 +185,10 @@ class Life:
 
 @click.command()
 @click.option("--minutes", default=5.0, show_default=True, type=click.FloatRange(min=0.01))
+@click.option("--sessions", type=click.IntRange(min=1), help="End after this many of them.")
 @click.option("--seed", default=1, show_default=True)
 @click.option("--programs", default=2, show_default=True, type=click.IntRange(min=1))
-def command(minutes: float, seed: int, programs: int) -> None:
+def command(minutes: float, sessions: int | None, seed: int, programs: int) -> None:
     """Let clients and governors come and go; memory, descriptors and files must not grow."""
     folder = Path(mkdtemp(prefix="rain-life-"))
     life = new_life(folder, Random(seed), programs)
@@ -194,7 +196,7 @@ def command(minutes: float, seed: int, programs: int) -> None:
     try:
         life.begin()
         before = life.look()
-        life.run(minutes * 60)
+        life.run(minutes * 60, sessions or inf)
         left += life.leave(before)
         after = life.look()
         left += end(life.cluster)

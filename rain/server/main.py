@@ -51,6 +51,7 @@ def run_server(settings: ServerSettings) -> int:
         return await _serve(settings, make_scheduler, rules, folder, log)
 
     garbage.seldom()
+    memory.keep_one_heap()
     memory.give_back_large_blocks()
     sampling.start_if_asked("server")
     try:
