@@ -34,17 +34,9 @@ from rain.base.errors import ProtocolError
 from rain.rpc.capnproto.framing import MESSAGE_LIMIT, Framer
 from rain.rpc.interface import Fields, Method
 from rain.rpc.offered import Exports, Offered, RemoteCapability
-from rain.rpc.protocol import MESSAGE, echo, shortened
+from rain.rpc.protocol import MESSAGE, Outlet, echo, nothing, shortened
 from rain.rpc.questions import OnReturn, Question, Questions
 from rain.rpc.serving import Serving
-
-
-def _nothing() -> None:
-    """There is nothing to flush where each message is sent at once."""
-
-
-def _unheard(_: bytes) -> None:
-    """The connection has ended."""
 
 
 class Peer:
@@ -59,17 +51,15 @@ class Peer:
         say: Callable[[bytes], object],
         bootstrap: Offered | None = None,
         longest: int = MESSAGE_LIMIT,
-        flush: Callable[[], object] = _nothing,
+        flush: Callable[[], object] = nothing,
     ) -> None:
         self.farewell: str | None = None  # why the other side ends the connection, if it said so
-        self._pass_bytes = say
-        self._flush = flush
+        self._outlet = Outlet(say, flush)
         self._framer = Framer(longest)
         self._exports = Exports()
-        self.questions = Questions(self._pass_on, self._exports, say, self._flush)
-        self._serving = Serving(self._tell, self._tell_later, self._exports, bootstrap)
+        self.questions = Questions(self._outlet, self._exports)
+        self._serving = Serving(self._outlet, self._exports, bootstrap)
         self._deaf = False
-        self._ended = False
         self._handlers: dict[str, Callable[[Fields], object]] = {
             "call": self._serving.called,
             "return": self.questions.returned,
@@ -99,13 +89,13 @@ class Peer:
 
     def abort(self, reason: str) -> None:
         """Tells the other side why the connection ends."""
-        self._tell({"abort": {"reason": shortened(reason), "type": "failed"}})
+        self._outlet.say({"abort": {"reason": shortened(reason), "type": "failed"}})
 
     def end(self, reason: str) -> None:
         """The connection has ended: all calls of both sides have."""
-        if self._ended:
+        if self._outlet.is_closed:
             return
-        self._ended = self._deaf = True
+        self._outlet.is_closed = self._deaf = True
         self._framer.forget()
         self._serving.end()
         self._exports.clear()
@@ -113,10 +103,8 @@ class Peer:
 
     def take_apart(self) -> None:
         """After the end: nothing leads back to what drove it. Garbage is collected seldom."""
-        self._pass_bytes, self._flush = _unheard, _nothing
+        self._outlet.take_apart()
         self._handlers.clear()
-        self._serving.take_apart()
-        self.questions.take_apart(_unheard, _nothing)
 
     # Calling. In any thread.
 
@@ -156,7 +144,7 @@ class Peer:
         ((kind, body),) = message.items()
         handle = self._handlers.get(kind)
         if handle is None:
-            self._tell({"unimplemented": {kind: echo(body)}})
+            self._outlet.say({"unimplemented": {kind: echo(body)}})
         else:
             handle(body)
 
@@ -170,15 +158,3 @@ class Peer:
     def _misunderstood(self, message: Fields | None) -> None:
         kind = next(iter(message or {"": None}))
         raise ProtocolError(f"the other side does not understand a message of the kind {kind!r}")
-
-    def _tell(self, message: Fields) -> None:
-        self._pass_on(MESSAGE.write(message))
-
-    def _tell_later(self, message: Fields) -> None:
-        if not self._ended:
-            self._pass_bytes(MESSAGE.write(message))
-
-    def _pass_on(self, content: bytes) -> None:
-        if not self._ended:
-            self._pass_bytes(content)
-            self._flush()

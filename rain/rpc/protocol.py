@@ -1,7 +1,8 @@
-"""The messages of Cap'n Proto's RPC, as the schema in pycapnp's wheel describes them."""
+"""The messages of Cap'n Proto's RPC, by the schema in pycapnp's wheel, and their way out."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from rain.rpc import schema
@@ -13,6 +14,43 @@ MESSAGE = Layout.of(schema.rpc.Message)
 
 REASON_LIMIT = 8 * 1024
 """Characters of a reason; the rest is left out."""
+
+
+def nothing() -> None:
+    """There is nothing to flush where each message is sent at once."""
+
+
+def _unheard(_: bytes) -> None:
+    """The connection has ended."""
+
+
+class Outlet:
+    """Where the messages of one side of a connection go. For any thread."""
+
+    def __init__(
+        self, hand: Callable[[bytes], object], flush: Callable[[], object] = nothing
+    ) -> None:
+        self.hand = hand
+        """Hands bytes over to what sends them when it is flushed."""
+        self.flush = flush
+        self.is_closed = False  # the connection has ended, and nothing more is said
+
+    def say(self, message: Fields) -> None:
+        self.pass_on(MESSAGE.write(message))
+
+    def say_later(self, message: Fields) -> None:
+        """The same for a message that may wait for the next one."""
+        if not self.is_closed:
+            self.hand(MESSAGE.write(message))
+
+    def pass_on(self, content: bytes) -> None:
+        if not self.is_closed:
+            self.hand(content)
+            self.flush()
+
+    def take_apart(self) -> None:
+        """After the end: it leads to nobody."""
+        self.hand, self.flush = _unheard, nothing
 
 
 def shortened(reason: str) -> str:

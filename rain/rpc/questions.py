@@ -17,7 +17,7 @@ from rain.base.errors import ProtocolError
 from rain.rpc.capnproto.framing import check_size
 from rain.rpc.interface import Fields, Method
 from rain.rpc.offered import Exports, RemoteCapability, opened
-from rain.rpc.protocol import MESSAGE
+from rain.rpc.protocol import MESSAGE, Outlet
 
 
 class CallError(Exception):
@@ -66,16 +66,8 @@ class Question:
 class Questions:
     """The questions of one side by their numbers."""
 
-    def __init__(
-        self,
-        say: Callable[[bytes], object],
-        exports: Exports,
-        hand: Callable[[bytes], object],
-        flush: Callable[[], object],
-    ) -> None:
-        self._say = say  # hands bytes over, and flushes
-        self._hand = hand  # hands bytes over to what sends them when it is flushed
-        self._flush = flush
+    def __init__(self, outlet: Outlet, exports: Exports) -> None:
+        self._outlet = outlet
         self._exports = exports
         self._numbers = count()
         self._questions: dict[int, Question] = {}
@@ -89,7 +81,7 @@ class Questions:
         """The first object of the other side, which may be called at once."""
         number = next(self._numbers)
         self._questions[number] = Question(number, None, _ignore)
-        self._say(MESSAGE.write({"bootstrap": {"questionId": number}}))
+        self._outlet.say({"bootstrap": {"questionId": number}})
         # Named as a promised answer for good, and never finished: calls of other threads may name
         # it at any time.
         return RemoteCapability({"promisedAnswer": {"questionId": number}})
@@ -136,13 +128,13 @@ class Questions:
                 last.others = tuple(calls[:-1])
             # No signal is handled inside, if that is a function of C: either nothing was handed
             # over, or it is noted.
-            last.handed.extend(map(self._hand, (content,)))
+            last.handed.extend(map(self._outlet.hand, (content,)))
         except BaseException:  # an interruption
             if not last.handed:
                 for call in calls:
                     self._questions.pop(call.id, None)
             raise
-        self._flush()
+        self._outlet.flush()
 
     def is_open(self, question: Question) -> bool:
         """Whether a call was made and has not returned."""
@@ -238,18 +230,13 @@ class Questions:
             _, question = self._questions.popitem()
             question.end(self._ended)
 
-    def take_apart(self, hand: Callable[[bytes], object], flush: Callable[[], object]) -> None:
-        """After the end: it leads to nobody but these."""
-        self._say = self._hand = hand
-        self._flush = flush
-
     def _finish(self, number: int, *, release: bool) -> None:
         finish = {
             "questionId": number,
             "releaseResultCaps": release,
             "requireEarlyCancellationWorkaround": False,
         }
-        self._say(MESSAGE.write({"finish": finish}))
+        self._outlet.say({"finish": finish})
 
 
 def _outcome(method: Method | None, returned: Fields) -> Fields | CallError:

@@ -10,7 +10,7 @@ from rain.base.errors import InvariantError, ProtocolError
 from rain.rpc.capnproto.values import Capability
 from rain.rpc.interface import Fields
 from rain.rpc.offered import Exports, IncomingCall, Offered, opened
-from rain.rpc.protocol import shortened
+from rain.rpc.protocol import Outlet, shortened
 
 TOGETHER = 16
 """As many answers that are not waited for are said at once: each is a message to be written and
@@ -26,21 +26,11 @@ _WHOLE = -1
 Say: TypeAlias = Callable[[Fields], object]
 
 
-def _unheard(_: Fields) -> None:
-    """The connection has ended."""
-
-
 class Serving:
-    """The calls by their numbers.
+    """The calls by their numbers."""
 
-    `say` gets the fields of each message, and `say_later` those of one that may wait for the next.
-    """
-
-    def __init__(
-        self, say: Say, say_later: Say, exports: Exports, bootstrap: Offered | None
-    ) -> None:
-        self._say = say
-        self._say_later = say_later
+    def __init__(self, outlet: Outlet, exports: Exports, bootstrap: Offered | None) -> None:
+        self._outlet = outlet
         self._exports = exports
         self._bootstrap = bootstrap
         self._answers: dict[int, IncomingCall] = {}
@@ -65,7 +55,7 @@ class Serving:
             return
         answer.is_open = False
         results = {"content": Capability(0), "capTable": [self._exports.lend(self._bootstrap)]}
-        self._return(answer, {"results": results}, {_WHOLE: self._bootstrap}, self._say)
+        self._return(answer, {"results": results}, {_WHOLE: self._bootstrap}, self._outlet.say)
 
     def finished(self, finish: Fields) -> None:
         """The other side is done with an answer, or does not wait for it any more."""
@@ -75,7 +65,8 @@ class Serving:
         del self._answers[answer.id]
         if answer.is_open:
             answer.give_up()
-            self._say({"return": {"answerId": answer.id, "canceled": None, "noFinishNeeded": True}})
+            cancelled = {"answerId": answer.id, "canceled": None, "noFinishNeeded": True}
+            self._outlet.say({"return": cancelled})
         elif finish["releaseResultCaps"]:
             for offered in (answer.given or {}).values():
                 self._exports.release_one(offered)
@@ -86,10 +77,6 @@ class Serving:
             answer.give_up()
         self._answers.clear()
         self._acknowledged.clear()
-
-    def take_apart(self) -> None:
-        """After the end: it leads to nobody."""
-        self._say = self._say_later = _unheard
         self._bootstrap = None
 
     def acknowledge(self, call: IncomingCall, results: Fields) -> None:
@@ -99,7 +86,7 @@ class Serving:
             together, self._acknowledged = self._acknowledged, []
             for acknowledged, its_results in together:
                 acknowledged.is_acknowledged = False
-                self.return_results(acknowledged, its_results, self._say_later)
+                self.return_results(acknowledged, its_results, self._outlet.say_later)
 
     def return_results(self, call: IncomingCall, results: Fields, say: Say | None = None) -> None:
         """Answers a call."""
@@ -117,12 +104,12 @@ class Serving:
             results, table = self._exports.lend_all(results, method.gives)
         content = (method.results, results)
         outcome = {"results": {"content": content, "capTable": table}}
-        self._return(call, outcome, given, say or self._say)
+        self._return(call, outcome, given, say or self._outlet.say)
 
     def return_failure(self, call: IncomingCall, reason: str, kind: str) -> None:
         """Answers a call with an exception."""
         outcome = {"exception": {"reason": shortened(reason), "type": kind}}
-        self._return(call, outcome, {}, self._say)
+        self._return(call, outcome, {}, self._outlet.say)
 
     def _begin(self, number: int) -> IncomingCall:
         if number in self._answers:
