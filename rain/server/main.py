@@ -82,7 +82,7 @@ async def _serve(
             if settings.event_log
             else None
         )
-        at_once = None if settings.on_demand else history
+        at_once, later = (None, history) if settings.on_demand else (history, None)
         reader = await stack.enter_async_context(open_history(at_once, state, clock.now, log))
         service = _make_service(stack, settings, make_scheduler, state, clock, log, journal)
         nursery = await stack.enter_async_context(trio.open_nursery())
@@ -110,11 +110,11 @@ async def _serve(
         nursery.start_soon(service.turns.run)
         _keep_house(nursery, settings, service, log)
         shown = Shown(state, service.links.live, clock.now, log)
-        if settings.on_demand:
-            http = None
-            _offer_dashboard(settings, history, shown, listener, nursery, service)
-        else:
+        http = None
+        if later is None:
             http = await _serve_http(stack, settings, shown, reader, listener, service)
+        else:
+            _offer_dashboard(settings, later, shown, listener, nursery, service)
         _announce(settings, listener.address, http, journal, log)
         cause = await lifetime.end(
             settings.parent_fd,
@@ -185,19 +185,18 @@ async def _serve_http(
 
 def _offer_dashboard(
     settings: ServerSettings,
-    history: HistorySettings | None,
+    history: HistorySettings,
     shown: Shown,
     listener: Listener,
     nursery: trio.Nursery,
     service: Service,
 ) -> None:
     """A client of an embedded cluster may ask for it."""
-    if settings.http is None or history is None:
-        return
-    secret, began = _http_secret(settings), service.links.serves_http
-    service.links.on_demand = DashboardOnDemand(
-        settings.http, secret, history, shown, listener, nursery, began
-    )
+    if settings.http is not None:
+        secret, began = _http_secret(settings), service.links.serves_http
+        service.links.on_demand = DashboardOnDemand(
+            settings.http, secret, history, shown, listener, nursery, began
+        )
 
 
 def _keep_house(
