@@ -40,13 +40,20 @@ def rows_by_part(table: Any, column: str, parts: Collection[int]) -> Partitioned
 
 
 class _RowsOfParts(Mapping[int, Any]):
-    """Takes the rows of a part out of a table, by its number. Parts without rows are left out."""
+    """Takes the rows of a part out of a table, by its number. Parts without rows are left out.
+
+    The column that has the same number in all rows of a piece is not written with it.
+    """
 
     def __init__(self, table: Any, column: str, parts: Collection[int]) -> None:
-        self._table = table
-        places = narrow(table[column].to_numpy(), max(parts))
-        self._order = np.argsort(places, kind="stable")
-        in_order = places[self._order]
+        places = table[column].to_numpy()
+        self._dtype = places.dtype
+        self._name = column
+        self._at = _place_of_numbers(table, column)
+        self._table = table if self._at is None else table.drop(columns=column)
+        few = narrow(places, max(parts))
+        self._order = np.argsort(few, kind="stable")
+        in_order = few[self._order]
         numbers = np.array([*parts], in_order.dtype)
         begins = np.searchsorted(in_order, numbers, "left")
         ends = np.searchsorted(in_order, numbers, "right")
@@ -55,13 +62,39 @@ class _RowsOfParts(Mapping[int, Any]):
 
     def __getitem__(self, part: int) -> Any:
         begin, end = self._bounds[part]
-        return self._table.take(self._order[begin:end])
+        rows = self._table.take(self._order[begin:end])
+        if self._at is None:
+            return rows
+        return RowsOfPart(rows, self._at, self._name, self._dtype.type(part))
 
     def __iter__(self) -> Iterator[int]:
         return iter(self._bounds)
 
     def __len__(self) -> int:
         return len(self._bounds)
+
+
+def _place_of_numbers(table: Any, column: str) -> int | None:
+    """The place of a column of plain integers; None for others."""
+    place = table.columns.get_loc(column)
+    dtype = table.dtypes.iloc[place] if isinstance(place, int) else None
+    return place if isinstance(dtype, np.dtype) and dtype.kind in "iu" else None
+
+
+class RowsOfPart:
+    """Rows that get a column with the same value in each when they are loaded."""
+
+    def __init__(self, rows: Any, at: int, name: str, value: Any) -> None:
+        self._given = rows, at, name, value
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return with_column, self._given
+
+
+def with_column(rows: Any, at: int, name: str, value: Any) -> Any:
+    """These rows with the column; in pickles of split tables."""
+    rows.insert(at, name, np.full(len(rows), value))
+    return rows
 
 
 def narrow(places: Any, most: int) -> Any:

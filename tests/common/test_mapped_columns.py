@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rain.base.exchange import ListedObject
 from rain.base.ids import ObjectId
 from rain.common import mapped_columns, pieces, tables
-from rain.common.content_type import encode_value
+from rain.common.content_type import decode_value, encode_value
 from rain.common.mapped_columns import DifferentError, put_together_in_files
 from rain.common.partitioned import Partitioned
 from tests.support.parts import read_parts
@@ -177,10 +177,32 @@ def test_rows_of_a_large_table_are_split_as_pandas_groups_them(
     whole = table(names, len(places)).assign(part=places)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tables, "AT_ONCE", 100)
-        split = tables.rows_by_part(whole, "part", {0, 1, 3}).pieces
-    assert split.keys() == {0, 1, 3} & {*places}
-    for part, rows in split.items():
+        split = tables.rows_by_part(whole, "part", {0, 1, 3})
+    loaded = decode_value(encode_value(split, "parts"), "parts")
+    assert loaded.keys() == {0, 1, 3} & {*places}
+    for part, rows in loaded.items():
         testing.assert_frame_equal(rows, whole.groupby("part").get_group(part))
+
+
+@pytest.mark.parametrize("kind", ["int64", "uint8", "float64", "Int64", "object"])
+def test_a_column_that_says_the_part_comes_back_as_it_was(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "AT_ONCE", 1)
+    whole = table(["numbers"], 4)
+    whole.insert(0, "part", pandas.array([1, 0, 1, 1], kind))
+    split = tables.rows_by_part(whole, "part", {0, 1})
+    loaded = decode_value(encode_value(split, "parts"), "parts")
+    for part, rows in loaded.items():
+        testing.assert_frame_equal(rows, whole.groupby("part").get_group(part))
+
+
+def test_the_column_that_says_the_part_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "AT_ONCE", 1)
+    count = 10_000
+    whole = table(["numbers"], count).assign(part=1)
+    written = encode_value(tables.rows_by_part(whole, "part", {1}), "parts")
+    assert len(written) < 2 * 8 * count + 2000  # the numbers and the index
 
 
 @pytest.mark.parametrize(
