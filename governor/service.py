@@ -11,7 +11,7 @@ from math import inf
 from typing import TYPE_CHECKING, Protocol
 
 import trio
-from attrs import evolve
+from attrs import evolve, frozen
 from structlog.typing import FilteringBoundLogger
 
 from rain.base.errors import InvariantError, ProtocolError
@@ -80,6 +80,15 @@ class Upward(Protocol):
         ...
 
 
+@frozen
+class Carriers:
+    """What carries out the effects of turns."""
+
+    executors: Executors
+    builtins: Builtins
+    fetcher: Fetcher
+
+
 class Service(Parting):
     """Implements `ControlHandler` and `StreamSource` around one reactor.
 
@@ -114,7 +123,7 @@ class Service(Parting):
         self._next_time = inf  # when a turn is due without events
         self._begins: trio.Event | None = None  # set when a task runs, if anything waits for that
         self._upstream: Upward | None = None
-        self._carriers: tuple[Executors, Builtins, Fetcher] | None = None
+        self._carriers: Carriers | None = None
         self._watcher: Watcher | None = None  # until the first watch
         self._drains = False
         self._early_watches: list[tuple[int, Watch | None]] = []  # came before it was opened
@@ -123,7 +132,7 @@ class Service(Parting):
         self, executors: Executors, builtins: Builtins, fetcher: Fetcher, upstream: Upward
     ) -> None:
         """Starts running turns, first with all events that have arrived so far."""
-        self._carriers = (executors, builtins, fetcher)
+        self._carriers = Carriers(executors, builtins, fetcher)
         self._upstream = upstream
         self._reactor.numbers.counts = self.server_returns = upstream.returns
         for number, watch in self._early_watches:
@@ -174,7 +183,7 @@ class Service(Parting):
         if self._carriers is None:
             return report
         links = () if self.links is None else self.links()
-        return evolve(report, out_of_reach=self._carriers[2].out_of_reach(), links=links)
+        return evolve(report, out_of_reach=self._carriers.fetcher.out_of_reach(), links=links)
 
     def transferred(self) -> Transfers:
         """What was sent to other machines until now."""
@@ -184,10 +193,9 @@ class Service(Parting):
         running = self._reactor.state.running(task)
         if running is None or self._carriers is None:
             return ""
-        executors, builtins, _ = self._carriers
         if running.executor is not None:
-            return executors.printed(running.executor.id)
-        return builtins.printed(running.run)
+            return self._carriers.executors.printed(running.executor.id)
+        return self._carriers.builtins.printed(running.run)
 
     def watch(self, number: int, watch: Watch | None) -> None:
         if self._carriers is None or self._upstream is None:
@@ -196,9 +204,13 @@ class Service(Parting):
         if self._watcher is None:
             from rain.governor.watcher import Watcher  # noqa: PLC0415 # rarely used
 
-            executors, builtins, _ = self._carriers
+            carriers = self._carriers
             self._watcher = Watcher(
-                self._reactor, executors, builtins, self._background, self._upstream.printed
+                self._reactor,
+                carriers.executors,
+                carriers.builtins,
+                self._background,
+                self._upstream.printed,
             )
         self._watcher.watch(number, watch)
 
@@ -237,7 +249,8 @@ class Service(Parting):
     def _turn(self) -> None:
         if self._carriers is None or self._upstream is None:
             raise InvariantError("a turn before the governor was opened")
-        executors = self._carriers[0]
+        carriers = self._carriers
+        executors = carriers.executors
         if time.monotonic() >= self._next_time:
             executors.look()  # answers that are already there are applied before the time
             self.tell(Tick())
@@ -263,7 +276,7 @@ class Service(Parting):
             elif isinstance(effect, SendUpdate):
                 self._upstream.update(effect.update)
             else:
-                self._carry(effect, *self._carriers)
+                self._carry(effect, carriers)
 
     def _available_memory(self, now: float) -> float:
         """The free memory of the machine, which matters while files are in shared memory."""
@@ -291,23 +304,21 @@ class Service(Parting):
             self._begins = begins = trio.Event()
             await begins.wait()
 
-    def _carry(
-        self, effect: RareEffect, executors: Executors, builtins: Builtins, fetcher: Fetcher
-    ) -> None:
+    def _carry(self, effect: RareEffect, carriers: Carriers) -> None:
         match effect:
             case RunBuiltin():
-                builtins.start(effect)
+                carriers.builtins.start(effect)
             case StopBuiltin(run, grace, timed_out):
-                builtins.stop(run, grace, timed_out=timed_out)
+                carriers.builtins.stop(run, grace, timed_out=timed_out)
             case SendFar() | DeleteFar():
                 self._carry_far(effect)
             case FetchObject():
                 if is_far(effect.source):
                     self._carry_far(effect)
                 else:
-                    fetcher.start(effect)
+                    carriers.fetcher.start(effect)
             case StopFetch(fetch):
-                fetcher.stop(fetch)
+                carriers.fetcher.stop(fetch)
             case DeleteFiles(files, tell):
                 self._deleter.delete(files, self.tell if tell else None)
             case LookUp():
@@ -317,9 +328,9 @@ class Service(Parting):
             case CopyToDisk() | LeaveMemory() | DropCopy():
                 self._get_mover().carry(effect)
             case EndStrays(sessions):
-                executors.forget(sessions)
+                carriers.executors.forget(sessions)
             case _:
-                executors.carry(effect)
+                carriers.executors.carry(effect)
 
     def _carry_far(self, effect: SendFar | DeleteFar | FetchObject) -> None:
         if self.far_store is None:
