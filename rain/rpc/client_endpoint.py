@@ -25,7 +25,6 @@ from rain.base.errors import (
 from rain.base.ids import SessionId
 from rain.base.leading import Servers
 from rain.base.silence import ClientLimits
-from rain.base.wire import CLIENT_VERSION
 from rain.base.wire.answers import Fetched, WaitAnswer
 from rain.base.wire.requests import (
     CloseSession,
@@ -61,8 +60,8 @@ def _close(calls: ClientCalls, downloads: Downloads) -> None:
 class ClientConnection:
     """A registered client. It closes with its last reference.
 
-    A server that comes back when it has died is looked for during `away_limit` seconds. Calls
-    that wait go on waiting, and nothing is done twice.
+    A server that comes back when it has died is looked for, as long as the limits say. Calls that
+    wait go on waiting, and nothing is done twice.
 
     `StartError`: the server cannot be reached. `RefusedError`: a request is not granted.
     `SessionFailedError`: the session of a request has failed. `ConnectionLostError`: the server has
@@ -78,13 +77,12 @@ class ClientConnection:
         keys: Keys = NO_KEYS,
         *,
         limits: ClientLimits = ClientLimits(),  # noqa: B008 # it is frozen
-        version: int = CLIENT_VERSION,
         why_lost: Callable[[], str] | None = None,
         standbys: Sequence[tuple[str, int]] = (),
         watch: TransferWatch | None = None,
     ) -> None:
         self.servers = Servers([(host, port), *standbys])
-        way = Way(self.servers, keys, limits, version)
+        way = Way(self.servers, keys, limits)
         # The cluster: which start of which server this is.
         self._calls, self.cluster, self.returns = connect_client(way, why_lost)
         self._downloads = Downloads(self.servers, keys, watch)

@@ -13,10 +13,13 @@ from rain.base.address import split_address
 from rain.base.errors import (
     StartError,
 )
+from rain.base.leading import Servers
 from rain.base.silence import ClientLimits
 from rain.base.wire import CLIENT_VERSION
 from rain.daemon import program
 from rain.rpc.client_endpoint import ClientConnection
+from rain.rpc.client_registration import Way, connect_client
+from rain.tls.keys import NO_KEYS
 from tests.rpc.fakes import FakeServer, FakeStore, serving
 from tests.support.streams import listening_streams
 
@@ -111,10 +114,11 @@ def test_a_client_of_another_version_is_told_both_versions() -> None:
         server = FakeServer()
 
         def script(port: int) -> None:
+            way = Way(Servers([("127.0.0.1", port)]), NO_KEYS, ClientLimits(), version=99)
             with pytest.raises(
                 StartError, match=rf"speaks version 99 .* this server version {CLIENT_VERSION}"
             ):
-                ClientConnection("127.0.0.1", port, version=99)
+                connect_client(way, None)
 
         async with serving(server) as here:
             await trio.to_thread.run_sync(script, here.port)
