@@ -99,6 +99,15 @@ class Store:
 
     # Storing.
 
+    @contextmanager
+    def _whole_or_gone(self, number: int) -> Generator[None]:
+        """Around what writes a new file or folder: removes the beginning of it if that fails."""
+        try:
+            yield
+        except (OSError, RainError, tarfile.TarError):
+            self.delete([number])
+            raise
+
     def write(self, data: bytes) -> Stored:
         """Writes these bytes to a new file."""
         number = self._number_for(len(data))
@@ -124,19 +133,18 @@ class Store:
         )
         target = self.path(number)
         try:
-            if path.is_symlink():
-                copy_to(path.resolve(strict=True), target)
-                path.unlink()
-            else:
-                path.rename(target)
-                part_links(target, target, self.folder)
-            return self.settle(number)
+            with self._whole_or_gone(number):
+                if path.is_symlink():
+                    copy_to(path.resolve(strict=True), target)
+                    path.unlink()
+                else:
+                    path.rename(target)
+                    part_links(target, target, self.folder)
+                return self.settle(number)
         except OSError as error:
-            self.delete([number])
             reason = f"cannot store {path}: {error.strerror}"
             raise StoreError(reason, short=is_shortage(error)) from None
         except ChangedError as error:  # a pipe, a socket or a device somewhere in a directory
-            self.delete([number])
             raise StoreError(f"cannot store {path}: {error}") from None
 
     def adopts_at_once(self, path: Path) -> bool:
@@ -152,10 +160,10 @@ class Store:
         """Copies a file or folder into the store; the original stays."""
         number = self.new_number()
         try:
-            copy_to(path, self.path(number))
-            return self.settle(number)
+            with self._whole_or_gone(number):
+                copy_to(path, self.path(number))
+                return self.settle(number)
         except OSError as error:
-            self.delete([number])
             reason = f"cannot copy {path}: {error.strerror}"
             raise StoreError(reason, short=is_shortage(error)) from None
 
@@ -163,14 +171,10 @@ class Store:
         """Unpacks a stored archive of a folder."""
         number = self.new_number()
         try:
-            with tarfile.open(archive, mode="r:") as opened:
+            with self._whole_or_gone(number), tarfile.open(archive, mode="r:") as opened:
                 extract(opened, self.path(number))
         except (OSError, tarfile.TarError) as error:
-            self.delete([number])
             raise StoreError(f"cannot unpack an archive: {error}") from None
-        except RainError:
-            self.delete([number])
-            raise
         return self.settle(number)
 
     # From other governors; in threads.
@@ -191,27 +195,17 @@ class Store:
         """Receives an archive from a socket and unpacks it into a new folder."""
         number = self.new_number()
         try:
-            receive_folder(connected, self.path(number), length)
-        except OSError as error:
-            self.delete([number])
-            raise NoRoomError(f"cannot write into {self.folder}: {error.strerror}") from None
+            with self._whole_or_gone(number), writing_into(self):
+                receive_folder(connected, self.path(number), length)
         except tarfile.TarError as error:
-            self.delete([number])
             raise StoreError(f"cannot unpack an archive: {error}") from None
-        except RainError:
-            self.delete([number])
-            raise
         return self.settle(number)
 
     def unpack_far(self, archive: Readable) -> Stored:
         """Unpacks an archive into a new folder while it is read; tarfile.TarError as `unpack`."""
         number = self.new_number()
-        try:
-            with writing_into(self):
-                unpack(archive, self.path(number))
-        except (tarfile.TarError, RainError):
-            self.delete([number])
-            raise
+        with self._whole_or_gone(number), writing_into(self):
+            unpack(archive, self.path(number))
         return self.settle(number)
 
     def link_in(self, place: SharedPlace, length: int, *, is_folder: bool) -> Stored | None:
@@ -267,11 +261,11 @@ class Store:
         number = self.new_number()
         target = self.path(number)
         try:
-            files.put(path, target, None)
-            if target.is_dir():
-                make_read_only(target)
+            with self._whole_or_gone(number):
+                files.put(path, target, None)
+                if target.is_dir():
+                    make_read_only(target)
         except OSError as error:
-            self.delete([number])
             raise StoreError(f"cannot copy {path}: {error.strerror}") from None
         return Stored(number, size)
 
