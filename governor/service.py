@@ -178,7 +178,7 @@ class Service(Parting):
 
     def report(self) -> GovernorReport:
         if self._events and self._carriers is not None:
-            self._turn()  # so that it reports the effects of all earlier orders
+            self._turns.turn_now()  # so that it reports the effects of all earlier orders
         report = self._reactor.report("" if self._upstream is None else self._upstream.address)
         if self._carriers is None:
             return report
@@ -222,7 +222,7 @@ class Service(Parting):
     def resumes(self) -> Resumes:
         """What the governor has, for a server that has come back."""
         if self._events:
-            self._turn()  # orders that have come before the end of the connection are applied
+            self._turns.turn_now()  # for orders that have come before the end of the connection
         if self._watcher is not None:
             self._watcher.end_all()  # clients renew their watches
         numbers = self._reactor.numbers

@@ -102,6 +102,7 @@ class Executors:
         self._log = log
         self._links: dict[int, LinkedExecutor] = {}
         self._ended: deque[int] = deque()  # executors that have ended, and whose logs stay
+        self._closed = False  # the governor ends
 
     def call(self, effect: CallExecutor) -> None:
         """Sends calls to their executor. If it has ended, the state will hear of that anyway."""
@@ -147,6 +148,8 @@ class Executors:
 
     def _start(self, number: int, runner: str, made: MadeEnvironment | None = None) -> None:
         """Starts an executor process; if that fails, reports it as dead at once."""
+        if self._closed:  # nothing would end it, and the governor waits for the end of each one
+            return
         try:
             link = self._link(number, runner, made)
         except OSError as error:
@@ -210,7 +213,8 @@ class Executors:
         return len(self._links)
 
     def kill_all(self) -> None:
-        """Kills all executors at the end of the governor."""
+        """Kills all executors at the end of the governor, which starts none any more."""
+        self._closed = True
         for link in self._links.values():
             link.kill()
         self._workplace.environments.close()

@@ -45,6 +45,11 @@ class TurnLoop:
             if time < self._wakes:
                 self._moved.set()
 
+    def turn_now(self) -> None:
+        """Makes a turn here and now, unless the turns were stopped."""
+        if not self._stopped:
+            self._turn()
+
     def stop(self) -> None:
         """Stops the turns."""
         self._stopped = True

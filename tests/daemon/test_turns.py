@@ -96,3 +96,13 @@ def test_there_is_no_turn_after_the_end() -> None:
         await trio.sleep(10)
 
     assert play([1.0], scene) == []
+
+
+def test_a_turn_that_is_wanted_at_once_is_made_at_once_unless_the_turns_were_stopped() -> None:
+    async def scene(daemon: Daemon) -> None:
+        daemon.turns.turn_now()
+        assert daemon.taken == [0.0]
+        daemon.turns.stop()
+        daemon.turns.turn_now()
+
+    assert play([], scene) == [0.0]

@@ -15,6 +15,8 @@ from rain.base.ids import SessionId, session_of
 from rain.base.wire import INLINE_LIMIT
 from rain.base.wire.orders import Orders
 from rain.base.wire.printed import Watch
+from rain.governor.core.effects import StartExecutor
+from rain.governor.core.reactor_settings import PYTHON
 from rain.governor.storage.store import MEMORY_LIMIT
 from tests.governor.running import (
     BLOB,
@@ -354,5 +356,24 @@ def test_orders_that_make_no_sense_end_a_governor_whose_connection_was_cut_meanw
         # then: it does not resume, though nobody tells it of the end of that connection again
         await governor.service.ended()
         assert "orders 2 has come after the batch of orders 0" in governor.service.lost_server
+
+    governed(tmp_path, scenario)
+
+
+def test_a_governor_that_ends_starts_no_executor_when_its_server_comes_back(tmp_path: Path) -> None:
+    async def scenario(governor: Running) -> None:
+        # given: it ends, and its executor was killed under a call
+        governor.call(governor.function(lambda ctx: time.sleep(60)))
+        await governor.until(lambda: governor.server.started)
+        (pid,) = governor.executors.pids().values()
+        governor.service.close()
+        governor.executors.kill_all()
+        await until(lambda: not is_alive(pid))
+        await until(lambda: not len(governor.executors))
+        # when: it is about to resume, and another executor is to start whose environment is there
+        governor.service.resumes()
+        governor.executors.carry(StartExecutor(99, PYTHON))
+        # then: nothing has started that it would wait for
+        assert len(governor.executors) == 0
 
     governed(tmp_path, scenario)
