@@ -163,7 +163,7 @@ class _CloudPickler(Pickler):
     """For everything else."""
 
     def __init__(self, target: io.BytesIO, finder: _Finder, aside: _Aside) -> None:
-        super().__init__(target, PROTOCOL, buffer_callback=aside)  # type: ignore[no-untyped-call] # pyright: ignore[reportUnknownMemberType] # cloudpickle is not annotated
+        super().__init__(target, PROTOCOL, buffer_callback=aside)
         self._finder = finder
 
     def reducer_override(self, obj: Any) -> Any:

@@ -74,7 +74,7 @@ class _Bundler(Pickler):
         self.dispatch_table = _REDUCERS.new_child(
             {Future: self._place, **dict.fromkeys(_KINDS, self._array)}
         )
-        super().__init__(target, PROTOCOL)  # type: ignore[no-untyped-call] # pyright: ignore[reportUnknownMemberType] # cloudpickle is not annotated
+        super().__init__(target, PROTOCOL)
         self.futures: list[Future[Any]] = []
         self._places: dict[int, int] = {}
         self._uploads = uploads

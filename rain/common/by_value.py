@@ -32,6 +32,11 @@ _DISPATCHES: CodeType = _dispatch(len).__code__
 """The code of all functions that `functools.singledispatch` makes."""
 
 _REDUCERS: Any = cloudpickle.Pickler.dispatch_table
+_CHILDS_MAIN = "__mp_main__"
+"""What multiprocessing calls the module of a script in the processes that it spawns."""
+
+_MAIN = frozenset({"__main__", _CHILDS_MAIN})
+
 _FILE = 10
 """The place of the name of the file among the arguments of `CodeType`."""
 
@@ -50,7 +55,7 @@ def is_imported(value: Callable[..., Any]) -> bool:
     """Whether a reader finds it under its name, so that nothing of it is in a pickle."""
     name = value.__module__
     module = sys.modules.get(name)
-    if module is None or name == "__main__" or _is_sent_by_value(name):
+    if module is None or name in _MAIN or _is_sent_by_value(name):
         return False
     found: object = module
     for part in getattr(value, "__qualname__", "").split("."):  # a partial call has no name
@@ -111,6 +116,18 @@ class Pickler(cloudpickle.Pickler):
     """A pickler of cloudpickle whose code has the names of its files."""
 
     dispatch_table = _TABLE
+
+    def __init__(
+        self,
+        file: io.BytesIO,
+        protocol: int | None = None,
+        buffer_callback: Callable[[Any], Any] | None = None,
+    ) -> None:
+        childs_main = sys.modules.get(_CHILDS_MAIN)
+        if childs_main is not None:  # it comes when the script has run, long after this module
+            library: Any = cloudpickle
+            library.register_pickle_by_value(childs_main)
+        super().__init__(file, protocol, buffer_callback)  # type: ignore[no-untyped-call] # pyright: ignore[reportUnknownMemberType] # not annotated
 
     def reducer_override(self, obj: Any) -> Any:
         """How functions and classes are pickled; all else is as pickle itself does it."""

@@ -21,7 +21,8 @@ NAMES = frozenset(
 PREFIXES = ("text-", "user/", "mime/", "protobuf/")
 PICKLE_PROTOCOL = 5
 
-_MAIN = b"__main__"
+_MAIN = b"main__"
+"""In the pickles of what `__main__` defines, or `__mp_main__` in a child of multiprocessing."""
 """In a pickle: a reference to the main module, which is a different one for the reader."""
 
 

@@ -49,7 +49,9 @@ READ_SIZE = 256 * 1024
 STOP_LIMIT = 5.0
 """Seconds that the program's exit waits for the threads of its connections."""
 
-NOT_HERE = "the connection does not belong to this process, or it ended"
+NOT_HERE = (
+    "the client belongs to the process that this one was forked from: make a Client in each process"
+)
 
 
 class _Piece:

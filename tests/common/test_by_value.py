@@ -6,6 +6,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import cloudpickle
@@ -148,6 +149,30 @@ def test_a_single_dispatch_method_travels() -> None:
     )
     printer = travelled(names["Printer"]())
     assert (printer.show(1), printer.show("")) == ("a number", "something")
+
+
+@pytest.fixture
+def childs_main(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """The module of a script in a process that multiprocessing has spawned."""
+    module = ModuleType("__mp_main__")
+    with monkeypatch.context() as spawned:
+        spawned.setitem(sys.modules, "__mp_main__", module)
+        yield module
+    library: Any = cloudpickle
+    if "__mp_main__" in library.list_registry_pickle_by_value():
+        library.unregister_pickle_by_value(module)
+
+
+def test_what_a_script_defines_travels_from_a_process_that_multiprocessing_has_spawned(
+    childs_main: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exec("class Point: pass\ndef f(x): return x + 1", vars(childs_main))  # noqa: S102 # as Python runs a script
+    function, point = childs_main.f, childs_main.Point()
+    assert not by_value.is_imported(function)
+    pickles = encode_value(function, "pickle"), encode_value(point, "pickle")
+    monkeypatch.delitem(sys.modules, "__mp_main__")
+    assert decode_value(pickles[0], "pickle")(1) == 2
+    assert type(decode_value(pickles[1], "pickle")).__name__ == "Point"
 
 
 def test_code_of_another_release_of_python_is_refused_by_name(
