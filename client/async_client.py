@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class AsyncClient(Submitting):
-    """A client inside of an asyncio or a trio program; the arguments are those of `Client`.
+    """A client for asyncio and trio programs; it takes the arguments of `Client`.
 
     In a task, without arguments, it is the client of the running task, as `get_client` gives it.
 
@@ -116,7 +116,7 @@ class AsyncClient(Submitting):
         return await in_thread(partial(self.client.put, value, name))
 
     async def upload(self, path: str | PathLike[str]) -> list[str]:
-        """Uploads modules of yours; see `Client.upload`.
+        """Uploads your own modules; see `Client.upload`.
 
         >>> import asyncio
         >>> from pathlib import Path
@@ -159,7 +159,7 @@ class AsyncClient(Submitting):
                 raise
 
     def as_completed(self, futures: Iterable[Future[T]]) -> AsCompleted[T]:
-        """The futures as they get done, each once, for `async for`.
+        """Yields each future once, as soon as it is done, for `async for`.
 
         Cancelling the wait cancels the calls that it waits for.
 

@@ -240,11 +240,11 @@ class Client(Looking):
         idempotent: bool = False,
         env: Env | None = None,
     ) -> FutureSession:
-        """Opens a session for calls of plain functions. It has `submit`, `map` and all that.
+        """Opens a session for calls of plain functions, with `submit`, `map` and so on.
 
-        What a durable session makes stays under its name when this client has gone, and its calls
-        go on. A program that opens the name again and makes the same calls has the results of the
-        first ones: nothing that was computed is computed again.
+        The results of a durable session stay under its name after this client has gone, and its
+        calls go on. A program that opens the name again and makes the same calls gets the results
+        of the first ones: nothing is computed twice.
 
         >>> with client.session("sweep", durable=True) as friday:
         ...     futures = friday.map(abs, range(-3, 0))
@@ -307,7 +307,7 @@ class Client(Looking):
         )
 
     def upload(self, path: str | PathLike[str]) -> list[str]:
-        """Uploads modules of yours, for governors on machines that do not have them.
+        """Uploads your own modules, for governors on machines that do not have them.
 
         Functions that are called after it can import them, on every governor. To upload again
         replaces the code, also for functions that were called before. Gives the names of the
@@ -383,7 +383,7 @@ class Client(Looking):
         return numbers
 
     def end_session(self, session_id: SessionId) -> None:
-        """Tells the server that a session is closed; one that has failed or gone is so already.
+        """Tells the server that a session is closed, unless it has already failed or gone.
 
         Nobody waits for that: whatever is asked next comes after it.
         """
@@ -393,7 +393,7 @@ class Client(Looking):
                 self.connection.say(CloseSession(session_id))
 
     def update(self, items: Iterable[Task | DataObject]) -> None:
-        """Asks the server for the present states and infos of tasks and objects of any session.
+        """Asks the server for the current states and infos of tasks and objects of any session.
 
         >>> text = tasks.Concat((blob("ra"), blob("in")))
         >>> session.submit()

@@ -200,7 +200,7 @@ class DataObject:
         self.kept = True
 
     def unkeep(self) -> None:
-        """Lets the data go when no task needs it.
+        """Releases the data: it is deleted when no task needs it.
 
         >>> data = blob("rain")
         >>> data.keep()
@@ -230,7 +230,7 @@ class DataObject:
 
     @hides_frames
     def fetch(self) -> "DataInstance":
-        """Waits until the object is finished and gives its data. The object must be kept.
+        """Waits until the object is finished and returns its data. The object must be kept.
 
         >>> text = tasks.Concat((blob("ra"), blob("in"))).output
         >>> text.keep()
@@ -242,7 +242,7 @@ class DataObject:
 
     @hides_frames
     def open(self, path: str = "") -> "BufferedReader":
-        """The data as a file that is open for reading: only what is read is transferred.
+        """Opens the data as a file for reading: only the bytes that you read are transferred.
 
         Of a directory `path` names the file. The object must be kept.
 
@@ -285,7 +285,7 @@ class DataObject:
 
     @hides_frames
     def update(self) -> None:
-        """Asks the server for the present state and info.
+        """Asks the server for the current state and info.
 
         >>> text = tasks.Concat((blob("ra"), blob("in"))).output
         >>> text.keep()

@@ -46,7 +46,7 @@ _OURS = "RAIN_"
 
 
 class Env:
-    """What tasks need of the machine that they run on; each governor makes it once.
+    """The packages, variables and files that tasks need; each governor makes them once.
 
     Its packages come on top of those of the governor, and its tasks run in processes of their own.
     Folders are read when the environment is described.

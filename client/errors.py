@@ -15,7 +15,7 @@ from rain.common.errors import SessionException, TaskException, TaskTimeout
 
 
 class CancelledError(concurrent.futures.CancelledError, TaskException):
-    """A call was cancelled, or one that it needs the result of.
+    """A call was cancelled, or a call whose result it needs.
 
     >>> import time
     >>> future = client.submit(time.sleep, 600)

@@ -57,7 +57,7 @@ class _Waiters(list[Any]):
 
 
 class Future(NotAValue, concurrent.futures.Future[T]):
-    """The result of a call, which may not be there yet.
+    """The result of a call, which may not have finished yet.
 
     It is a `concurrent.futures.Future`, so `concurrent.futures.wait` and everything else that takes
     those takes it. In asyncio and in trio, `await future` gives the result.
@@ -94,7 +94,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
     # Methods for users.
 
     def result(self, timeout: float | None = None) -> T:
-        """Waits until the call is done, and gives what it returned or raises what it raised.
+        """Waits until the call is done. Returns what it returned, or raises what it raised.
 
         `TimeoutError` after `timeout` seconds; the call goes on. Ctrl-C cancels the call.
 
@@ -115,7 +115,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         return result
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
-        """Waits until the call is done, and gives what it raised, or None.
+        """Waits until the call is done. Returns the exception that it raised, or None.
 
         >>> client.submit(int, "one").exception()
         ValueError("invalid literal for int() with base 10: 'one'")
@@ -140,7 +140,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         return super().done()
 
     def cancel(self, *, recursive: bool = True, grace: float | None = None) -> bool:
-        """Cancels the call, also when it runs already; False when it is done.
+        """Cancels the call, even if it is running. Returns False if it is already done.
 
         Calls that need its result are cancelled with it. A function that runs gets a
         `KeyboardInterrupt`, and may clean up for `grace` seconds before it is killed. If it has
@@ -245,7 +245,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         overwrite: bool = False,
         storage_options: Mapping[str, Any] | None = None,
     ) -> Future[File]:
-        """Saves the result, bytes or a text, at a URL or a path, by a call on the cluster.
+        """Saves the result (`bytes` or `str`) at a URL or a path, by a call on the cluster.
 
         The file is there when it is complete, and not before. The result of the call is its handle.
         Wait for it before the client closes, since that ends what is not finished.

@@ -99,7 +99,7 @@ _lock = threading.Lock()
 
 
 def get_client() -> Client:
-    """The client of the running task, by which it submits tasks of its own.
+    """Returns the client of the running task, which can submit further tasks.
 
     A task that waits for its tasks lends its cpus to them, so it may wait even on a single cpu.
     What it has submitted is cancelled when it ends.
@@ -136,7 +136,7 @@ def then(fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R: ...
 
 
 def then(fn: Callable[..., Any] | Future[Any], /, *args: Any, **kwargs: Any) -> Any:
-    """Hands the rest of the running task on to another call: `return then(fn, ...)`.
+    """Makes the result of another call that of the running task: `return then(fn, ...)`.
 
     The result of the task will be that of the call. The task does not wait for it: its process and
     its cpus are free at once. So a loop of any length can be written as calls of which each hands

@@ -177,7 +177,7 @@ class Task:
 
     @property
     def tries(self) -> int:
-        """How often the task may be run before it has failed; can be changed until `submit()`.
+        """How often the task may run before it counts as failed; can be changed until `submit()`.
 
         >>> text = tasks.Concat((blob("ra"), blob("in")))
         >>> text.tries = 3
@@ -231,7 +231,7 @@ class Task:
 
     @property
     def spec(self) -> TaskSpec:
-        """What was asked for. All but type, inputs and outputs can be changed until `submit()`.
+        """What the task asks for. All but type, inputs and outputs can change until `submit()`.
 
         >>> text = tasks.Concat((blob("ra"), blob("in")))
         >>> text.spec.user = {"station": 7}
@@ -326,7 +326,7 @@ class Task:
             obj.keep()
 
     def unkeep_outputs(self) -> None:
-        """Lets all outputs go when no task needs them.
+        """Releases all outputs: they are deleted when no task needs them.
 
         >>> text = tasks.Concat((blob("ra"), blob("in")))
         >>> text.keep_outputs()
@@ -361,7 +361,7 @@ class Task:
         self.session.wait((self,), timeout=timeout)
 
     def cancel(self, recursive: bool = True, grace: float | None = None) -> None:
-        """Cancels the task, also when it runs already, and what needs it (`Session.cancel`).
+        """Cancels the task, even if it is running, and all that depends on it (`Session.cancel`).
 
         >>> slow = tasks.Sleep(blob("x"), 600)
         >>> session.submit()
@@ -371,7 +371,7 @@ class Task:
 
     @hides_frames
     def update(self) -> None:
-        """Asks the server for the present state and info.
+        """Asks the server for the current state and info.
 
         >>> text = tasks.Concat((blob("ra"), blob("in")))
         >>> session.submit()

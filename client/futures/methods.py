@@ -374,7 +374,7 @@ def task(fn: Callable[P, T], /) -> TaskFunction[P, T]: ...
 @overload
 def task(**options: Unpack[OptionWords]) -> Callable[[Callable[P, T]], TaskFunction[P, T]]: ...
 def task(fn: Callable[..., Any] | None = None, /, **options: Unpack[OptionWords]) -> Any:
-    """A decorator: options for all calls of a function by `Client.submit`, as in `Client.options`.
+    """A decorator that sets options, as `Client.options`, for all calls of a function by `submit`.
 
     `@task` without options changes nothing, and marks what is meant to be submitted.
 

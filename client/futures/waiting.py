@@ -23,7 +23,7 @@ T = TypeVar("T")
 def as_completed(
     futures: Iterable[Future[T]], timeout: float | None = None
 ) -> Generator[Future[T], None, None]:
-    """The futures as they get done, each once; `TimeoutError` after `timeout` seconds.
+    """Yields each future once, as soon as it is done; `TimeoutError` after `timeout` seconds.
 
     Ctrl-C cancels those that it waits for.
 

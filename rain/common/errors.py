@@ -6,7 +6,7 @@ RainException
             TaskTimeout         ... as it ran for longer than its timeout
     ConnectionException         no server, or it has gone
     TimeoutException            a wait took longer than its timeout
-RainWarning                     raised: something allowed that is surely a mistake
+RainWarning                     warned or raised: allowed, but almost certainly a mistake
 """
 
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ class SessionException(RainException):
 
 
 class TaskException(SessionException):
-    """A task has failed, and with it the session or, if that continues, all dependent tasks.
+    """A task has failed, and so has its session or, if that continues, all dependent tasks.
 
     >>> try:
     ...     session.compute(tasks.Load("/no/such/file"))
@@ -115,7 +115,7 @@ class TimeoutException(RainException, TimeoutError):
 
 
 class RainWarning(Warning):
-    """Raised, not warned: what was asked for is possible, and surely a mistake.
+    """A warning, sometimes raised: the request is possible, but almost certainly a mistake.
 
     >>> @remote()
     ... def measure(ctx, table):

@@ -29,7 +29,7 @@ def register_with_joblib() -> None:
 
 
 def register_joblib() -> None:
-    """Lets joblib know the backend "rain"; twice is once.
+    """Registers the joblib backend "rain". Further calls do nothing.
 
     Importing `rain.client` does so by itself, before joblib is imported or after it.
 

@@ -28,7 +28,7 @@ from rain.files.systems import (
 
 @frozen(repr=False)
 class File:
-    """A file as it was when it was found: its place, its size, and its version.
+    """A handle of a file: its place, and its size and version when it was listed.
 
     A task that gets it opens it where it runs. A file that has changed meanwhile is not read:
     `ChangedFileError` says so.

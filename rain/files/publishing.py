@@ -22,7 +22,7 @@ from rain.files.systems import Options
 def create_file(
     url: str | PathLike[str], *, overwrite: bool = False, storage_options: Options | None = None
 ) -> Generator[IO[bytes], None, None]:
-    """A new file for writing, at a path or in a store: it is there, complete, after the block.
+    """Opens a new file at a path or in a store: the complete file appears after the block.
 
     If the block raises, or its process is killed, there is no file, or still the old one.
 
