@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -78,7 +79,7 @@ class CalledFunction:
     """One callable: its parameters, the function as it was sent, and the shapes of its calls."""
 
     def __init__(self, fn: Function, owner: object | None, surrounding: Surrounding | None) -> None:
-        self.name: str = getattr(fn, "__name__", None) or type(fn).__name__
+        self.name = _name(fn)
         self._owner, self._kept = _weakly(owner)
         self._surrounding = surrounding
         self._result = RESULT
@@ -193,6 +194,12 @@ class CalledFunction:
             )
         self._last = options, labels, shape
         return shape
+
+
+def _name(fn: Any) -> str:
+    """What calls are called: a function by its name, also inside of a partial call."""
+    named = fn.func if isinstance(fn, partial) else fn
+    return getattr(named, "__name__", None) or type(named).__name__
 
 
 def _signature(fn: Function, decorated: bool) -> inspect.Signature | None:

@@ -18,6 +18,8 @@ DEEPEST = 20
 MOST_PARTS = 1000
 """Of more parts in one container, the others are not looked at."""
 
+_INTO_A_MODULE = "Put it into a module beside the script, from which tasks import it."
+
 _PROTOCOL = 5
 
 
@@ -31,7 +33,8 @@ def what_cannot_be_sent(value: object, error: BaseException, name: str = "") -> 
     path, part = _culprit(value)
     kind = type(part).__name__
     told = f": {name or 'its value'}{path} is {_article(kind)} {kind}" if name or path else ""
-    return f"{told}. {advice(part)}"
+    is_unknown = isinstance(error, pickle.PicklingError) and "__main__" in str(error)
+    return f"{told}. {_INTO_A_MODULE if is_unknown else advice(part)}"
 
 
 def advice(part: object) -> str:
@@ -43,7 +46,7 @@ def advice(part: object) -> str:
     if isinstance(part, ContextVar):
         return "Read it before the call, and pass its value as an argument."
     if isinstance(part, FunctionType | MethodType | type):
-        return "See what it refers to."
+        return _INTO_A_MODULE
     return "Locks, connections and open files stay where they are: make them in the function."
 
 

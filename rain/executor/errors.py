@@ -46,9 +46,19 @@ TOO_MANY_OPEN = (
 )
 
 
+NO_TERMINAL = (
+    "A task has no terminal: pass what it would ask for as an argument, and use a debugger with"
+    " Client(local=True), which runs calls in your process"
+)
+
+
 def with_hint(error: BaseException) -> None:
     """Notes what to do on an error that newcomers often meet."""
     text = str(error)
+    if type(error).__name__ == "BdbQuit" or (isinstance(error, EOFError) and "reading a" in text):
+        if sys.stdin is None or not sys.stdin.isatty():
+            error.add_note(NO_TERMINAL)
+        return
     if isinstance(error, TypeError | AttributeError) and (
         "Future'" in text or "Future found" in text
     ):

@@ -83,6 +83,13 @@ def test_it_is_said_what_to_do(make: Callable[[], Any], advice: str) -> None:
     assert advice in told([make()])
 
 
+def test_what_no_other_process_can_import_is_put_into_a_module() -> None:
+    error = pickle.PicklingError("Can't pickle U: attribute lookup U on __main__ failed")
+    assert what_cannot_be_sent(len, error) == (
+        ". Put it into a module beside the script, from which tasks import it."
+    )
+
+
 def test_a_coroutine_is_to_be_awaited() -> None:
     waiting = asyncio.sleep(1)
     assert ". What is to be awaited stays where it was made: await it" in told(waiting)

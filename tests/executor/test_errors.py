@@ -5,14 +5,23 @@ from __future__ import annotations
 import copyreg
 import importlib
 import pickle
+import sys
 import threading
+from bdb import BdbQuit
 from collections.abc import Iterator
 from subprocess import CalledProcessError
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from rain.executor.errors import FUTURES_INSIDE, LEFT_OF_TEXT, pickled_error, with_hint
+from rain.executor.errors import (
+    FUTURES_INSIDE,
+    LEFT_OF_TEXT,
+    NO_TERMINAL,
+    pickled_error,
+    with_hint,
+)
 
 
 class WrongError(ValueError):
@@ -109,6 +118,16 @@ def test_a_type_error_about_a_future_says_that_futures_in_lists_stay_futures(tex
     error = TypeError(text)
     with_hint(error)
     assert error.__notes__ == [FUTURES_INSIDE]
+
+
+@pytest.mark.parametrize(("is_terminal", "notes"), [(False, [NO_TERMINAL]), (True, [])])
+def test_who_asks_where_there_is_no_terminal_is_told_so(
+    is_terminal: bool, notes: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: is_terminal))
+    for error in (BdbQuit(), EOFError("EOF when reading a line")):
+        with_hint(error)
+        assert getattr(error, "__notes__", []) == notes
 
 
 def test_a_type_error_about_anything_else_has_no_hint() -> None:

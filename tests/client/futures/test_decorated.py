@@ -1,7 +1,7 @@
 """Calls of functions that decorators have changed."""
 
 from collections.abc import Callable
-from functools import cache, singledispatchmethod, wraps
+from functools import cache, partial, singledispatchmethod, wraps
 from typing import Any
 
 import pytest
@@ -60,6 +60,10 @@ def test_a_decorator_may_give_a_function_other_arguments_than_it_takes() -> None
         assert submit(find, name="key").result() == "key of the database"
         assert submit(double, 1, tries=5).result() == 10
         assert submit(Printer().show, 7).result() == "the number 7"
+
+
+def test_a_partial_call_has_the_name_of_its_function(here: World) -> None:
+    assert here.client.submit(partial(partial(double), 1)).name == "double"
 
 
 def test_arguments_that_the_decorator_itself_does_not_take_are_refused(here: World) -> None:
