@@ -106,6 +106,9 @@ class LocalCluster:
             for governor in self._governors:
                 governor.wait_until_ready()
             started = True
+        except (KeyboardInterrupt, SystemExit):
+            self.close()  # the program is to end, and nobody asks the logs why
+            raise
         finally:
             if not started:
                 self.close(keep_logs=True)

@@ -107,6 +107,20 @@ def test_governors_that_cannot_even_be_copied_are_explained(
     assert open_descriptors() == descriptors
 
 
+def test_a_start_that_is_interrupted_leaves_nothing_behind(
+    folders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(local, "wait_for_copies", interrupted)
+    descriptors = open_descriptors()
+    with pytest.raises(KeyboardInterrupt):
+        LocalCluster(command=DOUBLE)
+    assert list(folders.iterdir()) == []
+    assert open_descriptors() == descriptors
+
+
 def test_a_daemon_that_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOUBLE", "mute")
     monkeypatch.setattr(local_daemon, "START_SECONDS", 0.01)
