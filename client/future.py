@@ -382,7 +382,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         except TimeoutError:
             if self.is_done():  # then it is what the call has raised
                 raise
-            raise TimeoutError(f"{self!r} is not done after {timeout} s") from None
+            raise TimeoutError(f"{self!r} is not done after {timeout:.6g} s") from None
 
     def take_data(self, data: DataInstance) -> None:
         """Its result was fetched ahead."""

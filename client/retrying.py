@@ -94,7 +94,9 @@ def _given(what: str, retry_on: Any, tries: Any) -> tuple[Any, ...]:
     """What was named; a lone one needs no tuple."""
     if retry_on is None:
         return ()
-    several: Iterable[Any] = retry_on if isinstance(retry_on, Iterable) else (retry_on,)
+    several: Iterable[Any] = (retry_on,)
+    if isinstance(retry_on, Iterable) and not isinstance(retry_on, str):
+        several = retry_on
     given = tuple(several)
     if not given:
         raise RainException(f"{what}: retry_on is empty, so that tries would never be used")

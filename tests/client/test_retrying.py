@@ -49,7 +49,7 @@ def test_a_program_names_exit_codes_and_signals(retry_on: Any, meant: tuple[int,
     ("retry_on", "why"),
     [
         (3, "work: retry_on: 3 is an exit code, which only programs have"),
-        ("OSError", "work: retry_on: 'O' is not an exception class"),
+        ("OSError", "work: retry_on: 'OSError' is not an exception class"),
         (int, "work: retry_on: <class 'int'> is not an exception class"),
         ((OSError, None), "work: retry_on: None is not an exception class"),
         (OSError(), "work: retry_on: OSError.. is not an exception class"),
