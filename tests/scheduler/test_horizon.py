@@ -6,6 +6,7 @@ import pytest
 
 from rain.base.exchange import EXCHANGE
 from rain.base.failures import OnFailure
+from rain.base.ids import ObjectId
 from rain.base.states import ObjectState, TaskRow
 from rain.base.wire.requests import CloseSession
 from rain.scheduler.api import Scheduler
@@ -61,6 +62,36 @@ def test_a_tree_that_grows_together_keeps_few_of_its_parts_alive(
     # then: by level all leaves would come first
     objects = s.world.state.graph.objects.values()
     assert sum(found.state is ObjectState.FINISHED for found in objects) == alive
+
+
+@pytest.mark.parametrize("seconds", [1.0, 0.0], ids=["known", "unknown"])
+def test_of_a_join_no_side_is_merged_before_the_other_is_split(seconds: float) -> None:
+    # given: two shuffles, in the order in which Dask would like to run their tasks
+    s = scene_with(HorizonScheduler(), 1)
+    count = 8
+    _, left = s.draft.task(
+        *[timed(s.draft, seconds)[1] for _ in range(count)], cpus=0, task_type=EXCHANGE
+    )
+    first = timed(s.draft, seconds, *left)
+    _, right = s.draft.task(
+        *[timed(s.draft, seconds)[1] for _ in range(count)], cpus=0, task_type=EXCHANGE
+    )
+    merged: list[ObjectId] = []
+    for part in range(count):
+        one = timed(s.draft, seconds, *left) if part else first
+        other = timed(s.draft, seconds, *right)
+        s.draft.submission.kept.append(timed(s.draft, seconds, one[1], other[1])[1])
+        merged += [one[1], other[1]]
+    s.submit()
+    # when
+    most = 0
+    for _ in range(2 + 5 * count):
+        step(s)
+        alive = [one for one in merged if s.world.object(one).state is ObjectState.FINISHED]
+        most = max(most, len(alive))
+    # then: parts were joined soon, and only the first are merged ahead
+    assert all(s.world.object(one).state is ObjectState.FINISHED for one in s.draft.submission.kept)
+    assert most <= 3
 
 
 def test_what_cannot_start_soon_is_not_planned() -> None:

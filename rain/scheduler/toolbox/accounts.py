@@ -1,6 +1,7 @@
 """Decides which task is planned next: fair between sessions, by urgency within a session.
 
-A task without inputs from other tasks is a root. Roots make new data, and others consume data.
+A task without inputs from other tasks is a root. Roots make new data, and others consume data. What
+reads only a list of pieces of a shuffle is a root, too: it lets no piece go, and makes new data.
 While a session has more work than its longest chain, the order does not affect its end; so
 non-roots go first, and roots in the order of their first consumers, to keep few objects alive: two
 roots that one task reads are made one after the other. Towards the end only urgency counts, or the
@@ -16,6 +17,7 @@ from math import inf
 from attrs import Factory, define
 
 from rain.graph import Session, Task
+from rain.graph.exchanges import is_exchange
 from rain.scheduler.toolbox.levels import mark_of
 from rain.scheduler.toolbox.paces import Paces
 from rain.scheduler.toolbox.shares import Share
@@ -87,8 +89,15 @@ class Account:
 
 
 def is_root(task: Task) -> bool:
-    """Whether it reads no output of another task."""
-    return not task.inputs or all(found.producer is None for found in task.inputs)
+    """Whether it makes data of which it lets none go: it reads no output of another task.
+
+    A list of pieces does not count, but where a task without cpus collects them: that takes no cpu
+    from roots.
+    """
+    for found in task.inputs:
+        if found.producer is not None and not (is_exchange(found.producer) and task.cpus):
+            return False
+    return True
 
 
 def _first_consumer(task: Task) -> float:

@@ -24,6 +24,7 @@ from rain.graph import Governor, Session, Task
 from rain.graph.task import AT_REST
 from rain.scheduler.api import Plan
 from rain.scheduler.estimates import Estimates
+from rain.scheduler.toolbox.accounts import is_root
 from rain.scheduler.toolbox.loads import Loads
 from rain.scheduler.toolbox.precedence import overtaken
 from rain.scheduler.toolbox.shares import Share, Shares
@@ -214,7 +215,7 @@ class _Run:
 
         Later tasks have lower priorities, by the work planned before them, so that a session with
         very many tasks does not make all others wait. Tasks that wait for inputs are counted
-        separately and go first, to keep few objects alive.
+        separately and go first, to keep few objects alive; but not those that merge a shuffle.
         """
         waiting = line.tasks
         while waiting and count:
@@ -270,7 +271,7 @@ class _Run:
                 governor = self.loads.choose(task) if others or _is_light(task) else None
             if governor is None:
                 self.refused.append(task)
-            elif task.missing:
+            elif task.missing and not is_root(task):
                 self.plan.assign(task, governor, int(share.missing))
                 self.planned.append(task)
                 share.missing -= step
