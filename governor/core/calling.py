@@ -4,6 +4,7 @@
 times more than the tasks. So an executor gets several calls ahead, as many as are expected to last
 `QUEUE_AIM` together. The first task of a function always runs alone, because its duration is not
 known, and nothing is queued behind a task that is expected to last longer than `LONGEST_AHEAD`.
+To send the inputs of a call takes time, too, and is in vain if it is taken back.
 
 **A call is claimed once.** Each call is one token in a pipe from the governor to the executor. The
 executor takes a token out of the pipe before it starts a call; the governor takes calls back by
@@ -39,6 +40,11 @@ QUEUE_AIM = 0.005
 LONGEST_AHEAD = 0.01
 CALLS_AT_MOST = 500
 
+MUCH = 4096
+SECONDS_A_BYTE = 5e-9
+"""What the bytes of a call take if they are more than `MUCH`: about five calls of 200 KB are sent
+ahead, and not all there are."""
+
 _CALLING = TaskRow.CALLING
 _CANCELLING = TaskRow.CANCELLING
 _HELD = ObjectRow.HELD
@@ -58,7 +64,17 @@ class Calls:
         """Adds a call for an executor; with `FOLLOW`, calls before it make its missing inputs."""
         task.move(move)
         task.executor = executor
-        task.cost = cost = task.meter.mean
+        cost = task.meter.mean
+        if len(task.config) > MUCH:
+            cost += len(task.config) * SECONDS_A_BYTE
+        for target in task.inputs:
+            if (
+                target.size > MUCH
+                and type(target.content) is bytes
+                and target.id not in executor.cached
+            ):
+                cost += target.size * SECONDS_A_BYTE
+        task.cost = cost
         executor.load += cost
         calls = executor.calls
         idle = not calls

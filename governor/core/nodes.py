@@ -280,6 +280,7 @@ class Executor:
     load: float = 0.0  # the expected seconds of its calls
     progress: float = -1.0  # when it last answered or got its lease, -1 before the first one
     overdue: bool = False  # the task that it runs lasts much longer than expected
+    slow: bool = False  # it had begun none of its calls when they were taken back
     lease: int = 0  # the turn in which it got its lease
     blocked_depth: int = -1  # how deep the call is that waits for other tasks, -1 for none
     has_lent: bool = False  # a call of its lease has waited, so that too much may be taken now

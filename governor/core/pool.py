@@ -145,7 +145,7 @@ class Pool:
         """All answers of an executor in this turn were applied."""
         self.lending.moved(self.now)
         executor.progress = self.now
-        executor.overdue = False
+        executor.overdue = executor.slow = False
         executor.grace_ends = inf  # what was interrupted was its only call
         if executor.calls:
             start_oldest(executor)
@@ -244,6 +244,7 @@ class Pool:
             if executor.calls[0].row in _BEING_ENDED:
                 self._interrupt(executor)
         elif executor.group is not None:
+            executor.slow = unstarted > 0
             self._release(executor)
         elif not executor.dying:
             self._rest(executor)

@@ -2,7 +2,8 @@
 
 **A task that lasts much longer than expected** must not block the calls behind it: if an executor
 with several calls has not answered for `STUCK_AFTER`, its unstarted calls are taken back and run
-elsewhere, and it gets no others until it answers.
+elsewhere, and it gets no others until it answers. If it had begun none of them, it has not been
+given the time to read them: it gets one, which may come back to it, and others after its answer.
 
 **A call that has run for as long as it may** is interrupted like one that was cancelled.
 
@@ -36,6 +37,7 @@ def takes_more(executor: Executor, now: float) -> bool:
     """Whether more calls may be queued at the executor."""
     return now - executor.progress < STUCK_AFTER and not (
         executor.overdue
+        or executor.slow
         or executor.recalling
         or executor.dying
         or executor.grace_ends < inf

@@ -1,10 +1,11 @@
 """What calls an executor has in hand, and what it is told with them."""
 
 from rain.base.resources import Resources
+from rain.base.wire.orders import Orders
 from rain.governor.core.calling import CALLS_AT_MOST
 from rain.governor.core.effects import CallExecutor, DropCached, KillExecutor
 from tests.governor.busy import FUNCTION, a_busy_world, a_world, assign_calls, in_hand
-from tests.governor.words import object_id, task_id
+from tests.governor.words import object_id, python_kind, task_id
 from tests.governor.world import World
 
 
@@ -20,6 +21,25 @@ def test_short_calls_are_queued_until_they_last_five_milliseconds() -> None:
     world = a_busy_world(calls=100)
     # Then fifty calls of it are in hand
     assert in_hand(world, 1) == 50
+
+
+def in_hand_with(data: bytes, config: bytes = b"") -> int:
+    """How many short calls an executor has that each get this as an input, or with the call."""
+    world = a_busy_world(calls=1)
+    world.place(20, data)
+    orders, kind = Orders(), python_kind()
+    for number in range(200, 250):
+        made = (number + 10_000,)
+        world.assign(kind, number, (FUNCTION, 20), made, orders=orders, send=False)
+    orders.tasks.configs = [config] * len(orders.tasks.ids)
+    world.order(orders)
+    return in_hand(world, 1)
+
+
+def test_calls_with_much_data_are_queued_until_that_takes_five_milliseconds() -> None:
+    assert in_hand_with(bytes(2_000)) == 50
+    assert in_hand_with(bytes(200_000)) == 5
+    assert in_hand_with(b"", bytes(200_000)) == 5
 
 
 def in_hand_after(seconds: float, count: int = 10) -> int:

@@ -40,6 +40,20 @@ def test_what_waits_behind_a_stuck_call_runs_elsewhere() -> None:
     assert stuck in world.finished
 
 
+def test_an_executor_that_has_begun_none_of_its_calls_gets_one_until_it_answers() -> None:
+    # given: it was not given the time to read its calls
+    world = a_busy_world()
+    assert in_hand(world, 1) > 10
+    # when
+    effects = world.tick(STUCK_AFTER * 1.1)
+    # then: if it got all of them again, they would wait behind the same ones that it must read yet
+    assert TakeBackCalls(1) in effects
+    assert in_hand(world, 1) == 1
+    assert TakeBackCalls(1) not in world.tick(STUCK_AFTER * 1.1)
+    world.work(1)
+    assert in_hand(world, 1) > 10
+
+
 def test_time_is_only_asked_for_while_calls_wait_behind_others() -> None:
     world = a_busy_world()
     assert world.reactor.next_time() - world.now < STUCK_AFTER
