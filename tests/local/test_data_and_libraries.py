@@ -71,6 +71,18 @@ def test_joblib_and_dask_run_their_calls_here(client: Client) -> None:
         assert dask.delayed(sum)(steps).compute() == 30
 
 
+def test_large_tables_of_dask_are_sorted_here(client: Client) -> None:
+    pandas: Any = import_module("pandas")
+    frames: Any = import_module("dask.dataframe")
+    numbers = np.random.default_rng(1).permutation(LARGE)
+    table = pandas.DataFrame({"order": numbers, "value": numbers * 0.5})
+    with dask.config.set(scheduler=client.dask):
+        made = frames.from_pandas(table, npartitions=2).sort_values("order").compute()
+    assert np.array_equal(made["order"], np.arange(LARGE))
+    assert np.array_equal(made.index, np.argsort(numbers))
+    assert np.array_equal(made["value"], np.arange(LARGE) * 0.5)
+
+
 def test_an_upload_can_be_imported_and_replaced(client: Client, tmp_path: Path) -> None:
     def use(x: int) -> int:
         helpers: Any = import_module("local_helpers")
