@@ -6,11 +6,11 @@ make go first**: they may use the whole limit, and others only what is below the
 A task frees an input if no other task here reads it. A kind of which nothing is known yet is taken
 to make little, but it waits above the mark unless it reads data.
 
-**Nothing waits for ever.** When nothing is in hand any more that could free anything, the next task
-that frees data goes ahead whatever it makes, or else one that fits below the limit. If none does,
-only others can make room: clients that let results go, and governors that have read their copies.
-After some patience all that waits for room is handed back to the server, which knows of other
-governors, and tells users why.
+**Nothing waits for ever.** When nothing in hand can free anything any more, the next task goes
+ahead that frees at least as much as it makes, or else one that fits below the limit. If there is
+none, only others can make room: clients that let results go, and governors that have read their
+copies. After some patience, all tasks that wait for room are handed back to the server, which
+knows of other governors, and tells users why.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Tasks that submit tasks: their sessions, and the cpus that they lend while they wait.
 
 A task that opens a session is the parent of all tasks submitted there. The session ends with the
-run of its parent, however that run ends, and its unfinished tasks are cancelled. So a cancelled
-task takes along the tasks that it has submitted. The exception is a task that was cancelled alone:
-its sessions are set free, and end when their tasks have ended, also when their client has left.
+run of its parent, and its unfinished tasks are cancelled. So a cancelled task takes along the tasks
+that it has submitted. There are two exceptions. The sessions of a run that is tried again are held
+for the next run (`adopting`). The sessions of a task that was cancelled alone are set free: they
+end when their tasks have ended, also when their client has left.
 
 While a task waits for other tasks its governor reports it as blocked: it takes no cpus, and deeper
 tasks may have them.
