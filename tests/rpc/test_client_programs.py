@@ -211,17 +211,18 @@ def test_a_client_that_is_interrupted_at_any_step_of_a_submission_knows_whether_
         def interrupt(*_):
             raise KeyboardInterrupt
         signal.signal(signal.SIGALRM, interrupt)
-        # No other thread gets the signal: it would hand it on late, after the submission.
+        # No other thread gets the signal, and this one only during a submission.
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
         client = ClientConnection("127.0.0.1", port)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])
         for session in range(1, 1500):
             sent = Submission(session)
             try:
                 try:
                     signal.setitimer(signal.ITIMER_REAL, 0.00001 + session % 60 * 0.000008)
+                    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])
                     client.{way}(Submit(sent))
                 finally:
+                    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
                     signal.setitimer(signal.ITIMER_REAL, 0)
                 left = True
             except KeyboardInterrupt:
