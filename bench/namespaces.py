@@ -46,9 +46,8 @@ def remove_abandoned() -> None:
         for name in _names(folder):
             named = form.fullmatch(name)
             if named and not Path("/proc", named[1]).exists():
-                with suppress(
-                    OSError
-                ):  # it went with its namespace, or another program was quicker
+                # It may go with its namespace, or another program may be quicker.
+                with suppress(OSError):
                     ip(f"{command} {name}")
 
 

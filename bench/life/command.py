@@ -82,7 +82,7 @@ class Life:
         return self.cluster.folder / f"{self.resident.name}-{self.resident.lives}-work"
 
     def run(self, seconds: float, sessions: float = inf) -> None:
-        """Lets them come and go for that long, or until so many sessions have ended."""
+        """Lets them come and go for that long, or until that number of sessions has ended."""
         over = time.monotonic() + seconds
         due = time.monotonic() + EVENT_SECONDS[0]
         while (now := time.monotonic()) < over and self.happened["sessions"] < sessions:

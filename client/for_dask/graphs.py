@@ -97,7 +97,7 @@ def chains(nodes: Mapping[Key, Node], wanted: Sequence[Key]) -> dict[Key, Chain]
     found: dict[Key, Chain] = {}
 
     def may_join(key: Key, count: int) -> bool:
-        """Whether a chain may go on with its readers, of which there are so many."""
+        """Whether a chain may go on with its readers, if it has this number of them."""
         is_chain = key in found and not is_data(nodes[key]) and not is_exchange(nodes[key])
         return is_chain and readers[key] == count
 

@@ -189,9 +189,7 @@ class GovernorReport:
     objects: tuple[ObjectId, ...]
     objects_to_delete: tuple[ObjectId, ...]
     resources: tuple[tuple[str, int], ...]
-    memory: tuple[
-        tuple[str, int], ...
-    ] = ()  # bytes by what they are for (rain.governor.core.account)
+    memory: tuple[tuple[str, int], ...] = ()  # bytes by their use (rain.governor.core.account)
     running: tuple[tuple[str, int], ...] = ()  # bytes that running tasks have, by their names
     out_of_reach: tuple[tuple[str, str], ...] = ()  # governors that it cannot connect to, and why
     links: tuple[DataLink, ...] = ()  # those over which it has sent most

@@ -89,10 +89,9 @@ class Account:
 
 
 def is_root(task: Task) -> bool:
-    """Whether it makes data of which it lets none go: it reads no output of another task.
+    """Whether it makes data and lets none go: it reads no output of another task.
 
-    A list of pieces does not count, but where a task without cpus collects them: that takes no cpu
-    from roots.
+    It may read a list of pieces of a shuffle. A task without cpus that collects pieces is no root.
     """
     for found in task.inputs:
         if found.producer is not None and not (is_exchange(found.producer) and task.cpus):
