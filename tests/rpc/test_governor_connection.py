@@ -3,8 +3,6 @@
 import socket
 from math import inf
 
-import trio
-
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId
 from rain.base.kinds import TaskKind
 from rain.base.wire import GOVERNOR_VERSION
@@ -16,11 +14,9 @@ from rain.rpc.capnproto.framing import MESSAGE_LIMIT
 from rain.rpc.codec.orders import write_orders
 from rain.rpc.codec.split import split_orders
 from rain.rpc.governor_endpoint import LEAST_TIME
-from rain.rpc.handshake import admit
 from rain.rpc.interface import Fields
 from rain.rpc.link import Link
 from rain.rpc.offered import IncomingCall, Offered
-from rain.rpc.sockets import prepare
 from tests.rpc.fakes import FakeControl, FakeServer, Serving, join
 from tests.rpc.governor_scenes import play, run_against
 from tests.rpc.raw import BOOTSTRAP, CONTROL, UPSTREAM
@@ -120,12 +116,7 @@ def test_orders_that_are_too_long_for_one_message_arrive_as_one() -> None:
 def test_orders_that_are_cut_in_the_middle_are_not_applied() -> None:
     control = FakeControl()
 
-    async def serve(listening: socket.socket) -> None:
-        await trio.lowlevel.wait_readable(listening)
-        accepted, _ = listening.accept()
-        prepare(accepted)
-        await admit(accepted, None, 10)
-
+    async def serve(accepted: socket.socket) -> None:
         def register(params: Fields, call: IncomingCall) -> None:
             upstream = Offered(UPSTREAM, dict.fromkeys(UPSTREAM.methods, register))
             call.answer({"upstream": upstream, "address": "here:1"})

@@ -12,12 +12,10 @@ from rain.base.wire import GOVERNOR_VERSION
 from rain.base.wire.orders import Orders
 from rain.base.wire.update import TaskFailure, Update
 from rain.rpc.capnproto.framing import MESSAGE_LIMIT
-from rain.rpc.handshake import admit
 from rain.rpc.interface import Fields
 from rain.rpc.link import Link
 from rain.rpc.offered import IncomingCall, Offered
 from rain.rpc.server_endpoint import listen
-from rain.rpc.sockets import prepare
 from tests.rpc.fakes import FakeControl, FakeServer, Serving, join
 from tests.rpc.governor_scenes import play, run_against
 from tests.rpc.raw import BOOTSTRAP, UPSTREAM
@@ -192,12 +190,7 @@ def test_draining_lets_the_last_answers_arrive() -> None:
 def test_a_governor_whose_server_ends_with_the_registration_hears_of_the_end() -> None:
     control = FakeControl()
 
-    async def serve(listening: socket.socket) -> None:
-        await trio.lowlevel.wait_readable(listening)
-        accepted, _ = listening.accept()
-        prepare(accepted)
-        await admit(accepted, None, 10)
-
+    async def serve(accepted: socket.socket) -> None:
         def register(params: Fields, call: IncomingCall) -> None:
             upstream = Offered(UPSTREAM, dict.fromkeys(UPSTREAM.methods, register))
             call.answer({"upstream": upstream, "address": "here:1"})
