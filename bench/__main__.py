@@ -8,6 +8,7 @@ MODULES = {
     "overhead": "bench.overhead",
     "latency": "bench.latency",
     "call": "bench.call",
+    "way": "bench.way",
     "frontdoor": "bench.frontdoor",
     "programs": "bench.programs",
     "granularity": "bench.granularity",

@@ -1,0 +1,103 @@
+"""`python -m bench way`: the files and lines of Rain that one call passes through.
+
+A reader who follows `submit(f, x).result()` to the executor and back has to know these files. A
+tracer in every process notes them, on a cluster that has had the same call before. What runs beside
+a call, like a heartbeat, runs beside few of them: a line counts if it ran in more than half.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import click
+from attrs import frozen
+
+from bench.call import ROLES, processes
+from bench.entering import CHECKOUT, Lines, traced_programs
+from bench.functions import inc
+from bench.options import Delivery, delivery_options, new_console
+from bench.runners import OURS, ours
+from bench.sheet import Sheet
+
+WARM_UP_CALLS = 3
+
+
+@frozen
+class Way:
+    """The lines that one call ran, for each process."""
+
+    lines: dict[str, Lines]
+
+    def files(self) -> list[str]:
+        return sorted({name for lines in self.lines.values() for name in lines})
+
+    def count(self, role: str, name: str) -> int:
+        return len(self.lines[role].get(name, ()))
+
+
+def in_most(calls: Sequence[Lines]) -> Lines:
+    """The lines that ran in more than half of the calls."""
+    often = Counter((name, line) for lines in calls for name in lines for line in lines[name])
+    found: Lines = {}
+    for (name, line), count in often.items():
+        if count > len(calls) / 2:
+            found.setdefault(name, set()).add(line)
+    return found
+
+
+def together(several: Iterable[Sequence[Lines]]) -> list[Lines]:
+    """The lines of processes that have the same role, for each call."""
+    found: list[Lines] = []
+    for calls in zip(*several, strict=True):
+        one: Lines = {}
+        for lines in calls:
+            for name in lines:
+                one.setdefault(name, set()).update(lines[name])
+        found.append(one)
+    return found
+
+
+def measure(calls: int) -> Way:
+    with traced_programs() as windows, ours.cluster(1) as runner:
+        for number in range(WARM_UP_CALLS):
+            runner.client.submit(inc, number).result()
+        for number in range(calls):
+            with windows.open():
+                runner.client.submit(inc, number).result()
+        known = processes()
+        noted = {
+            role: together([windows.lines(pid) for its, pid in known if its == role])
+            for role in ROLES
+        }
+    return Way({role: in_most(noted[role]) for role in ROLES})
+
+
+def way_sheet(way: Way) -> Sheet:
+    rows: list[tuple[str, ...]] = []
+    for name in way.files():
+        counts = [way.count(role, name) for role in ROLES]
+        length = len((CHECKOUT / name).read_text().splitlines())
+        rows.append((name, *(str(count or "") for count in counts), str(length)))
+    numbers = [str(len(way.lines[role])) for role in ROLES]
+    return Sheet(
+        title="The way of one call: lines that ran, by file and process",
+        columns=("file", *ROLES, "lines of it"),
+        rows=(*rows, (f"{len(rows)} files", *numbers, "")),
+        caption="client.submit(f, x).result() on a cluster that has had the same call before.",
+    )
+
+
+@click.command(name="way")
+@click.option("--calls", type=click.IntRange(min=1, max=255), default=9, show_default=True)
+@delivery_options
+def command(calls: int, json_file: Path | None, markdown: bool) -> None:
+    """Count the files and lines that one call passes through."""
+    console = new_console()
+    with console.status("one call, traced"):
+        way = measure(calls)
+    values = {
+        role: {name: sorted(numbers) for name, numbers in way.lines[role].items()} for role in ROLES
+    }
+    Delivery(json_file, markdown).deliver(
+        console, "way", [way_sheet(way)], {"lines": values}, [OURS.distribution]
+    )
