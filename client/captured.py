@@ -2,7 +2,7 @@
 
 Most of them can be compared by identity, which is cheap: names of atoms, functions and classes.
 Values that can change in place (a list, a model) are only noted: the caller then compares the
-pickle of the function.
+pickle of the function. When that cannot be pickled, the value at fault is named.
 """
 
 import dis
@@ -20,6 +20,7 @@ from types import (
 from typing import Any
 
 from rain.common.by_value import WITH_CACHE, is_imported
+from rain.common.unpicklable import travels, what_cannot_be_sent
 
 _ATOMS = frozenset(
     {type(None), bool, int, float, complex, str, bytes, range, slice, type(...)}
@@ -109,6 +110,32 @@ class Captured:
             self._look_at(base)
         for name in vars(cls).keys() - BY_ITSELF:
             self._look_at_name(vars(cls), name)
+
+
+def what_is_captured(fn: Callable[..., Any], error: BaseException) -> str:
+    """Names what a function captures and cannot be pickled, and says what to do."""
+    for name, value in _named(fn):
+        if not travels(value):
+            return what_cannot_be_sent(value, error, name)
+    return what_cannot_be_sent(fn, error)
+
+
+def _named(fn: Any) -> Iterator[tuple[str, object]]:
+    function = getattr(fn, "__func__", fn)  # of a bound method
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return
+    for name in global_names(code):
+        if name in function.__globals__:
+            yield name, function.__globals__[name]
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+        yield name, content_of_cell(cell)
+    defaults = function.__defaults__ or ()
+    names = code.co_varnames[: code.co_argcount]
+    yield from zip(names[len(names) - len(defaults) :], defaults, strict=True)
+    yield from (function.__kwdefaults__ or {}).items()
+    if hasattr(fn, "__self__"):
+        yield "self", fn.__self__
 
 
 @lru_cache(maxsize=1024)

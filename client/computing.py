@@ -1,16 +1,18 @@
 """The results of a session: computed, fetched, downloaded, and let go."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import msgpack
 
 from rain.base.errors import RainError
+from rain.base.executor_protocol import DATA_OR_PICKLE
 from rain.base.ids import ObjectId
 from rain.base.wire.answers import WaitAnswer
 from rain.base.wire.requests import Submit, Unkeep
 from rain.base.wire.submission import Submission
-from rain.client.brought_values import pickle_what_is_no_data
 from rain.client.connection import Connection
 from rain.client.data import DataObject, to_dataobj
 from rain.client.failure import noting_failure
@@ -19,6 +21,7 @@ from rain.client.following import Following
 from rain.client.items import expect_fetchable, expect_object, mark_finished, not_computable
 from rain.client.session_options import SessionOptions
 from rain.client.task import Task
+from rain.client.task_parts import PYTHON_TASK
 from rain.client.tracebacks import hides_frames
 from rain.common.data_instance import DataInstance
 from rain.common.errors import RainException
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
     from io import BufferedReader
 
     from rain.client.client import Client
+
+_pack = msgpack.Packer().pack
 
 
 class Computing(Following):
@@ -152,7 +157,7 @@ class Computing(Following):
                 tasks.append(item)
         for obj in wanted:
             obj.kept = True
-        pickle_what_is_no_data(self._outgoing.pending.tasks[:])
+        _pickle_what_is_no_data(self._outgoing.pending.tasks[:])
         try:
             waiting = self.submit_by(partial(_begin, connection, tuple(ids)))
             answer = None if waiting is None else waiting()
@@ -224,3 +229,26 @@ def _begin(
     """Sends it with a wait for what is wanted; a failure is told by the wait alone."""
     submission.fails_alone = True
     return connection.begin(Submit(submission, wanted))
+
+
+def _pickle_what_is_no_data(pending: Sequence[Task]) -> None:
+    """Functions that do not say how their values are encoded may return any value.
+
+    In Rain 0.4 such a function returns bytes, `str` or data, and anything else is an error. That
+    rule stays for all that a program or a task in another language reads. What only Python reads is
+    pickled: this changes the configs of such functions, before they are sent.
+    """
+    makers = list[Task]()
+    read_as_bytes = set[DataObject]()
+    for task in pending:
+        if task.wire_shape.task_type != PYTHON_TASK:
+            read_as_bytes.update(task.input_objects)
+        elif any(obj.wire_shape.content_type is None for obj in task.output_objects):
+            makers.append(task)
+    for task in makers:
+        config: dict[str, Any] = msgpack.unpackb(task.wire_config)
+        config["encode_outputs"] = [
+            DATA_OR_PICKLE if how is None and obj not in read_as_bytes else how
+            for how, obj in zip(config["encode_outputs"], task.output_objects, strict=True)
+        ]
+        task.wire_config = _pack(config)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rain.common.imports import Imports, running_program
+from rain.common.imports import Imports, running_program, working_folder
 from rain.common.log_settings import log_settings
 
 if TYPE_CHECKING:
@@ -60,17 +60,6 @@ def own_imports(uploads: Iterable[PackedModules], names: Iterable[str]) -> Impor
         python="{}.{}".format(*sys.version_info),
         folder=working_folder(),
     )
-
-
-def working_folder() -> str:
-    """The current folder of the program, also in its tasks; "" if it was removed."""
-    program = running_program()
-    if program is not None:
-        return program.folder
-    try:
-        return os.getcwd()  # noqa: PTH109 # asked for each call
-    except FileNotFoundError:
-        return ""
 
 
 def _own_folders() -> Iterator[str]:

@@ -12,11 +12,11 @@ from rain.client.cached.values import value_digest
 from rain.client.captured import Captured
 from rain.client.data import DataObject
 from rain.client.handles import constant_object
-from rain.client.imports import own_imports, working_folder
+from rain.client.imports import own_imports
 from rain.client.shapes import FUNCTION, ObjectShape
 from rain.client.submission import Same
 from rain.common.by_value import dumps
-from rain.common.imports import with_imports
+from rain.common.imports import with_imports, working_folder
 from rain.common.log_settings import log_settings
 from rain.common.references import finding_references
 

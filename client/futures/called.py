@@ -15,6 +15,7 @@ from weakref import ref
 
 from rain.client.cached.plans import CachedFunction, named_arguments, plan_of_call
 from rain.client.cached.sameness import key_of_call
+from rain.client.captured import what_is_captured
 from rain.client.data import DataObject
 from rain.client.environments import said_of, text_of
 from rain.client.misspelled import unknown_argument
@@ -22,7 +23,6 @@ from rain.client.options import NO_OPTIONS, OPTIONS, Options, Surrounding
 from rain.client.sent_function import SentFunction
 from rain.client.shapes import ObjectShape, TaskShape
 from rain.client.submission import Same
-from rain.client.unpicklable import what_is_captured
 from rain.common.unpicklable import UNPICKLABLE
 
 if TYPE_CHECKING:

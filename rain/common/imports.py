@@ -13,6 +13,7 @@ A task tells functions, too: as a part of its program (`CallingProgram`).
 
 from __future__ import annotations
 
+import os
 import sys
 from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -60,6 +61,17 @@ def note_program(program: CallingProgram | None) -> None:
 def running_program() -> CallingProgram | None:
     """The program of the task that this process runs; None outside of tasks."""
     return _running
+
+
+def working_folder() -> str:
+    """The current folder of the program, also in its tasks; "" if it was removed."""
+    program = running_program()
+    if program is not None:
+        return program.folder
+    try:
+        return os.getcwd()  # noqa: PTH109 # asked for each call
+    except FileNotFoundError:
+        return ""
 
 
 def with_imports(pickled: bytes, imports: Imports) -> bytes:

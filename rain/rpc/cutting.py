@@ -1,6 +1,6 @@
 """Cuts a stream of bytes into pieces that begin with what says how long they are. Pure.
 
-The pieces are the messages of Cap'n Proto (`capnproto.framing`) and the frames of executors
+The pieces are the messages of Cap'n Proto (`capnproto.messages`) and the frames of executors
 (`executor_frames`), which differ in how they begin.
 """
 

@@ -19,7 +19,7 @@ from rain.base.wire.orders import Orders
 from rain.base.wire.printed import PrintedLines
 from rain.base.wire.update import Update
 from rain.rpc import schema
-from rain.rpc.capnproto.framing import MESSAGE_LIMIT
+from rain.rpc.capnproto.messages import MESSAGE_LIMIT
 from rain.rpc.codec.amounts import write_amounts
 from rain.rpc.codec.answers import write_governor_report
 from rain.rpc.codec.orders import read_orders

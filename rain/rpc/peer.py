@@ -31,7 +31,7 @@ from collections import deque
 from collections.abc import Callable
 
 from rain.base.errors import ProtocolError
-from rain.rpc.capnproto.framing import MESSAGE_LIMIT, Framer
+from rain.rpc.capnproto.messages import MESSAGE_LIMIT, Framer
 from rain.rpc.interface import Fields, Method
 from rain.rpc.offered import Exports, Offered, RemoteCapability
 from rain.rpc.protocol import MESSAGE, Outlet, echo, nothing, shortened

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from attrs import Factory, define
 
 from rain.base.errors import ProtocolError
-from rain.rpc.capnproto.framing import check_size
+from rain.rpc.capnproto.messages import check_size
 from rain.rpc.interface import Fields, Method
 from rain.rpc.offered import Exports, RemoteCapability, opened
 from rain.rpc.protocol import MESSAGE, Outlet

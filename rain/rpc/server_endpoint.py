@@ -18,7 +18,7 @@ from rain.base.errors import ProtocolError
 from rain.base.ids import GovernorId
 from rain.base.wire import CLIENT_VERSION, GOVERNOR_VERSION
 from rain.rpc import schema
-from rain.rpc.capnproto.framing import MESSAGE_LIMIT
+from rain.rpc.capnproto.messages import MESSAGE_LIMIT
 from rain.rpc.codec.amounts import read_resources
 from rain.rpc.handlers import FencedError, GovernorHello, Resumes, ServerHandler
 from rain.rpc.interface import Fields

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TypeAlias
 
 from rain.base.errors import InvariantError, ProtocolError
-from rain.rpc.capnproto.values import Capability
+from rain.rpc.capnproto.writing import Capability
 from rain.rpc.interface import Fields
 from rain.rpc.offered import Exports, IncomingCall, Offered, opened
 from rain.rpc.protocol import Outlet, shortened

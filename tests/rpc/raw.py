@@ -12,7 +12,7 @@ from rain.base.admission import Role
 from rain.base.wire import CLIENT_VERSION, GOVERNOR_VERSION
 from rain.daemon import program
 from rain.rpc import schema
-from rain.rpc.capnproto.framing import MESSAGE_LIMIT
+from rain.rpc.capnproto.messages import MESSAGE_LIMIT
 from rain.rpc.interface import Fields, Interface, Method
 from rain.rpc.link import Link
 from rain.rpc.offered import IncomingCall, Offered, RemoteCapability

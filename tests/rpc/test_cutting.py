@@ -1,4 +1,4 @@
-"""Tests of the messages of Cap'n Proto in a stream of bytes (rain/rpc/capnproto/framing.py)."""
+"""Tests of the messages of Cap'n Proto in a stream of bytes (rain/rpc/capnproto/messages.py)."""
 
 import struct
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rain.base.errors import ProtocolError
-from rain.rpc.capnproto.framing import SEGMENTS_LIMIT, WORD, Framer
+from rain.rpc.capnproto.messages import SEGMENTS_LIMIT, WORD, Framer
 
 SEGMENTS = st.lists(st.integers(0, 3), min_size=1, max_size=4)
 """The words of each segment of one message."""

@@ -10,7 +10,7 @@ from rain.base.wire.answers import GovernorReport
 from rain.base.wire.orders import AssignedTasks, Orders, PlacedObjects
 from rain.base.wire.printed import PrintedLines, Watch
 from rain.base.wire.update import Update
-from rain.rpc.capnproto.framing import MESSAGE_LIMIT
+from rain.rpc.capnproto.messages import MESSAGE_LIMIT
 from rain.rpc.codec.orders import write_orders
 from rain.rpc.codec.split import split_orders
 from rain.rpc.governor_endpoint import LEAST_TIME

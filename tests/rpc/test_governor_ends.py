@@ -11,7 +11,7 @@ from rain.base.ids import ObjectId, TaskId
 from rain.base.wire import GOVERNOR_VERSION
 from rain.base.wire.orders import Orders
 from rain.base.wire.update import TaskFailure, Update
-from rain.rpc.capnproto.framing import MESSAGE_LIMIT
+from rain.rpc.capnproto.messages import MESSAGE_LIMIT
 from rain.rpc.interface import Fields
 from rain.rpc.link import Link
 from rain.rpc.offered import IncomingCall, Offered

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rain.base.errors import InvariantError, ProtocolError
-from rain.rpc.capnproto.framing import Framer
+from rain.rpc.capnproto.messages import Framer
 from rain.rpc.interface import Fields
 from rain.rpc.offered import IncomingCall, Offered
 from rain.rpc.peer import Peer

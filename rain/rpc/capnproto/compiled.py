@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from rain.rpc.capnproto.segments import WORD
+from rain.rpc.capnproto.messages import WORD
 from rain.rpc.capnproto.shapes import Item, Shape, Slot
 
 FieldsReader: TypeAlias = "Callable[[Any, int, int, int, int], dict[str, Any]]"

@@ -9,8 +9,8 @@ from typing import Any, Final
 from attrs import define
 
 from rain.base.errors import InvariantError
+from rain.rpc.capnproto.messages import WORD
 from rain.rpc.capnproto.reading import read_message, reader_of
-from rain.rpc.capnproto.segments import WORD
 from rain.rpc.capnproto.shapes import NO_UNION, Item, Shape, Slot
 from rain.rpc.capnproto.writing import write_message, writer_of
 

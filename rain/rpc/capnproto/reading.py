@@ -8,9 +8,16 @@ from struct import Struct
 from typing import Any, Final
 
 from rain.rpc.capnproto.compiled import FieldsReader, fields_reader
-from rain.rpc.capnproto.segments import DEEPEST, LIST, OBJECT, POINTER, WORD, Message
+from rain.rpc.capnproto.messages import (
+    DEEPEST,
+    LIST,
+    OBJECT,
+    POINTER,
+    WORD,
+    Message,
+    UnreadableError,
+)
 from rain.rpc.capnproto.shapes import Item, Reader, Shape, Slot
-from rain.rpc.capnproto.values import UnreadableError
 
 _NATIVE: Final = sys.byteorder == "little"
 _CHOICE: Final = Struct("<H")  # which member of a union is there

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from attrs import define, field
 
-from rain.rpc.capnproto.segments import Message
+from rain.rpc.capnproto.messages import Message
 
 NO_UNION: Final = 0xFFFF
 _NO_NUMBERS: Final = Struct("<")

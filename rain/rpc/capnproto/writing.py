@@ -6,12 +6,11 @@ import sys
 from array import array
 from collections.abc import Mapping, Sequence
 from struct import Struct
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from rain.base.errors import InvariantError
-from rain.rpc.capnproto.segments import LIST, OBJECT, POINTER, WORD
+from rain.rpc.capnproto.messages import LIST, OBJECT, POINTER, WORD
 from rain.rpc.capnproto.shapes import NO_UNION, Item, Shape, Slot, Writer
-from rain.rpc.capnproto.values import Capability
 
 _HEAD: Final = 2 * WORD  # the table of segments, and the pointer to the root
 _NATIVE: Final = sys.byteorder == "little"
@@ -20,6 +19,12 @@ _CHOICE: Final = Struct("<H")
 _BYTE, _POINTERS, _COMPOSITE = 2, 6, 7  # of what a list is, as a pointer to it says
 _NOWHERE: Final = 0xFFFF_FFFC  # a pointer to a struct without any fields
 _PADDING: Final = [bytes(-length % WORD) for length in range(WORD)]
+
+
+class Capability(NamedTuple):
+    """An object in a field of any type, as its place in the table beside the message."""
+
+    place: int
 
 
 def write_message(shape: Shape, values: Mapping[str, Any]) -> bytes:

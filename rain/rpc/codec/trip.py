@@ -14,8 +14,8 @@ from rain.base.wire.orders import Orders
 from rain.base.wire.submission import Submission
 from rain.base.wire.update import Update
 from rain.rpc import schema
-from rain.rpc.capnproto.framing import check_size
 from rain.rpc.capnproto.layout import Layout
+from rain.rpc.capnproto.messages import check_size
 from rain.rpc.codec import answers, orders, requests, submission, update
 from rain.rpc.codec.border import Fields, fault_of_sender
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rain.base.errors import InvariantError
 from rain.rpc import schema
 from rain.rpc.capnproto.layout import Layout
-from rain.rpc.capnproto.values import Capability
+from rain.rpc.capnproto.writing import Capability
 from tests.rpc.capnproto.every import DEFAULTS, EVERY, complete, every, of_pycapnp, ours, values
 
 INNER = Layout.of(every.Inner)

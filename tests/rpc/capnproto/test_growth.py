@@ -6,7 +6,7 @@ import pytest
 
 from rain.rpc import schema
 from rain.rpc.capnproto.layout import Layout
-from rain.rpc.capnproto.values import UnreadableError
+from rain.rpc.capnproto.messages import UnreadableError
 from tests.rpc.capnproto.every import every
 
 OLD, NEW = Layout.of(every.Old), Layout.of(every.New)

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from rain.rpc import schema
 from rain.rpc.capnproto.layout import Layout
-from rain.rpc.capnproto.segments import DEEPEST
-from rain.rpc.capnproto.values import UnreadableError
+from rain.rpc.capnproto.messages import DEEPEST, UnreadableError
 from tests.rpc.capnproto.every import EVERY, every, values
 
 MESSAGE = Layout.of(schema.rpc.Message)

@@ -12,7 +12,7 @@ from rain.base.wire.orders import Orders
 from rain.base.wire.submission import Submission, TaskColumns
 from rain.base.wire.update import TaskFailure, Update
 from rain.rpc import schema
-from rain.rpc.capnproto.framing import MESSAGE_LIMIT
+from rain.rpc.capnproto.messages import MESSAGE_LIMIT
 from rain.rpc.codec import from_bytes, through_the_wire, to_bytes
 from rain.rpc.codec.border import TEXT_LIMIT
 from tests.rpc.values import every_value, some_orders, some_updates

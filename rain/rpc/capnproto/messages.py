@@ -1,10 +1,12 @@
-"""A message that has come: where its segments lie, and where its pointers lead.
+"""The bytes of a message of Cap'n Proto: cut out of a stream, and where its pointers lead. Pure.
+
+A message begins with its segment table: how many segments follow the first one, how many words
+each of them has, four bytes for each number, filled up to a whole word. The segments follow, one
+behind the other. So a place is told by its distance from the beginning of the message, and only a
+pointer from one segment into another has to know where they begin.
 
 A message may lead a reader in circles, or say that it has millions of empty entries. So every word
 that is read is counted: a message is read twice at most, and no deeper than `DEEPEST`.
-
-Its segments lie one behind the other. So a place is told by its distance from the beginning of the
-message, and only a pointer from one segment into another has to know where they begin.
 """
 
 from __future__ import annotations
@@ -12,7 +14,15 @@ from __future__ import annotations
 from struct import Struct, error, unpack_from
 from typing import Final
 
-from rain.rpc.capnproto.values import UnreadableError
+from rain.base.errors import ProtocolError
+from rain.base.sizes import spell_size
+from rain.rpc.cutting import Cutter
+
+MESSAGE_LIMIT: Final = 64 * 1024 * 1024
+"""Bytes of one message. Senders split what is longer; receivers refuse it by name."""
+
+SEGMENTS_LIMIT: Final = 512
+"""More segments than these are not read; pycapnp itself refuses as many."""
 
 DEEPEST: Final = 32
 """How deep structs may be nested."""
@@ -22,11 +32,53 @@ SPARE_WORDS: Final = 64
 
 WORD: Final = 8
 POINTER: Final = Struct("<Q")
+_COUNT: Final = Struct("<I")
 
 NULL, LIST, FAR, OBJECT = 0, 1, 2, 3
 """The two lowest bits of a pointer; those of a pointer to a struct are 0, too."""
 
 _BEHIND: Final = 1 << 29  # the highest bit of how far it is to the target
+
+
+class UnreadableError(ProtocolError):
+    """A message is not what its schema says."""
+
+
+def check_size(what: str, message: bytes) -> bytes:
+    """Refuses a message that is longer than one may be."""
+    if len(message) > MESSAGE_LIMIT:
+        raise ProtocolError(
+            f"{what}: {len(message)} bytes in one message; the limit is {MESSAGE_LIMIT}"
+        )
+    return message
+
+
+class Framer(Cutter):
+    """Cuts a stream of bytes into messages."""
+
+    def __init__(self, longest: int) -> None:
+        super().__init__(WORD)
+        self.longest = longest
+        """Bytes of one message; a longer one is refused as soon as its beginning is here."""
+
+    def _length(self, chunk: bytes, start: int) -> int:
+        available = len(chunk) - start
+        if available < WORD:
+            return WORD
+        segments: int = _COUNT.unpack_from(chunk, start)[0] + 1
+        if segments > SEGMENTS_LIMIT:
+            raise ProtocolError(
+                f"a message of {segments} segments; is the other side a Rain program?"
+            )
+        table = _table(segments)
+        if available < table:
+            return table
+        length: int = table + WORD * sum(unpack_from(f"<{segments}I", chunk, start + 4))
+        if length > self.longest:
+            raise ProtocolError(
+                f"a message of {spell_size(length)}; the limit is {spell_size(self.longest)}"
+            )
+        return length
 
 
 class Message:
@@ -39,11 +91,11 @@ class Message:
         self.view = memoryview(content)
         self.words = 2 * (len(content) // WORD) + SPARE_WORDS
         try:
-            count = unpack_from("<I", content)[0] + 1
+            count = _COUNT.unpack_from(content)[0] + 1
             lengths = unpack_from(f"<{count}I", content, 4)
         except (error, MemoryError):
             raise UnreadableError("a message without its table of segments") from None
-        end = (4 + 4 * count + WORD - 1) // WORD * WORD
+        end = _table(count)
         self.segments: list[int] = []  # where each begins
         for length in lengths:
             self.segments.append(end)
@@ -96,3 +148,8 @@ class Message:
         place = self.segments[segment] + WORD * ((word & 0xFFFF_FFFF) >> 3)
         self.take(place, 1)
         return place
+
+
+def _table(segments: int) -> int:
+    """Bytes of the table of this number of segments."""
+    return (4 + 4 * segments + WORD - 1) // WORD * WORD
