@@ -40,7 +40,7 @@ def own_imports(uploads: Iterable[PackedModules], names: Iterable[str]) -> Impor
     began, archives, places, _ = program or (_BEGAN, (), (), "")
     folders = tuple([one for one in dict.fromkeys(_own_folders()) if one not in places])
     seen, changed = hashlib.blake2b(digest_size=8), hashlib.blake2b(digest_size=8)
-    files = {*_loaded_files(folders), *_files_of(names, folders)}
+    files = {*_loaded_files(), *_files_of(names, folders)}
     for state, since in sorted(_states(files)):
         seen.update(f"{state}\n".encode())
         if since > began:
@@ -72,11 +72,11 @@ def _own_folders() -> Iterator[str]:
             yield folder
 
 
-def _loaded_files(folders: tuple[str, ...]) -> Iterator[str]:
-    beginnings = tuple(folder.rstrip("/") + "/" for folder in folders)
-    for module in sys.modules.copy().values():
+def _loaded_files() -> Iterator[str]:
+    """Also those of editable packages, whose folders need not be in `sys.path`."""
+    for name, module in sys.modules.copy().items():
         file = getattr(module, "__file__", None)
-        if isinstance(file, str) and file.startswith(beginnings) and not is_installed(file):
+        if isinstance(file, str) and not is_installed(file) and name.partition(".")[0] != "rain":
             yield file
 
 

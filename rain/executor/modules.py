@@ -2,8 +2,8 @@
 
 Two programs may have different modules of the same name, and a restarted program may have changed
 one. So each has a space: the folder where it works, those that it imports from, those with what it
-has uploaded, and the modules imported from there. While a function runs, the modules of its space
-are in `sys.modules`.
+has uploaded, and the modules imported from there, or from code that is not installed. While a
+function runs, the modules of its space are in `sys.modules`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
+
+from rain.executor.changing import changing, place_of, top_level
 
 if TYPE_CHECKING:
     from mmap import mmap
@@ -79,7 +81,7 @@ class Spaces:
         _note_program(space)
         sys.path[:] = [*space.places, *self._path]
         # What was uploaded hides what is installed here under the same names.
-        for name in [name for name in sys.modules if name.partition(".")[0] in space.uploaded]:
+        for name in [name for name in sys.modules if top_level(name) in space.uploaded]:
             del sys.modules[name]
         sys.modules.update(space.modules)
         if not space.modules:
@@ -94,15 +96,22 @@ class Spaces:
     def _put_aside(self, left: Space) -> None:
         others = self._others
         left.modules = {}
-        for name, module in sys.modules.copy().items():
-            if others.get(name) is module:
-                continue
-            if _folder_of(module) in left.places:
+        new = {
+            name: module
+            for name, module in sys.modules.copy().items()
+            if others.get(name) is not module
+        }
+        leaving = {name for name, module in new.items() if _folder_of(module) in left.places}
+        if left is not self.first:
+            not_installed = changing(set(map(top_level, new.keys() - leaving)))
+            leaving |= {name for name in new if top_level(name) in not_installed}
+        for name, module in new.items():
+            if name in leaving:
                 left.modules[name] = module
                 del sys.modules[name]
             else:
                 others[name] = module
-        for name in [name for name in others if name.partition(".")[0] in left.uploaded]:
+        for name in [name for name in others if top_level(name) in left.uploaded]:
             sys.modules[name] = others[name]
 
 
@@ -138,27 +147,18 @@ def _modules_in(folder: str) -> list[str]:
 
 def _folder_of(module: ModuleType) -> str | None:
     """The sys.path entry where a module, or its top-level package, was found."""
-    place = _place_of(module)
+    place = place_of(module)
     if place is None:
         return None
     inside = [entry for entry in sys.path if entry and place.startswith(entry.rstrip("/") + "/")]
     return max(inside, key=len, default=None)
 
 
-def _place_of(module: ModuleType) -> str | None:
-    file = getattr(module, "__file__", None)
-    if isinstance(file, str):
-        return file
-    # A namespace package has only folders.
-    folders = getattr(module, "__path__", None)
-    return next((str(folder) for folder in folders or ()), None)
-
-
 def explained(error: BaseException, space: Space) -> str:
     """Advice about a module that is missing here; empty for other errors."""
     if not isinstance(error, ModuleNotFoundError) or not error.name or not space.folders:
         return ""
-    module, host = error.name.partition(".")[0], os.uname().nodename
+    module, host = top_level(error.name), os.uname().nodename
     missing = [folder for folder in space.folders if not os.path.isdir(folder)]  # noqa: PTH112 # pathlib starts slowly
     if missing:
         return (

@@ -45,6 +45,17 @@ def test_what_has_changed_does_not_depend_on_what_else_was_loaded(
     assert own_imports((), ()).changed != before.changed
 
 
+def test_editable_packages_count_wherever_their_files_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", [])  # as for a package with a finder of its own
+    before = own_imports((), ()).key
+    load(monkeypatch, tmp_path, "mine", 1_700_000_000.0)
+    loaded = own_imports((), ()).key
+    load(monkeypatch, tmp_path, "mine", 1_700_000_001.0)
+    assert len({before, loaded, own_imports((), ()).key}) == 3
+
+
 def test_a_task_passes_on_what_its_program_has_uploaded_and_not_where_that_is_here(
     tmp_path: Path, program: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from rain.base import executor_protocol as protocol
 from rain.common.imports import Imports, imports_of, with_imports
-from tests.executor.child import PLAIN, Child, Function, number
+from tests.executor.child import PLAIN, Child, Function, child, number
 
 
 def remember(
@@ -32,7 +32,7 @@ def a_folder(parent: Path, name: str, **modules: str) -> Path:
     folder = parent / name
     folder.mkdir(exist_ok=True)
     for module, text in modules.items():
-        path = folder / f"{module.replace('__', '/')}.py"
+        path = folder / f"{module.replace('__', '/').replace('INIT', '__init__')}.py"
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
     return folder
@@ -100,6 +100,49 @@ def test_what_is_installed_stays_loaded_once(executor: Child, tmp_path: Path) ->
         for key in ("a", "b", "c")
     }
     assert len(ids) == 1
+
+
+def said_before_and_after(
+    change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, compiled: bool = False
+) -> list[object]:
+    """What two programs get from a module in PYTHONPATH that is changed between them."""
+    own = a_folder(tmp_path, "own", beside__INIT="from beside.inner import name, calls")
+    a_folder(tmp_path, "own", beside__inner="name, calls = 'before', 0")
+    if compiled:
+        (own / "beside" / "__init__.py").write_text(
+            "import sys, numpy.random.mtrand\nfrom beside.inner import name, calls\n"
+            "sys.modules['beside.fast'] = numpy.random.mtrand\n"
+        )
+    monkeypatch.setenv("PYTHONPATH", str(own))
+    room = tmp_path / "executor"
+    room.mkdir()
+    with child(room) as executor:
+        first, script = look(), a_folder(tmp_path, "script")
+        before = executor.value(remember(executor, first, "first", script))
+        a_folder(tmp_path, "own", beside__inner=f"name, calls = {change!r}, 0")
+        return [before, executor.value(remember(executor, look(), "second", script, own))]
+
+
+def test_code_that_is_not_installed_is_loaded_anew_for_the_next_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = said_before_and_after("after it", tmp_path, monkeypatch)
+    assert said == [["before", 1], ["after it", 1]]
+
+
+def test_compiled_packages_stay_since_they_cannot_be_loaded_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = said_before_and_after("after it", tmp_path, monkeypatch, compiled=True)
+    assert said == [["before", 1], ["before", 2]]
+
+
+def test_what_pip_has_put_into_a_folder_of_the_path_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own" / "beside-1.0.dist-info").mkdir(parents=True)
+    said = said_before_and_after("after it", tmp_path, monkeypatch)
+    assert said == [["before", 1], ["before", 2]]
 
 
 def test_a_function_that_tells_no_folders_sees_no_module_of_others(
