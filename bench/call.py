@@ -17,13 +17,13 @@ from attrs import frozen
 from bench.functions import inc
 from bench.latency import WARM_UP_CALLS, call_often
 from bench.options import Delivery, delivery_options, new_console
-from bench.relay import relay
+from bench.relay import BOTH, relay
 from bench.runners import CallOnce, ours
 from bench.sheet import Sheet
 
 PROC = Path("/proc")
 
-ROLES = ("client", "server", "governor", "executor")
+ROLES = ("client", BOTH, "server", "governor", "executor")
 """In the order in which a call comes to them."""
 
 
@@ -70,6 +70,8 @@ def role_of(command: str) -> str:
     if "rain.executor" in words:
         return "executor"
     # Governors are copies of the process that has loaded all they need.
+    if "embedded" in words:
+        return BOTH
     named = {"server": "server", "template": "governor", "governor": "governor"}
     return next((role for word, role in named.items() if word in words), "")
 

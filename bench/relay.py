@@ -1,7 +1,7 @@
-"""Four processes that pass a message on, as those of a call do, and do nothing else.
+"""Three processes that pass a message on, as those of a call do, and do nothing else.
 
-The message goes from a client through a server and a governor to an executor, and back: six
-messages, each of which wakes a process. The server and the governor are programs of trio, and a
+The message goes from a client through a server with its governor to an executor, and back: four
+messages, each of which wakes a process. The process in the middle is a program of trio, and a
 thread of the client receives. What this takes is what no code of ours can save.
 """
 
@@ -19,6 +19,9 @@ MESSAGE = bytes(400)
 """About as long as those of a call."""
 
 READ_SIZE = 64 * 1024
+
+BOTH = "server and governor"
+"""The process of an embedded cluster."""
 
 
 @frozen
@@ -41,16 +44,14 @@ def relay() -> Generator[Relay, None, None]:
     """Starts the processes; they end when the client's socket is closed."""
     context = multiprocessing.get_context("spawn")
     client, to_client = socket.socketpair()
-    to_governor, to_server = socket.socketpair()
     to_executor, executor = socket.socketpair()
     started = [
-        ("server", context.Process(target=_pass_both_ways, args=(to_client, to_governor))),
-        ("governor", context.Process(target=_pass_both_ways, args=(to_server, to_executor))),
+        (BOTH, context.Process(target=_pass_both_ways, args=(to_client, to_executor))),
         ("executor", context.Process(target=_echo, args=(executor,))),
     ]
     for _, process in started:
         process.start()
-    for passed in (to_client, to_governor, to_server, to_executor, executor):
+    for passed in (to_client, to_executor, executor):
         passed.close()
     answers: SimpleQueue[bytes] = SimpleQueue()
     receiver = Thread(target=_receive, args=(client, answers))

@@ -1,4 +1,4 @@
-"""The embedded cluster: a server and governors as processes of this machine.
+"""The embedded cluster: a server and governors as processes of this machine, or one process.
 
 Each process is told two descriptors: on one it says "ready HOST:PORT" when it is, and the other
 reports the end of a pipe when this process has gone, however it went. A small shell waits for the
@@ -66,8 +66,10 @@ class LocalCluster:
         share = max(1, len(os.sched_getaffinity(0)) // governors) if cpus is None else cpus
         self._work = WorkFolder.of_cluster("local")
         self.folder = self._work.path
+        self.host, self.port = "127.0.0.1", 0  # until the server says which one
         self._command = tuple(command)
         self._offer = ("--cpus", str(share), *governor_options)
+        self._dashboard = () if dashboard else ("--dashboard-on-demand",)
         self._server: Daemon | None = None
         self._governors: list[Daemon] = []
         self._started = 0  # governors until now
@@ -81,30 +83,10 @@ class LocalCluster:
         self._janitor = _start_janitor(self._work, self._alive_read)
         started = False
         try:
-            server = self._server = Daemon("server", self.folder / "server", self._alive_write)
-            server.start(
-                [
-                    *(*command, "server", "--listen", "127.0.0.1:0"),
-                    *(() if dashboard else ("--dashboard-on-demand",)),
-                    *("--workdir", str(self.folder / "work-server"), *self._secret()),
-                ]
-            )
-            remove_abandoned_clusters("local")  # of programs that were killed with their janitors
-            # The modules of governors are imported only once, and while the server starts.
-            with start_template(command, self.folder) as template:
-                address, _, self.http = server.wait_until_ready().partition(" ")
-                self.host, _, port = address.rpartition(":")
-                self.port = int(port)
-                for i in range(governors):
-                    governor = self._governor(f"governor-{i}")
-                    self._governors.append(governor)
-                    governor.order(template, self._arguments(i, governors))
-                wait_for_copies(template, self.folder)
-                for governor, process in zip(self._governors, template.copies(), strict=True):
-                    governor.process = process
-                template.release()
-            for governor in self._governors:
-                governor.wait_until_ready()
+            if governors == 1:
+                self._start_in_one_process()
+            else:
+                self._start_apart(governors)
             started = True
         except (KeyboardInterrupt, SystemExit):
             self.close()  # the program is to end, and nobody asks the logs why
@@ -112,6 +94,44 @@ class LocalCluster:
         finally:
             if not started:
                 self.close(keep_logs=True)
+
+    def _start_in_one_process(self) -> None:
+        """The server has its governor inside (`rain.embedded`)."""
+        self._hear_of(self._start_server(with_governor=True))
+
+    def _start_apart(self, governors: int) -> None:
+        """Each is a process, and a governor that dies is replaced."""
+        server = self._start_server(with_governor=False)
+        # The modules of governors are imported only once, and while the server starts.
+        with start_template(self._command, self.folder) as template:
+            self._hear_of(server)
+            for i in range(governors):
+                governor = self._governor(f"governor-{i}")
+                self._governors.append(governor)
+                governor.order(template, self._arguments(i, governors))
+            wait_for_copies(template, self.folder)
+            for governor, process in zip(self._governors, template.copies(), strict=True):
+                governor.process = process
+            template.release()
+        for governor in self._governors:
+            governor.wait_until_ready()
+
+    def _start_server(self, *, with_governor: bool) -> Daemon:
+        of_server = [
+            *("server", "--listen", f"{self.host}:{self.port}", *self._dashboard),
+            *("--workdir", str(self.folder / "work-server"), *self._secret()),
+        ]
+        both = ["embedded", *self._arguments(0, 1), *of_server]
+        server = self._server = Daemon("server", self.folder / "server", self._alive_write)
+        server.start([*self._command, *(both if with_governor else of_server)])
+        remove_abandoned_clusters("local")  # of programs that were killed with their janitors
+        return server
+
+    def _hear_of(self, server: Daemon) -> None:
+        """It is ready, and says where it listens."""
+        address, _, self.http = server.wait_until_ready().partition(" ")
+        self.host, _, port = address.rpartition(":")
+        self.port = int(port)
 
     def watch(self, give_up: Callable[[], object]) -> None:
         """Replaces governors that die from now on; `give_up` is called when that does not help.

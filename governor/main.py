@@ -1,60 +1,27 @@
-"""The governor program: makes the parts of a governor, and puts them away at the end."""
+"""The governor program: from settings to exit status."""
 
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Iterable
 from functools import partial
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import trio
 from attrs import evolve
 from structlog.typing import FilteringBoundLogger
 
-from rain.base.errors import StartError
 from rain.base.leading import Servers
-from rain.base.resources import MEMORY
-from rain.common.secret_file import keep_secret
 from rain.daemon import garbage, logs, memory, program, sampling
 from rain.daemon.folders import default_log_folder, make_folder
 from rain.daemon.readiness import Readiness
-from rain.daemon.work_folder import WorkFolder, remove_abandoned
-from rain.governor.core.disk import Disk
-from rain.governor.core.reactor import Reactor
-from rain.governor.core.reactor_settings import PYTHON, DataLimits, Offer, PoolSettings
-from rain.governor.core.tiers import Tiers
-from rain.governor.environments.lazy import LazyEnvironments
 from rain.governor.executors.config import Commands, read_executors
-from rain.governor.executors.links import Executors
-from rain.governor.executors.process import Places
 from rain.governor.leaving import until_the_end
-from rain.governor.machine.cutting import Printed, keep_cutting
-from rain.governor.machine.detecting import Machine
-from rain.governor.machine.load_sampler import keep_sampling
-from rain.governor.machine.memory_files import OF_THE_GOVERNOR, KernelKills, prefer_to_kill
-from rain.governor.machine.memory_sampler import Watched, keep_watching
-from rain.governor.machine.process_groups import ProcessGroups
-from rain.governor.machine.warden import Warden
-from rain.governor.programs.builtin import Builtins
-from rain.governor.registering import machine_of, registered
-from rain.governor.service import Service
+from rain.governor.life import Ties, live
+from rain.governor.machine.memory_files import OF_THE_GOVERNOR, prefer_to_kill
+from rain.governor.registering import over_the_network, registered
 from rain.governor.settings import GovernorSettings
-from rain.governor.storage.fetch import Fetcher
-from rain.governor.storage.store import Store
-from rain.governor.work_folder import FolderPaths, remove_folder, shared_folder
-from rain.governor.workplace import Bounds, Workplace
 from rain.governor.zero import ZeroService
-from rain.rpc.background import Background, in_a_thread
-from rain.stream.reading import StreamReader
-
-if TYPE_CHECKING:
-    from rain.governor.storage.far_store import FarStore
-    from rain.governor.tasks_file import TasksFile
-
-LINGER_SECONDS = 5.0
+from rain.rpc.background import Background
 
 
 def run_governor(settings: GovernorSettings) -> int:
@@ -87,193 +54,15 @@ async def _live(
 ) -> int | None:
     """The life of one incarnation; the exit status, or None if another one is to take its place."""
     async with trio.open_nursery() as nursery:
+        servers = Servers(settings.servers)
+        register = over_the_network(settings, servers, nursery)
         if settings.zero:
-            status = await _zero(settings, nursery, log)
+            service = ZeroService(settings.resources, Background(nursery))
+            async with registered(settings, servers, register, service, nursery, log) as uplink:
+                service.open(uplink)
+                status = await until_the_end(settings, service, uplink, log=log)
         else:
-            status = await _govern(settings, commands, logs_in, nursery, log)
+            ties = Ties(servers, register, partial(until_the_end, settings, log=log))
+            status = await live(settings, ties, commands, logs_in, nursery, log)
         nursery.cancel_scope.cancel()
     return status
-
-
-async def _govern(
-    settings: GovernorSettings,
-    commands: Commands,
-    logs_in: Path,
-    nursery: trio.Nursery,
-    log: FilteringBoundLogger,
-) -> int | None:
-    background = Background(nursery)
-    executor_logs = make_folder(logs_in / "executors", "log folder")
-    work = WorkFolder.make(settings.work_folder, "governor")
-    shared = shared_folder(settings.budget, work, log)
-    shared_path = None if shared is None else shared.path
-    groups = ProcessGroups.make(settings.task_processes)
-    warden = Warden(work.path, background, shared_path, groups)
-    far: FarStore | None = None
-    try:
-        folder = FolderPaths.make(work)
-        if settings.work_folder is None:
-            background.start(in_a_thread, partial(remove_abandoned, log))
-        store = Store(folder.data, shared_path)
-        reactor = _reactor(settings, commands, has_shared_memory=shared is not None)
-        service = Service(reactor, store, background, log, settings.cache_limit)
-        far = service.far_store = _far_store(settings, store, background, service, log)
-        servers = Servers(settings.servers)
-        secret_file, tasks = _secrets(settings, folder)
-        places = Places(
-            folder.executors,
-            executor_logs,
-            folder.data,
-            servers.all,
-            secret_file,
-            None if tasks is None else tasks.path,
-            warden.origin,
-            shared_path,
-        )
-
-        async with (
-            registered(settings, servers, service, nursery, log) as uplink,
-            trio.open_nursery() as processes,
-        ):
-            of_processes = Background(processes)
-            workplace = Workplace(
-                store,
-                folder.runs,
-                warden,
-                of_processes,
-                service.tell,
-                settings.cancel_grace,
-                KernelKills(),
-                Bounds(settings.descriptors, groups),
-                LazyEnvironments(store, warden, log, settings.environment_limit, settings.conda),
-            )
-            executors = Executors(workplace, places, commands, log)
-            builtins = Builtins(workplace)
-            reader = StreamReader(
-                servers,
-                machine=machine_of(settings),
-                keys=settings.keys,
-            )
-            fetcher = Fetcher(reader, store, background, service.tell, log)
-            try:
-                service.open(executors, builtins, fetcher, uplink)
-                seconds = settings.monitoring_seconds
-                processes.start_soon(
-                    keep_sampling,
-                    seconds,
-                    fetcher.out_of_reach,
-                    service.transferred,
-                    service.tell,
-                    log,
-                )
-                memory = settings.resources.amount(MEMORY)
-                watched = Watched(
-                    executors.pids,
-                    builtins.pids,
-                    warden.origin,
-                    groups,
-                    settings.task_processes,
-                    service.busy,
-                )
-                processes.start_soon(keep_watching, memory, watched, workplace.kills, service.tell)
-                processes.start_soon(keep_cutting, _printing(executors, builtins), log)
-                processes.start_soon(uplink.keep_up, service, settings.server_away)
-                if settings.identity is not None and tasks is not None:
-                    from rain.daemon.certificates import keep_looking  # noqa: PLC0415 # see above
-
-                    processes.start_soon(keep_looking, settings.identity, log, tasks.write)
-                return await until_the_end(settings, service, uplink, log)
-            finally:
-                await wind_down(service, fetcher, executors, processes)
-    finally:
-        if far is not None:
-            far.close()
-        remove_folder(work, log)
-        if shared is not None:
-            remove_folder(shared, log)
-        warden.close()
-
-
-def _secrets(
-    settings: GovernorSettings, folder: FolderPaths
-) -> tuple[Path | None, TasksFile | None]:
-    """The files with which tasks are let in as clients."""
-    secret_file, tasks = None, None
-    if settings.secret is not None:
-        secret_file = folder.root / "secret"
-        keep_secret(secret_file, settings.secret)
-    if settings.identity is not None:
-        # Mostly nothing is encrypted.
-        from rain.governor.tasks_file import TasksFile  # noqa: PLC0415 # see above
-
-        tasks = TasksFile(folder.root / "tasks.pem", settings.identity)
-    return secret_file, tasks
-
-
-def _reactor(settings: GovernorSettings, commands: Commands, *, has_shared_memory: bool) -> Reactor:
-    return Reactor(
-        Offer(settings.resources, settings.gpus),
-        PoolSettings(
-            frozenset({PYTHON, *commands}),
-            frozenset(commands),
-            settings.idle_seconds,
-            settings.cancel_grace,
-            settings.most_blocked,
-        ),
-        DataLimits(
-            _linger_seconds(),
-            Tiers(settings.budget.store, Machine.this().memory()) if has_shared_memory else Tiers(),
-            Disk(settings.budget.disk, spills=settings.spill_to is not None),
-        ),
-        now=time.monotonic(),
-        checking=os.environ.get("RAIN_DEBUG_MODE") == "1",
-    )
-
-
-def _far_store(
-    settings: GovernorSettings,
-    store: Store,
-    background: Background,
-    service: Service,
-    log: FilteringBoundLogger,
-) -> FarStore | None:
-    if settings.spill_to is None:
-        return None
-    from rain.governor.storage.far_store import FarStore  # noqa: PLC0415 # mostly the disk has room for all
-
-    return FarStore(settings.spill_to, store, background, service.tell, log)
-
-
-def _printing(executors: Executors, builtins: Builtins) -> Callable[[], Iterable[Printed]]:
-    return lambda: chain(executors.printing(), builtins.printing())
-
-
-async def wind_down(
-    service: Service, fetcher: Fetcher, executors: Executors, processes: trio.Nursery
-) -> None:
-    """Stops all work of a governor; the nursery then waits for its processes to end."""
-    service.close()
-    fetcher.close()
-    executors.kill_all()
-    with trio.CancelScope(shield=True):
-        await trio.to_thread.run_sync(service.join)
-    processes.cancel_scope.cancel()
-
-
-async def _zero(
-    settings: GovernorSettings, nursery: trio.Nursery, log: FilteringBoundLogger
-) -> int | None:
-    service = ZeroService(settings.resources, Background(nursery))
-    async with registered(settings, Servers(settings.servers), service, nursery, log) as uplink:
-        service.open(uplink)
-        return await until_the_end(settings, service, uplink, log)
-
-
-def _linger_seconds() -> float:
-    text = os.environ.get("RAIN_DELETE_LIST_TIMEOUT", str(LINGER_SECONDS))
-    try:
-        return float(text)
-    except ValueError:
-        raise StartError(
-            f"RAIN_DELETE_LIST_TIMEOUT is {text!r}; it must be a number of seconds"
-        ) from None

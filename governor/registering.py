@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -18,17 +18,39 @@ from rain.governor.settings import GovernorSettings
 from rain.governor.time_limit import time_for_tasks
 from rain.governor.uplink import Uplink, reach
 from rain.governor.zero import ZeroService
-from rain.rpc.governor_endpoint import Upstream, connect_governor, connect_in_turn
-from rain.rpc.handlers import GovernorHello, Resumes
+from rain.rpc.governor_endpoint import connect_governor, connect_in_turn
+from rain.rpc.handlers import ControlHandler, GovernorHello, Resumes, ServerLink
 from rain.rpc.streams import GovernorStreams
 from rain.stream.machine import machine_id
 from rain.stream.protocol import NOBODY
+
+Register = Callable[[GovernorHello, ControlHandler], Awaitable[ServerLink]]
+"""Tells a server of a governor; raises `StartError`."""
+
+
+def over_the_network(
+    settings: GovernorSettings, servers: Servers, nursery: trio.Nursery
+) -> Register:
+    """Registers with the current one of the servers; the connection lives in the nursery."""
+
+    async def register(hello: GovernorHello, handler: ControlHandler) -> ServerLink:
+        return await connect_governor(
+            nursery,
+            servers,
+            handler,
+            hello,
+            keys=settings.keys,
+            silence_limit=settings.server_silence,
+        )
+
+    return register
 
 
 @asynccontextmanager
 async def registered(
     settings: GovernorSettings,
     servers: Servers,
+    register: Register,
     service: Service | ZeroService,
     nursery: trio.Nursery,
     log: FilteringBoundLogger,
@@ -49,12 +71,12 @@ async def registered(
     if isinstance(service, Service):
         service.links, service.transfers = streams.links, streams.transfers
 
-    async def connect(resumes: Resumes | None) -> Upstream:
+    async def connect(resumes: Resumes | None) -> ServerLink:
         if resumes is not None:
             servers.try_next()  # the one that was lost comes last
         return await connect_in_turn(servers, partial(connect_to_one, resumes))
 
-    async def connect_to_one(resumes: Resumes | None) -> Upstream:
+    async def connect_to_one(resumes: Resumes | None) -> ServerLink:
         hello = GovernorHello(
             incarnation,
             streams.address,
@@ -62,14 +84,7 @@ async def registered(
             resumes=resumes,
             time_left=time_for_tasks(settings.leaves_at, time.time()),
         )
-        return await connect_governor(
-            nursery,
-            servers,
-            service,
-            hello,
-            keys=settings.keys,
-            silence_limit=settings.server_silence,
-        )
+        return await register(hello, service)
 
     try:
         upstream = await reach(connect, settings.server_wait, log)

@@ -20,15 +20,14 @@ from rain.rpc.governor_endpoint import (
     CONNECT_TIMEOUT,
     NotTakenBackError,
     RefusedHereError,
-    Upstream,
 )
-from rain.rpc.handlers import Resumes
+from rain.rpc.handlers import Resumes, ServerLink
 
-Connect = Callable[[Resumes | None], Awaitable[Upstream]]
+Connect = Callable[[Resumes | None], Awaitable[ServerLink]]
 """Registers with the server, anew or to resume; raises `StartError`."""
 
 
-async def reach(connect: Connect, seconds: float, log: FilteringBoundLogger) -> Upstream:
+async def reach(connect: Connect, seconds: float, log: FilteringBoundLogger) -> ServerLink:
     """Registers for the first time.
 
     It waits for a server that is not there yet, and for a standby that may be about to lead.
@@ -54,7 +53,7 @@ async def reach(connect: Connect, seconds: float, log: FilteringBoundLogger) -> 
 class Uplink:
     """Implements `rain.governor.service.Upward`. What is said while the server is away is lost."""
 
-    def __init__(self, upstream: Upstream, connect: Connect, log: FilteringBoundLogger) -> None:
+    def __init__(self, upstream: ServerLink, connect: Connect, log: FilteringBoundLogger) -> None:
         self.address = upstream.address
         self.returns = upstream.returns
         self._upstream = upstream
@@ -120,7 +119,7 @@ class Uplink:
         service.give_up(f"{cause}; it has not come back within {limit:g} seconds: {last}")
         return False
 
-    def _resume(self, service: Service, upstream: Upstream) -> bool:
+    def _resume(self, service: Service, upstream: ServerLink) -> bool:
         try:
             missed = service.missed(upstream.applied)
         except ProtocolError as error:

@@ -1,6 +1,6 @@
 """Rain as users use it: remote functions, one session for each run.
 
-The embedded cluster has a server and a governor as separate processes.
+The embedded cluster has a server and a governor in one process.
 """
 
 import os

@@ -17,6 +17,7 @@ from rain.base.errors import RainError
 from rain.cli.add_command import add
 from rain.cli.cache_command import cache
 from rain.cli.drain_command import drain
+from rain.cli.embedded_command import embedded
 from rain.cli.env_command import env
 from rain.cli.governor_command import governor
 from rain.cli.journal_command import journal
@@ -48,7 +49,7 @@ def cli() -> None:
 
 _DAEMONS = (server, governor)
 _CLUSTERS = (start, add, remove, stop, restart, drain, status, queue, usage, sessions, token, logs)
-for _command in (*_DAEMONS, *_CLUSTERS, template, scaler, lab, cache, env, journal, keys):
+for _command in (*_DAEMONS, *_CLUSTERS, embedded, template, scaler, lab, cache, env, journal, keys):
     cli.add_command(_command)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import gettempdir
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,6 +25,9 @@ from rain.cli.options import (
     size,
     switch,
 )
+
+if TYPE_CHECKING:
+    from rain.governor.settings import GovernorSettings
 
 
 def _cpus(text: str) -> int:
@@ -172,7 +177,9 @@ def _cpus(text: str) -> int:
     help="Run nothing and report every task as finished at once: measures the server alone.",
 )
 @daemon_options
+@click.pass_obj
 def governor(
+    run: Callable[[GovernorSettings], int] | None,
     daemon: DaemonOptions,
     server: str,
     listen_at: str,
@@ -266,4 +273,4 @@ def governor(
         readiness=daemon.readiness,
         parent_fd=daemon.parent_fd,
     )
-    return run_governor(settings)
+    return (run or run_governor)(settings)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -24,6 +26,9 @@ from rain.cli.options import (
     switch,
 )
 from rain.scheduler import DEFAULT
+
+if TYPE_CHECKING:
+    from rain.server.settings import ServerSettings
 
 
 @click.command()
@@ -150,7 +155,9 @@ from rain.scheduler import DEFAULT
     help="Start the event log and HTTP only when a client asks for the dashboard.",
 )
 @daemon_options
+@click.pass_obj
 def server(
+    run: Callable[[ServerSettings], int] | None,
     daemon: DaemonOptions,
     listen_at: str,
     scheduler: str,
@@ -257,4 +264,4 @@ def server(
             debug=os.environ.get("RAIN_DEBUG_MODE") == "1",
         ),
     )
-    return run_server(settings)
+    return (run or run_server)(settings)

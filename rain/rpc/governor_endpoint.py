@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import trio
 
@@ -39,6 +39,8 @@ from rain.tls.keys import NO_KEYS, Keys
 if TYPE_CHECKING:
     from rain.rpc.codec.printed import Watched
 
+T = TypeVar("T")
+
 LEAST_TIME = 0.001
 """What a governor says that has no time left."""
 
@@ -62,12 +64,12 @@ class NotTakenBackError(StartError):
 
 
 class Upstream:
-    """How a governor speaks to the server. Nothing here blocks but `drained`."""
+    """How a governor speaks to its server over a connection (`rain.rpc.handlers.ServerLink`)."""
 
     def __init__(self, link: Link, registered: Fields, applied: Callable[[int], object]) -> None:
-        self.address: str = registered["address"]  # how the server and its users name this governor
-        self.returns: bool = registered["returns"]  # the server, when it has died
-        self.applied: int = registered["applied"]  # the last of the governor's updates, so far
+        self.address: str = registered["address"]
+        self.returns: bool = registered["returns"]
+        self.applied: int = registered["applied"]
         self._link = link
         self._upstream: RemoteCapability = registered["upstream"]
         self._tell_applied = applied
@@ -77,7 +79,6 @@ class Upstream:
         return self._link.is_open
 
     def update(self, update: Update) -> None:
-        """Sends news after all earlier news; a closed connection takes nothing."""
         if len(update.finished.data) > ALWAYS_INLINE:
             update = slim_update(update)
         self._link.peer.call(self._upstream, _UPDATE, write_update(update), self._updated)
@@ -87,26 +88,17 @@ class Upstream:
             self._tell_applied(outcome["applied"])
 
     def printed(self, watch: int, lines: Sequence[PrintedLines]) -> None:
-        """Tells what was printed, for a watch; in order with the news."""
         from rain.rpc.codec.printed import WatchLines, write_watch_lines  # noqa: PLC0415 # rarely used
 
         fields = write_watch_lines(WatchLines(watch, lines))
         self._link.peer.call(self._upstream, _PRINTED, fields, _taken)
 
     async def drained(self) -> None:
-        """Says, after all news, that this governor leaves on purpose.
-
-        Returns when the server has got all that was said, or has gone.
-        """
         answered = trio.Event()
         self._link.peer.call(self._upstream, _DRAINED, {}, lambda _: answered.set())
         await answered.wait()
 
     def reject(self, reason: str) -> None:
-        """Ends the connection with a reason that the server is told, because of what it has said.
-
-        As `ControlHandler.left` tells, the server is lost then.
-        """
         self._link.fault = reason
         self._link.end_with_reason(reason)
 
@@ -281,7 +273,7 @@ async def _register(
     return Upstream(link, outcome, handler.applied)
 
 
-async def connect_in_turn(servers: Servers, connect: Callable[[], Awaitable[Upstream]]) -> Upstream:
+async def connect_in_turn(servers: Servers, connect: Callable[[], Awaitable[T]]) -> T:
     """Registers with the first of the servers that leads, from the current one on."""
     troubles: list[StartError] = []
     for _ in servers.addresses:

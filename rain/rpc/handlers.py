@@ -162,6 +162,54 @@ class GovernorLink(Protocol):
         ...
 
 
+class ServerLink(Protocol):
+    """How a governor speaks to its server. Nothing here blocks but `drained`."""
+
+    @property
+    def address(self) -> str:
+        """How the server and its users name this governor."""
+        ...
+
+    @property
+    def returns(self) -> bool:
+        """Whether the server comes back when it has died."""
+        ...
+
+    @property
+    def applied(self) -> int:
+        """The last of the governor's updates that the server had applied at the registration."""
+        ...
+
+    @property
+    def is_open(self) -> bool: ...
+
+    def update(self, update: Update) -> None:
+        """Sends news after all earlier news; a closed link takes nothing."""
+        ...
+
+    def printed(self, watch: int, lines: Sequence[PrintedLines]) -> None:
+        """Tells what was printed, for a watch; in order with the news."""
+        ...
+
+    async def drained(self) -> None:
+        """Says, after all news, that this governor leaves on purpose.
+
+        Returns when the server has got all that was said, or has gone.
+        """
+        ...
+
+    def reject(self, reason: str) -> None:
+        """Ends the link with a reason that the server is told, because of what it has said.
+
+        As `ControlHandler.left` tells, the server is lost then.
+        """
+        ...
+
+    def close(self, reason: str = "the governor closed the connection", /) -> None:
+        """Ends the link at once."""
+        ...
+
+
 class ClientLink(Protocol):
     """How the server ends one client; a `rain.rpc.link.Link` is one."""
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 
@@ -38,17 +38,28 @@ from rain.server.users_file import Rules, keep_reading, read_users
 from rain.stream.machine import machine_id
 from rain.tls.keys import Keys
 
+Company = Callable[[Service, str, Path, FilteringBoundLogger], AbstractAsyncContextManager[None]]
+"""What runs in the process of a server, too: it is given the server, its address, the folder of the
+logs and their logger. It is there when the server is ready, and it is over before the server is."""
 
-def run_server(settings: ServerSettings) -> int:
+
+@asynccontextmanager
+async def alone(*_: object) -> AsyncGenerator[None]:
+    """Nothing else runs in the process."""
+    yield
+
+
+def run_server(settings: ServerSettings, company: Company = alone) -> int:
     """Runs a server until it is told to end; the exit status."""
     make_scheduler = maker_of(settings.scheduler)
     rules = () if settings.users is None else read_users(settings.users)
-    os.umask(0o077)  # for the event log and the data of clients; no program of a user runs here
+    if company is alone:  # no program of a user runs here
+        os.umask(0o077)  # for the event log and the data of clients
     folder = make_folder(settings.log_folder or default_log_folder("server"), "log folder")
     log = logs.configure("server", folder, settings.log_level)
 
     async def serve() -> int:
-        return await _serve(settings, make_scheduler, rules, folder, log)
+        return await _serve(settings, make_scheduler, rules, folder, log, company)
 
     garbage.seldom()
     memory.keep_one_heap()
@@ -66,6 +77,7 @@ async def _serve(
     rules: Rules,
     folder: Path,
     log: FilteringBoundLogger,
+    company: Company,
 ) -> int:
     async with AsyncExitStack() as stack:
         journal = led = None
@@ -115,18 +127,19 @@ async def _serve(
             http = await _serve_http(stack, settings, shown, reader, listener, service)
         else:
             _offer_dashboard(settings, later, shown, listener, nursery, service)
-        _announce(settings, listener.address, http, journal, log)
-        cause = await lifetime.end(
-            settings.parent_fd,
-            _asked_by_a_client(service),
-            more=() if journal is None else (signal.SIGHUP,),
-        )
-        log.info("server stops", cause=cause)
-        if service.journal is not None and cause == lifetime.by_signal(signal.SIGHUP):
-            service.turns.stop()  # and say nothing, so that peers wait for the next server
-            await service.journal.sync()
-        else:
-            await _end(service, journal, listener, f"the server stops: {cause}")
+        async with company(service, listener.address, folder, log):
+            _announce(settings, listener.address, http, journal, log)
+            cause = await lifetime.end(
+                settings.parent_fd,
+                _asked_by_a_client(service),
+                more=() if journal is None else (signal.SIGHUP,),
+            )
+            log.info("server stops", cause=cause)
+            if service.journal is not None and cause == lifetime.by_signal(signal.SIGHUP):
+                service.turns.stop()  # and say nothing, so that peers wait for the next server
+                await service.journal.sync()
+            else:
+                await _end(service, journal, listener, f"the server stops: {cause}")
         if led is not None and service.links.end_asked.is_set():
             led.lease.let_go(over=True)
         nursery.cancel_scope.cancel()

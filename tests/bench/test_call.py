@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench.call import Costs, Used, call_sheet, call_values, descendants, read_used, role_of
-from bench.relay import relay
+from bench.relay import BOTH, relay
 
 COSTS = Costs(
     calls=4,
@@ -60,6 +60,7 @@ def test_the_children_of_children_are_found() -> None:
     ("command", "role"),
     [
         ("python\0-m\0rain\0server\0--listen\0localhost:0", "server"),
+        ("python\0-m\0rain\0embedded\0governor\0localhost:0", BOTH),
         ("python\0-m\0rain\0template", "governor"),
         ("python\0-I\0-m\0rain.executor", "executor"),
         ("/bin/sh\0-c\0read -r word", ""),
@@ -88,5 +89,5 @@ def test_a_relay_answers_as_a_call_does_and_its_processes_end() -> None:
         roles = [role for role, _ in around.others]
 
     assert answers == [1, 2, 3]
-    assert roles == ["server", "governor", "executor"]
+    assert roles == [BOTH, "executor"]
     assert not any(Path(f"/proc/{pid}").exists() for _, pid in around.others)

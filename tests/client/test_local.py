@@ -22,7 +22,7 @@ PATIENCE = 20.0
 VICTIM = """
 import sys
 from rain.client.local import RAIN, LocalCluster
-cluster = LocalCluster(governors=2, command=sys.argv[1:])
+cluster = LocalCluster(governors=int(sys.argv[1]), command=sys.argv[2:])
 print(cluster.folder, *cluster.pids, flush=True)
 sys.stdin.read()
 """
@@ -99,7 +99,7 @@ def test_governors_that_cannot_even_be_copied_are_explained(
     descriptors = open_descriptors()
 
     with pytest.raises(RainException, match="pycapnp is not installed") as caught:
-        LocalCluster(command=DOUBLE)
+        LocalCluster(governors=2, command=DOUBLE)
 
     (folder,) = folders.iterdir()
     assert "The embedded governors ended with status 1 before" in str(caught.value)
@@ -107,16 +107,18 @@ def test_governors_that_cannot_even_be_copied_are_explained(
     assert open_descriptors() == descriptors
 
 
+@pytest.mark.parametrize("governors", [1, 2])
 def test_a_start_that_is_interrupted_leaves_nothing_behind(
-    folders: Path, monkeypatch: pytest.MonkeyPatch
+    folders: Path, monkeypatch: pytest.MonkeyPatch, governors: int
 ) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(local, "wait_for_copies", interrupted)
+    where = {1: (local_daemon.Daemon, "wait_until_ready"), 2: (local, "wait_for_copies")}
+    monkeypatch.setattr(*where[governors], interrupted)
     descriptors = open_descriptors()
     with pytest.raises(KeyboardInterrupt):
-        LocalCluster(command=DOUBLE)
+        LocalCluster(governors=governors, command=DOUBLE)
     assert list(folders.iterdir()) == []
     assert open_descriptors() == descriptors
 
@@ -145,7 +147,7 @@ def test_a_daemon_that_does_not_stop_is_killed(
 def test_the_logs_of_a_daemon_that_ended_by_itself_stay_and_are_named(
     folders: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    cluster = LocalCluster(command=DOUBLE)
+    cluster = LocalCluster(governors=2, command=DOUBLE)
     governor = cluster.pids[1]
     os.kill(governor, signal.SIGKILL)
     wait_for_the_end_of([governor])
@@ -158,10 +160,25 @@ def test_the_logs_of_a_daemon_that_ended_by_itself_stay_and_are_named(
     assert (cluster.folder / "governor-0" / "output").exists()
 
 
+def test_one_governor_is_a_part_of_its_server(folders: Path) -> None:
+    descriptors = open_descriptors()
+
+    cluster = LocalCluster(command=DOUBLE)
+    assert len(cluster.pids) == 2  # with the shell that cleans up
+    cluster.close()
+
+    wait_for_the_end_of(cluster.pids)
+    assert list(folders.iterdir()) == []
+    assert open_descriptors() == descriptors
+
+
+@pytest.mark.parametrize("governors", ["1", "2"])
 @pytest.mark.parametrize("command", [DOUBLE, RAIN], ids=["doubles", "daemons"])
-def test_nothing_outlives_a_client_that_is_killed(folders: Path, command: tuple[str, ...]) -> None:
+def test_nothing_outlives_a_client_that_is_killed(
+    folders: Path, command: tuple[str, ...], governors: str
+) -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", VICTIM, *command],
+        [sys.executable, "-c", VICTIM, governors, *command],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -1,4 +1,4 @@
-"""What becomes of an embedded cluster whose governor or server dies."""
+"""What becomes of an embedded cluster when one of its processes dies."""
 
 import os
 import signal
@@ -42,7 +42,7 @@ def test_governors_that_die_again_and_again_are_named_and_started_no_more(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("DOUBLE", "short")
-    cluster = LocalCluster(command=DOUBLE)
+    cluster = LocalCluster(governors=2, command=DOUBLE)
     given_up = threading.Event()
 
     cluster.watch(given_up.set)
@@ -50,7 +50,7 @@ def test_governors_that_die_again_and_again_are_named_and_started_no_more(
     assert given_up.wait(PATIENCE)
     told = cluster.why_lost()
     assert f"has died {IN_A_ROW} times in a row: at last it has ended with status 3" in told
-    assert told.startswith("the embedded governor-0")
+    assert told.startswith("the embedded governor-")
     assert told.endswith(f"all logs are in {cluster.folder}")
     assert len(caplog.messages) == IN_A_ROW - 1
     assert "another one takes its place" in caplog.messages[0]
@@ -61,7 +61,7 @@ def test_governors_that_die_again_and_again_are_named_and_started_no_more(
 @pytest.mark.whole
 def test_a_governor_that_is_replaced_leaves_no_descriptors_behind() -> None:
     before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 # counted, not walked
-    cluster = LocalCluster(command=DOUBLE)
+    cluster = LocalCluster(governors=2, command=DOUBLE)
     cluster.watch(lambda: None)
     first = cluster.pids[1]
     os.kill(first, signal.SIGTERM)  # it ends in order, and the server goes on
@@ -90,10 +90,13 @@ def deadly(ctx: Any, folder: str, lives: int) -> str:
 
 @pytest.mark.whole
 @pytest.mark.filterwarnings("ignore:.*the cluster has no governor")  # for a moment
-def test_the_only_governor_of_a_client_is_replaced_and_its_task_runs_again(tmp_path: Path) -> None:
+def test_governors_of_a_client_are_replaced_and_their_task_runs_again(tmp_path: Path) -> None:
     marks = tmp_path / "marks"
     marks.mkdir()
-    with Client(cpus=1) as client, client.new_session("killed", on_failure="continue") as session:
+    with (
+        Client(cpus=1, governors=2) as client,
+        client.new_session("killed", on_failure="continue") as session,
+    ):
         once = deadly(str(marks), 1)
         once.output.keep()
         session.submit()
@@ -105,8 +108,9 @@ def test_the_only_governor_of_a_client_is_replaced_and_its_task_runs_again(tmp_p
 
 
 @pytest.mark.whole
-def test_the_death_of_the_embedded_server_is_told_by_name() -> None:
-    with Client(cpus=1) as client, client.new_session("killed") as session:
+@pytest.mark.parametrize("governors", [1, 2])
+def test_the_death_of_the_embedded_server_is_told_by_name(governors: int) -> None:
+    with Client(cpus=1, governors=governors) as client, client.new_session("killed") as session:
 
         @remote()
         def kill(ctx: Any, pid: int) -> str:

@@ -32,9 +32,9 @@ from rain.governor.core.tiers import Tiers
 from rain.governor.environments.lazy import LazyEnvironments
 from rain.governor.executors.links import Executors
 from rain.governor.executors.process import Places
+from rain.governor.life import wind_down
 from rain.governor.machine.memory_files import KernelKills
 from rain.governor.machine.warden import Warden
-from rain.governor.main import wind_down
 from rain.governor.programs.builtin import Builtins
 from rain.governor.service import Service
 from rain.governor.storage.fetch import Fetcher

@@ -12,10 +12,10 @@ from trio.testing import MockClock
 
 from rain.base.errors import StartError
 from rain.governor.uplink import reach
-from rain.rpc.governor_endpoint import RefusedHereError, Upstream
-from rain.rpc.handlers import Resumes
+from rain.rpc.governor_endpoint import RefusedHereError
+from rain.rpc.handlers import Resumes, ServerLink
 
-THERE = cast("Upstream", object())
+THERE = cast("ServerLink", object())
 
 
 class Server:
@@ -26,7 +26,7 @@ class Server:
         self.refusal = refusal
         self.asked = 0
 
-    async def connect(self, resumes: Resumes | None) -> Upstream:
+    async def connect(self, resumes: Resumes | None) -> ServerLink:
         assert resumes is None
         self.asked += 1
         if self.refusal is not None:
@@ -36,8 +36,8 @@ class Server:
         return THERE
 
 
-def connected(server: Server, seconds: float) -> tuple[Upstream, list[Any]]:
-    async def run() -> Upstream:
+def connected(server: Server, seconds: float) -> tuple[ServerLink, list[Any]]:
+    async def run() -> ServerLink:
         server.since += trio.current_time()
         return await reach(server.connect, seconds, structlog.get_logger())
 

@@ -1,0 +1,78 @@
+"""The program of an embedded cluster: a server that has its governor for company.
+
+Both are the real ones, in one trio loop. Only the link between them is another (`inside.py`), so
+that what one says to the other is no message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import trio
+from attrs import evolve
+from structlog.typing import FilteringBoundLogger
+
+from rain.base.errors import InvariantError
+from rain.base.leading import Servers
+from rain.embedded.inside import register
+from rain.governor.executors.config import Commands, read_executors
+from rain.governor.life import Ties, live
+from rain.governor.service import Service as GovernorService
+from rain.governor.settings import GovernorSettings
+from rain.governor.uplink import Uplink
+from rain.server.main import run_server
+from rain.server.service import Service
+from rain.server.settings import ServerSettings
+
+NEVER = 1e12
+"""Seconds after which the governor counts as lost: it lives as long as the server does."""
+
+
+def run_embedded(server: ServerSettings, governor: GovernorSettings) -> int:
+    """Runs both until they are told to end; the exit status."""
+    commands = read_executors(governor.config)
+    if governor.descriptors is not None:
+        governor.descriptors.raise_own()
+
+    @asynccontextmanager
+    async def governed(
+        service: Service, address: str, logs_in: Path, log: FilteringBoundLogger
+    ) -> AsyncGenerator[None]:
+        """The governor runs meanwhile. It ends when the server stops it."""
+        host, _, port = address.rpartition(":")
+        settings = evolve(governor, servers=((host, int(port)),))
+        async with trio.open_nursery() as nursery:
+            await nursery.start(_govern, settings, commands, service, logs_in, log)
+            yield
+
+    reactor = evolve(server.reactor, governor_silence=NEVER)
+    return run_server(evolve(server, reactor=reactor), governed)
+
+
+async def _govern(
+    settings: GovernorSettings,
+    commands: Commands,
+    service: Service,
+    logs_in: Path,
+    log: FilteringBoundLogger,
+    task_status: trio.TaskStatus[None],
+) -> None:
+    """The life of the governor; it has started when it can run tasks."""
+
+    async def until_the_end(governor: GovernorService, _: Uplink) -> int:
+        task_status.started()
+        await governor.ended()
+        if governor.lost_server:
+            raise InvariantError(f"the governor ends: {governor.lost_server}")
+        log.info("governor stops", cause=governor.stop_reason)
+        return 0
+
+    joins = partial(register, service.registration)
+    async with trio.open_nursery() as nursery:
+        ties = Ties(Servers(settings.servers), joins, until_the_end)
+        await live(settings, ties, commands, logs_in, nursery, log)
+        nursery.cancel_scope.cancel()
+    service.links.end_asked.set()  # a governor that was drained does not come back, so this is all
