@@ -1,4 +1,4 @@
-"""The effects of the governor's reactor, carried out in their order.
+"""The effects of the governor's reactor: what the border has to do, in this order, after a turn.
 
 They are plain values. What concerns many tasks is batched: one `CallExecutor` for each executor and
 turn.

@@ -1,4 +1,4 @@
-"""How tasks end, and what happens to their outputs."""
+"""The ends of tasks: what becomes of their outputs, and what the server is told."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The events of the governor's reactor, named in the past tense.
+"""The events of the governor's reactor: what has happened since the last turn, in the past tense.
 
 They are plain values, so a run consists of its events and can be replayed. What concerns many tasks
 is batched: one `CallsDone` for each executor and turn.

@@ -1,4 +1,4 @@
-"""Timed checks of executors.
+"""What executors are checked for as time passes: calls that take too long, and starts to report.
 
 **A task that lasts much longer than expected** must not block the calls behind it: if an executor
 with several calls has not answered for `STUCK_AFTER`, its unstarted calls are taken back and run

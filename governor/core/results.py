@@ -1,4 +1,4 @@
-"""What a run has made, or why it failed: by an executor, or inside the governor."""
+"""The result of a run, from an executor or the governor itself: its outputs, or why it failed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The frames of executors, over a stream socket.
+"""Sends and receives the frames between a governor and its executors, over a stream socket.
 
 A frame is a length of four bytes, the lowest first, and then the content. A frame is sent at once,
 as far as the socket takes it. All frames that arrive together are handed over as one list.

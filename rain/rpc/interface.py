@@ -1,4 +1,4 @@
-"""Interfaces as the schemas describe them."""
+"""The interfaces of the schemas: their methods, by name and number, with parameters and results."""
 
 from __future__ import annotations
 

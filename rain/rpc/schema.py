@@ -1,4 +1,4 @@
-"""The schemas, loaded once.
+"""Loads the schemas of `capnp/`, each exactly once.
 
 `capnp.load` ends the whole process, without an exception, when a schema has an error, when one
 schema is reached by two paths, or when two loads name different folders for imports; and a second

@@ -1,4 +1,4 @@
-"""Data first, then balance: an incremental version of the original Rain heuristic.
+"""The scheduler `rain`: data first, then balance. It is Rain 0.4's heuristic, made incremental.
 
 The original considers every pair of a ready task and a governor with free cpus, and prefers large
 tasks and governors that have the task's inputs. Here every task is considered once, when it is

@@ -1,4 +1,4 @@
-"""Shares of users beside a scheduler that knows nothing of users. Works beside every scheduler.
+"""Gives users their shares of the cpus, beside any scheduler that knows nothing of users.
 
 While several users have work, their tasks are kept back, and the scheduler hears of each of them
 when it is its turn: of as many as keep all cpus busy, and a few more. So whatever order the

@@ -1,4 +1,4 @@
-"""Amounts of resources."""
+"""The codec of resources: how much of each a task needs or a governor has."""
 
 from collections.abc import Iterable
 

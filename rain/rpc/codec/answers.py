@@ -1,4 +1,4 @@
-"""What clients are answered now and then, refusals of all calls, and the report of a governor."""
+"""The codec of other answers to clients, of refusals, and of the report of a governor."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""How sessions have failed."""
+"""The codec of failures: why a session has failed, and what a failure means for a session."""
 
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import TaskId

@@ -1,4 +1,4 @@
-"""Kinds of tasks and of objects.
+"""The codec of kinds: the properties that many tasks or many objects have in common.
 
 A kind that a user has described is checked before it is sent, by the same rules as one that a peer
 has sent: a client with unreadable kinds would lose its connection.

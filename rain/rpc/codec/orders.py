@@ -1,4 +1,4 @@
-"""What the server tells a governor."""
+"""The codec of `Orders`: what a governor has to run, stop, fetch and drop."""
 
 from rain.base.wire.grace import check_grace
 from rain.base.wire.orders import (

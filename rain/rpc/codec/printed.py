@@ -1,4 +1,4 @@
-"""What tasks print for those who watch them, and what these watch."""
+"""The codec of live output: what tasks print, and which tasks and sessions a client watches."""
 
 from collections.abc import Sequence
 

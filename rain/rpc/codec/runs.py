@@ -1,4 +1,4 @@
-"""What is told of the runs of a task."""
+"""The codec of reports about the runs of a task, for clients."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""A submission, or one part of it."""
+"""The codec of submissions: the new tasks, objects and kinds of a client, whole or in parts."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What a governor tells the server."""
+"""The codec of `Update`: what a governor reports to the server after each of its turns."""
 
 from rain.base.errors import ProtocolError
 from rain.base.ids import ObjectId, TaskId

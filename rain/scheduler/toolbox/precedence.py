@@ -1,4 +1,4 @@
-"""Which waiting tasks of its session a task with a higher priority goes before."""
+"""Priorities of users: which waiting tasks of its session a task with a higher one overtakes."""
 
 from __future__ import annotations
 

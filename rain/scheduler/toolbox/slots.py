@@ -1,4 +1,4 @@
-"""What a scheduler has stored in the slot `sched` of a task, with its type.
+"""Typed access to what a scheduler has stored in the slot `sched` of a task.
 
 A task may have nothing of this scheduler, because another one planned when the task came.
 """

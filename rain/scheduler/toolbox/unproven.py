@@ -1,4 +1,4 @@
-"""Tasks that were planned before any task of their kind had ended.
+"""Plans again what was planned before anything was known of the durations of its kind.
 
 Their durations are unknown, so each counts as a millisecond of its session's share, and a hundred
 of them wait for each cpu. If they take longer, they delay the tasks of other sessions. So when one

@@ -1,4 +1,4 @@
-"""Tasks of former runs that a task finds when it is tried again.
+"""A task that has submitted tasks and is tried again finds those of its former runs.
 
 When a run is lost with its process or its governor, or is withdrawn, its sessions are **held** for
 the next run of the task: their tasks go on, and their results stay. A task that the next run

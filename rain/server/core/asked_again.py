@@ -1,4 +1,4 @@
-"""Clients that go on when their connection or the server was away.
+"""Calls that clients send again after a broken connection or a restart: each is executed once.
 
 A server with a journal comes back with its state. A client that has lost its connection makes all
 calls again that have not returned, with their old numbers. So the server notes the numbers of calls

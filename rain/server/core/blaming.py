@@ -1,4 +1,4 @@
-"""Governors on which tasks fail that finish elsewhere.
+"""Blame for governors on which tasks fail that finish elsewhere: after some, a governor rests.
 
 A failure alone does not say whether the task or the machine is the cause. The next try runs on
 another governor and shows it: if the task finishes there, the first governor is blamed. Each task

@@ -1,4 +1,4 @@
-"""The tasks under the name of a durable session (`rain.server.core.by_name`)."""
+"""The tasks that are kept under the name of one durable session (`rain.server.core.by_name`)."""
 
 from __future__ import annotations
 

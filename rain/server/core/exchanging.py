@@ -1,4 +1,5 @@
-"""Exchanges (rain/graph/exchanges.py): their orders, and what happens to their lists.
+"""Exchanges, the tasks in the middle of shuffles (rain/graph/exchanges.py): how they are ordered,
+and what happens to the lists of places that they make.
 
 The order for an exchange names no inputs: where they are is the configuration of the task, and the
 list that it makes. So no input is moved, and the list goes to its readers like any object.

@@ -1,4 +1,4 @@
-"""The progress of submissions that are too large for one turn."""
+"""Submissions that are too large for one turn: how far each has been read and linked."""
 
 from __future__ import annotations
 

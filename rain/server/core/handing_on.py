@@ -1,4 +1,5 @@
-"""Tasks that hand the rest on: their functions have ended, and other tasks make their results.
+"""Tasks that pass their rest on (`then`): the function has ended and named a task that it has
+submitted, which makes the result in its place.
 
 From then on the task stands in for the others. Until they have finished it counts as unfinished,
 takes no process and no cpus, and fails or is cancelled with them.

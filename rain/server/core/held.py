@@ -1,4 +1,4 @@
-"""Objects that are held for the next run of a task (`rain.server.core.adopting`)."""
+"""What former runs of a task have submitted, held for its next run (`adopting.py`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything that has arrived since the last turn.
+"""The inbox of the reactor: everything that has arrived since the last turn, and when it is due.
 
 Most of it asks for a turn at once. A heartbeat of a governor does not: a hundred idle governors
 would cause fifty turns a second. So it waits a little for others, or for whatever else comes. The

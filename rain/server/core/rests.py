@@ -1,4 +1,4 @@
-"""Rests of governors: nothing is planned on one for a while.
+"""Rests of governors, the back-off of the server: for a while nothing is planned on one of them.
 
 Its running tasks go on, and its data can be read. Each rest is twice as long as the one before,
 until the governor has worked for long (`resting`).

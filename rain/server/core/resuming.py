@@ -1,4 +1,4 @@
-"""Governors that go on when their connection or the server was away.
+"""Governors that go on after a broken connection or a restart of the server, without losing news.
 
 A server with a journal comes back with its state. For its governors that is only a connection that
 resumes: orders and updates are numbered, and each side keeps its messages until the other has

@@ -1,4 +1,4 @@
-"""Which clients may use a session and its nodes; how it fails (`closing`: how it is closed)."""
+"""Sessions: which clients may use one and its nodes, and how it fails (`closing`: how it ends)."""
 
 from __future__ import annotations
 

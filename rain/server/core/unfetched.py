@@ -1,4 +1,4 @@
-"""Copies that a governor should fetch and could not.
+"""What follows when a governor cannot fetch an object that it needs.
 
 Each holder is tried in turn. If no governor delivers an object, it is made again; an object of the
 server is offered again with exponential back-off. Both are limited. If the object still does not
