@@ -18,7 +18,7 @@ from rain.base.ids import spell
 from rain.base.resources import NO_ROOM
 from rain.base.runs import RUN_FACTS, RunState
 from rain.base.states import TASK_FACTS, ObjectState, TaskRow
-from rain.graph import check_claims, check_references, check_shadows
+from rain.graph import check_circles, check_claims, check_references, check_shadows
 from rain.graph.data_object import DataObject
 from rain.graph.exchanges import check_exchanges, is_exchange
 from rain.graph.expect import Expect
@@ -48,6 +48,7 @@ def check(graph: Graph) -> None:
     _check_pauses(graph, Expect(graph, found))
     check_shadows.check_shadows(graph, found)
     check_exchanges(graph, found)
+    check_circles.check_circles(graph, found)
     for governor in graph.governors.values():
         _check_governor(graph, governor, found)
     for session in graph.sessions.values():

@@ -2,105 +2,123 @@
 
 Claims are counted, so that unclaimed objects go at once (`claims`). But futures inside of a result
 may lead back to it: two results have the future of each other inside, or a result has that of a
-task which has read it. These claim each other for ever. If their sessions have clients, they end
-with the sessions. In sessions whose clients have left (rain/server/core/closing.py) they would
-stay, so these sessions are searched.
+task which has read it. These claim each other for ever, in one session or over several.
 
-A search goes from each container backwards to everything that claims it: to other containers, and
-through finished tasks that may run again to the outputs for whose sake they would. A node that is
-claimed by anything else is **reached**: by a client, by a task that has not finished, by a session
-that has a client. So are all nodes that it claims. The rest are circles, and nodes claimed by them.
+When a claim on an object ends, and it stays claimed by results and by lineage alone, it is a
+**suspect**. A look goes backwards from a suspect to everything that claims it: to the results that
+have it inside, and through finished tasks that may run again to the outputs for whose sake they
+would. If anything else claims one of these, the suspect is **reached**: a handle of a client, a
+task that has not finished, the next run of a task, or the name of a durable session. Then its next
+look is when that claim ends. If nothing does, all that was found are circles, and what only they
+claim.
 
-Only results can close a circle: all other claims lead to older nodes.
+Every circle that nobody reaches has a suspect: the last claim from outside has ended on one of its
+objects. Only results can close a circle: all other claims, and the list of an exchange, lead to
+older nodes. A session has no suspects if nothing in it has futures inside, and nobody else has
+any of its objects.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterator
+from itertools import chain
+
+from attrs import Factory, define
 
 from rain.graph import references
 from rain.graph.data_object import DataObject
 from rain.graph.exchanges import is_exchange
-from rain.graph.session import Session
-from rain.graph.task import Task
+from rain.graph.graph import Graph
 
-Containers = dict[DataObject, list[references.Holder]]
-"""What contains each object, in the sessions that are looked through."""
+Claims = dict[DataObject, DataObject]
+"""What was found to lead to a suspect, and what each of these claims."""
 
 
-def unreached(left: Collection[Session], most: int) -> tuple[list[DataObject], int]:
-    """The containers in these sessions that are not reached, and how many nodes were looked at.
+def suspect(graph: Graph, data_object: DataObject) -> None:
+    """A claim on this has ended, and perhaps only a circle claims it now."""
+    if data_object.session.may_have_circles and not _claimed_from_outside(data_object):
+        graph.suspects[data_object] = None
 
-    None are found if there are more than `most` nodes to look at.
+
+def cut(graph: Graph, most: int) -> tuple[list[DataObject], int]:
+    """Looks at suspects, and lets what is inside of circles go out of them.
+
+    Returns what is not needed any more, and how many claims were looked at: up to `most`. The
+    other suspects wait for the next look, and behind them those that have too many claims for one.
     """
-    containers, looked_at = _containers(left), sum(len(one.contents) for one in left)
-    pending = [one for session in left for one in session.contents if isinstance(one, DataObject)]
-    leads_to: dict[DataObject, list[DataObject]] = {one: [] for one in pending}
-    reached: dict[DataObject, None] = {}
-    while pending:
-        one = pending.pop()
-        claimers, claims = _inner_claims(one, containers)
-        looked_at += 1 + claims
-        if looked_at > most:
-            return [], looked_at
-        if one.handles.wants_data or one.needed_by + one.remade_by > claims:
-            reached[one] = None
-        for claimer in claimers:
-            if claimer not in leads_to:
-                leads_to[claimer] = []
+    look = _Look(most)
+    free: list[DataObject] = []
+    too_many: Claims = {}
+    suspects, graph.suspects = graph.suspects, {}
+    remaining = iter(suspects)
+    for one in remaining:
+        claims = look.all_claims(one)
+        if look.is_over:
+            too_many = claims
+            break
+        for found in claims:
+            if found in found.session.contents and not is_exchange(found.producer):
+                free += references.let_go(found)
+    graph.suspects = {one: None for one in remaining if one not in too_many}
+    graph.suspects |= {one: None for one in too_many if one in suspects}
+    return free, look.looked_at
+
+
+@define
+class _Look:
+    """Looks at one suspect after the other, up to a number of claims."""
+
+    most: int
+    looked_at: int = 0
+    reached: dict[DataObject, None] = Factory(dict)
+
+    @property
+    def is_over(self) -> bool:
+        return self.looked_at >= self.most
+
+    def all_claims(self, suspect: DataObject) -> Claims:
+        """All that leads to the suspect; nothing if anything else claims any of it."""
+        self.looked_at += 1
+        if suspect in self.reached or _claimed_from_outside(suspect):
+            return {}
+        claims = {suspect: suspect}
+        pending = [suspect]
+        while pending:
+            one = pending.pop()
+            for claimer in _claimers(one):
+                self.looked_at += 1
+                if claimer in claims:
+                    continue
+                claims[claimer] = one
+                if claimer in self.reached or _claimed_from_outside(claimer):
+                    self._note_reached(claimer, claims)
+                    return {}
                 pending.append(claimer)
-            leads_to[claimer].append(one)
-    pending = list(reached)
-    while pending:
-        for one in leads_to[pending.pop()]:
-            if one not in reached:
-                reached[one] = None
-                pending.append(one)
-    return [one for one in leads_to if one not in reached and _may_close(one)], looked_at
+                if self.is_over:
+                    return claims
+        return claims
+
+    def _note_reached(self, one: DataObject, claims: Claims) -> None:
+        """And so is what it claims, down to the suspect."""
+        self.reached[one] = None
+        while claims[one] is not one:
+            one = claims[one]
+            self.reached[one] = None
 
 
-def cut(unreached_ones: Iterable[DataObject]) -> list[DataObject]:
-    """They contain nothing any more; returns what is not needed any more."""
-    return [free for one in unreached_ones for free in references.let_go(one)]
+def _claimed_from_outside(data_object: DataObject) -> bool:
+    """Whether anything else than results and lineage claims it."""
+    in_results = data_object.session.in_results.get(data_object, ())
+    return data_object.handles.wants_data or data_object.needed_by > len(in_results)
 
 
-def _containers(left: Iterable[Session]) -> Containers:
-    found: Containers = {}
-    for session in left:
-        for holder, inside in session.contents.items():
-            for one in inside:
-                found.setdefault(one, []).append(holder)
-    return found
-
-
-def _inner_claims(
-    data_object: DataObject, containers: Containers
-) -> tuple[dict[DataObject, None], int]:
-    """The objects that it is claimed for in sessions that were left, and how many claims these are.
-
-    A task that has not finished will run in any case, so its claims count as others.
-    """
-    found: dict[DataObject, None] = {}
-    count = 0
-    for holder in containers.get(data_object, ()):
-        if isinstance(holder, DataObject):
-            found[holder] = None
-            count += 1
-        elif holder.may_run_again:
-            found.update(_wanted(holder))
-            count += 1
-    for task in data_object.consumers:
-        if task.may_run_again and task.session.is_left:
-            found.update(_wanted(task))
-            count += 1
-    return found, count
-
-
-def _wanted(task: Task) -> dict[DataObject, None]:
-    """The outputs for the sake of which a finished task may run again."""
-    return dict.fromkeys([output for output in task.outputs if output.may_have_to_be_made])
-
-
-def _may_close(data_object: DataObject) -> bool:
-    """Whether a circle can be cut here. The list of an exchange names what was there before it."""
-    return data_object in data_object.session.contents and not is_exchange(data_object.producer)
+def _claimers(data_object: DataObject) -> Iterator[DataObject]:
+    """The results that have it inside, and those that might be made again of it."""
+    session = data_object.session
+    yield from session.in_results.get(data_object, ())
+    if data_object.remade_by:
+        for task in chain(data_object.consumers, session.in_arguments.get(data_object, ())):
+            if task.may_run_again:
+                for output in task.outputs:
+                    if output.may_have_to_be_made:
+                        yield output

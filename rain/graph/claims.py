@@ -175,7 +175,7 @@ def end_hold(graph: Graph, objects: Iterable[DataObject]) -> list[DataObject]:
     for data_object in objects:
         if graph.held.pop(data_object, _NOT_HELD) is None:
             data_object.needed_by -= 1
-            if not (data_object.needed_by or data_object.handles.wants_data):
+            if references.is_free(data_object):
                 free.append(data_object)
     return free
 
@@ -223,7 +223,7 @@ def finished_reading(tasks: Iterable[Task]) -> list[DataObject]:
             data_object.needed_by -= 1
             if again:
                 data_object.remade_by += 1
-            if not data_object.needed_by and not data_object.handles.wants_data:
+            if references.is_free(data_object):
                 free.append(data_object)
         if task.session.contents:
             free += references.finished(task)
@@ -238,7 +238,7 @@ def never_reading(tasks: Iterable[Task]) -> list[DataObject]:
         if inputs:
             for data_object in inputs if len(inputs) == 1 else task.unique_inputs():
                 data_object.needed_by -= 1
-                if not data_object.needed_by and not data_object.handles.wants_data:
+                if references.is_free(data_object):
                     free.append(data_object)
         if task.session.contents:
             free += references.let_go(task)
@@ -261,7 +261,7 @@ def end_lineage(task: Task) -> list[DataObject]:
     free: list[DataObject] = []
     for data_object in task.unique_inputs():
         data_object.remade_by -= 1
-        if not (data_object.remade_by or data_object.needed_by or data_object.handles.wants_data):
+        if references.is_free_of_lineage(data_object):
             free.append(data_object)
     if task.session.contents:
         free += references.end_lineage(task)

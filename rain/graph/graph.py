@@ -47,6 +47,7 @@ class Graph:
     unwanted: list[DataObject] = Factory(list)  # unfinished, in sessions that were left
     leaving: deque[Task | DataObject] = Factory(deque)  # candidates to leave the graph
     former_readers: dict[DataObject, int] = Factory(dict)  # how many of its consumers have gone
+    suspects: dict[DataObject, None] = Factory(dict)  # may be claimed by circles only (`circles`)
     held: dict[DataObject, None] = Factory(dict)  # for the next run of the task that had it made
     departed: deque[tuple[Session, Member]] = Factory(
         deque

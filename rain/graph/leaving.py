@@ -88,6 +88,8 @@ def _take_object(graph: Graph, data_object: DataObject, gone: list[Task | DataOb
     graph.former_readers.pop(data_object, None)
     if session.shared:
         session.shared.pop(data_object, None)
+    if graph.suspects:
+        graph.suspects.pop(data_object, None)
     gone.append(data_object)
 
 

@@ -11,6 +11,10 @@ any task or client, which may then ask for them. So each of these **contains** o
 Both are counted together with readers and lineage (`needed_by`, `remade_by`); the session of the
 container lists it in `contents`. Nothing here asks whether an object is finished.
 
+**Backwards.** A circle of such claims would never end. `circles` finds them by what contains each
+object: the session of the object lists these results (`in_results`), and the finished tasks whose
+lineage claims it (`in_arguments`).
+
 **Sessions.** An object that is contained or read may belong to another session. That session lists
 it as `shared`, and cannot go before it (see rain/server/core/closing.py).
 """
@@ -19,10 +23,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import TypeVar
 
 from rain.graph.data_object import DataObject
 from rain.graph.session import Session
 from rain.graph.task import Task
+
+HolderT = TypeVar("HolderT", Task, DataObject)
 
 Holder = Task | DataObject
 """What contains others."""
@@ -33,14 +40,16 @@ def contain(holder: Holder, inside: Iterable[DataObject]) -> list[DataObject]:
 
     An object does not claim itself, which would never end.
     """
+    former = _empty(holder)
     found = [one for one in dict.fromkeys(inside) if one is not holder]
     for one in found:
         one.needed_by += 1
         share(one, holder.session)
-    former = let_go(holder)
+        if isinstance(holder, DataObject):
+            one.session.in_results.setdefault(one, {})[holder] = None
     if found:
         holder.session.contents[holder] = tuple(found)
-    return former
+    return _unneeded(former)
 
 
 def can_be_had(data_object: DataObject, session: Session) -> bool:
@@ -70,10 +79,16 @@ def let_go(holder: Holder) -> list[DataObject]:
 
     Returns what is not needed any more.
     """
+    return _unneeded(_empty(holder))
+
+
+def _empty(holder: Holder) -> tuple[DataObject, ...]:
     inside = holder.session.contents.pop(holder, ())
     for one in inside:
         one.needed_by -= 1
-    return _unneeded(inside)
+        if isinstance(holder, DataObject):
+            _take_out(one.session.in_results, one, holder)
+    return inside
 
 
 def finished(task: Task) -> list[DataObject]:
@@ -85,6 +100,7 @@ def finished(task: Task) -> list[DataObject]:
     for one in inside:
         one.needed_by -= 1
         one.remade_by += 1
+        one.session.in_arguments.setdefault(one, {})[task] = None
     return _unneeded(inside)
 
 
@@ -94,6 +110,7 @@ def asked_again(task: Task) -> tuple[DataObject, ...]:
     for one in inside:
         one.needed_by += 1
         one.remade_by -= 1
+        _take_out(one.session.in_arguments, one, task)
     return inside
 
 
@@ -103,7 +120,8 @@ def end_lineage(task: Task) -> list[DataObject]:
     inside = task.session.contents.pop(task, ())
     for one in inside:
         one.remade_by -= 1
-    return [one for one in _unneeded(inside) if not one.remade_by]
+        _take_out(one.session.in_arguments, one, task)
+    return [one for one in inside if is_free_of_lineage(one)]
 
 
 def _note_once_inside(task: Task) -> None:
@@ -114,8 +132,32 @@ def _note_once_inside(task: Task) -> None:
         session.once_inside[task] = tuple([one.id for one in inside])
 
 
+def is_free(data_object: DataObject) -> bool:
+    """Whether it is not needed any more, or may be needed by a circle only (see `circles`)."""
+    if data_object.handles.wants_data:
+        return False
+    return not data_object.needed_by or data_object.session.may_have_circles
+
+
+def is_free_of_lineage(data_object: DataObject) -> bool:
+    """The same if it was claimed by lineage, which alone keeps what the server has."""
+    return is_free(data_object) and (
+        not data_object.remade_by or data_object.session.may_have_circles
+    )
+
+
 def _unneeded(objects: Iterable[DataObject]) -> list[DataObject]:
-    return [one for one in objects if not (one.needed_by or one.handles.wants_data)]
+    return [one for one in objects if is_free(one)]
+
+
+def _take_out(
+    table: dict[DataObject, dict[HolderT, None]], data_object: DataObject, holder: HolderT
+) -> None:
+    """This does not contain the object any more."""
+    holders = table[data_object]
+    del holders[holder]
+    if not holders:
+        del table[data_object]
 
 
 # The ends of sessions.
@@ -165,13 +207,15 @@ def forget_claims(session: Session) -> list[DataObject]:
     """A session is emptied: what it has claimed of others is free; returns what nobody needs."""
     free: list[DataObject] = []
     for holder, inside in session.contents.items():
-        by_lineage = isinstance(holder, Task) and holder.is_done
         for one in inside:
             if one.session is not session:
-                if by_lineage:
+                if isinstance(holder, Task) and holder.is_done:
                     one.remade_by -= 1
+                    _take_out(one.session.in_arguments, one, holder)
                 else:
                     one.needed_by -= 1
+                if isinstance(holder, DataObject):
+                    _take_out(one.session.in_results, one, holder)
                 free.append(one)
     for task in session.reads_outside:
         for one in task.unique_inputs():

@@ -13,7 +13,7 @@ from typing import Any
 
 from rain.base.ids import ObjectId
 from rain.base.states import ObjectMove, ObjectState, TaskRow
-from rain.graph import claims, planning, references, rules
+from rain.graph import circles, claims, planning, references, rules
 from rain.graph.copy import forget_copies
 from rain.graph.data_object import DataObject
 from rain.graph.governor import Governor
@@ -50,11 +50,13 @@ def release(
     size = 0
     for data_object in looked_at:  # grows while it is walked
         if data_object.needed_by or data_object.handles.wants_data:
+            circles.suspect(graph, data_object)
             continue
         if data_object.state is _FINISHED:
             size += data_object.size
             if data_object.remade_by and data_object.is_at_server:
                 gone.append(data_object)  # the server keeps it for later runs
+                circles.suspect(graph, data_object)
                 continue
             _remove(graph, data_object)
             producer = data_object.producer
@@ -67,7 +69,9 @@ def release(
             continue
         if data_object.session.contents:
             _look_at(graph, references.let_go(data_object), looked_at, most)
-        if not data_object.remade_by:
+        if data_object.remade_by:
+            circles.suspect(graph, data_object)
+        else:
             _end_lineage(graph, data_object, looked_at, most)
             _leave_if_over(graph, data_object)
     drops = forget_copies(gone)
@@ -153,6 +157,8 @@ def clear(graph: Graph, session: Session) -> dict[Governor, float]:
         graph.unneeded = deque(one for one in graph.unneeded if one.session is not session)
     if graph.leaving:
         graph.leaving = deque(one for one in graph.leaving if one.session is not session)
+    if graph.suspects:
+        graph.suspects = {one: None for one in graph.suspects if one.session is not session}
     if graph.former_readers:
         graph.former_readers = {
             one: gone for one, gone in graph.former_readers.items() if one.session is not session
@@ -171,6 +177,7 @@ def clear(graph: Graph, session: Session) -> dict[Governor, float]:
         graph.departed = deque(one for one in graph.departed if one[0] is not session)
     session.tasks, session.objects, session.once_inside = {}, {}, {}
     session.undelivered, session.waits, session.shared = {}, {}, {}
+    session.in_results, session.in_arguments = {}, {}
     session.idle_waits, session.followers, session.done = [], [], None
     session.done_count = 0
     session.unfinished = session.stored = 0

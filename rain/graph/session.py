@@ -108,6 +108,10 @@ class Session:
     undelivered: dict[DataObject, None] = Factory(dict)  # small kept results not yet sent
     # What is inside of the arguments of its tasks and of its objects (see references.py),
     contents: dict[Task | DataObject, tuple[DataObject, ...]] = Factory(dict)
+    # which of its objects are inside of results, and of which,
+    in_results: dict[DataObject, dict[DataObject, None]] = Factory(dict)
+    # or inside of the arguments of finished tasks that may run again,
+    in_arguments: dict[DataObject, dict[Task, None]] = Factory(dict)
     # of finished tasks what was inside of their arguments, if their parent may run again,
     once_inside: dict[Task, tuple[ObjectId, ...]] = Factory(dict)
     digests: dict[ObjectId, bytes] = Factory(dict)  # of constants in files, if a task submits them
@@ -142,6 +146,11 @@ class Session:
     def goes_on(self) -> bool:
         """Whether it survives the failures of its tasks."""
         return self.on_failure is OnFailure.CONTINUE
+
+    @property
+    def may_have_circles(self) -> bool:
+        """Whether futures are inside of what it has, or others claim objects of it."""
+        return bool(self.contents or self.shared)
 
     @property
     def own_tasks(self) -> list[Task]:

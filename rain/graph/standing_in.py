@@ -57,7 +57,7 @@ def stand_in(graph: Graph, task: Task, objects: Sequence[DataObject]) -> list[Da
     for one in former:
         one.needed_by -= 1
         one.consumers = tuple([reader for reader in one.consumers if reader is not task])
-    free = [one for one in former if not (one.needed_by or one.handles.wants_data)]
+    free = [one for one in former if references.is_free(one)]
     if session.contents:
         free += references.let_go(task)
     session.reads_outside.pop(task, None)

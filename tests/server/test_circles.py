@@ -1,9 +1,11 @@
-"""Futures inside of results that lead back to them: nobody reaches these once their clients have
-gone, and they go."""
+"""Futures inside of results that lead back to them: what nobody reaches goes, while the clients of
+its sessions are there."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from math import inf
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 
 from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId, TaskId
+from rain.base.states import TaskRow
 from rain.graph import DataObject, Graph
 from rain.server.core import circles
 from rain.server.core.messages import Granted, Refuse
@@ -19,6 +22,9 @@ from tests.support.fake_client import FakeClient
 from tests.support.scenes import Scene, scene
 from tests.support.submissions import Draft
 
+READY = TaskRow.READY
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+
 
 class Owner:
     """A client and its session."""
@@ -26,10 +32,12 @@ class Owner:
     def __init__(self, s: Scene) -> None:
         self.s = s
         self.client: FakeClient = s.world.client()
+        self.makers: dict[ObjectId, TaskId] = {}
         self.draft: Draft = self.client.session(on_failure=OnFailure.CONTINUE)
 
     def submit(self, *inputs: ObjectId, inside: Sequence[ObjectId] = ()) -> tuple[TaskId, ObjectId]:
         task, (made,) = self.draft.task(*inputs, cpus=0, keep=True)
+        self.makers[made] = task
         if inside:
             self.draft.contain(task, *inside)
         assert isinstance(self.client.submit(self.draft), Granted)
@@ -43,6 +51,10 @@ class Owner:
         task, made = self.submit()
         self.begin(task)
         return task, made
+
+    def lets_go(self, *objects: ObjectId) -> None:
+        tasks = [self.makers.pop(one) for one in objects if one in self.makers]
+        self.client.drop(*tasks, objects=objects)
 
     def takes(self, *objects: ObjectId) -> None:
         assert isinstance(self.client.take(*objects, keep=True), Granted)
@@ -77,12 +89,47 @@ def circle(s: Scene, data: bytes | None = b"futures") -> tuple[Owner, Owner, Obj
 
 
 @pytest.mark.parametrize("data", [b"at the server", None])
-def test_results_that_have_each_others_future_inside_go_with_the_last_client(
+def test_a_circle_over_two_sessions_goes_with_the_last_handle_while_both_clients_stay(
     data: bytes | None,
 ) -> None:
     # given
     s = a_scene()
     one, other, a, b = circle(s, data)
+
+    # when
+    one.lets_go(a)
+    pass_time(s)
+    assert known(s, a, b) == [a, b]
+    other.lets_go(b)
+    pass_time(s)
+
+    # then
+    assert not known(s, a, b)
+    assert len(s.world.state.graph.sessions) == 3
+    assert not s.governors[0].held
+
+
+def test_a_circle_in_one_session_goes_while_its_client_stays() -> None:
+    # given
+    s = a_scene()
+    one = Owner(s)
+    (first, a), (second, b) = one.start(), one.start()
+    finish(s, first, b)
+    finish(s, second, a)
+
+    # when
+    one.lets_go(a, b)
+    pass_time(s)
+
+    # then
+    assert not known(s, a, b)
+    assert len(s.world.state.graph.sessions) == 2
+
+
+def test_a_circle_whose_clients_leave_goes_with_its_sessions() -> None:
+    # given
+    s = a_scene()
+    one, other, a, b = circle(s)
 
     # when
     one.client.leave()
@@ -95,7 +142,6 @@ def test_results_that_have_each_others_future_inside_go_with_the_last_client(
     assert not known(s, a, b)
     assert not s.world.state.left
     assert len(s.world.state.graph.sessions) == 1
-    assert not s.governors[0].held
 
 
 def test_a_circle_that_a_client_was_given_stays_until_it_lets_go() -> None:
@@ -103,8 +149,8 @@ def test_a_circle_that_a_client_was_given_stays_until_it_lets_go() -> None:
     s = a_scene()
     one, other, a, b = circle(s)
     assert isinstance(s.client.take(a, keep=True), Granted)
-    one.client.leave()
-    other.client.leave()
+    one.lets_go(a)
+    other.lets_go(b)
     pass_time(s)
     assert known(s, a, b) == [a, b]
 
@@ -129,18 +175,17 @@ def test_what_only_a_circle_has_inside_goes_with_it() -> None:
     second, b = other.start()
     finish(s, first, b)
     finish(s, second, a, y)
-    third.client.leave()
+    third.lets_go(z, y)
     pass_time(s)
     assert known(s, z, y) == [z, y]
 
     # when
-    one.client.leave()
-    other.client.leave()
+    one.lets_go(a)
+    other.lets_go(b)
     pass_time(s)
 
     # then
     assert not known(s, a, b, y, z)
-    assert not s.world.state.left
 
 
 def test_a_result_whose_own_task_has_read_its_future_goes() -> None:
@@ -153,17 +198,42 @@ def test_a_result_whose_own_task_has_read_its_future_goes() -> None:
     finish(s, boxing, result, data=None)
     other.begin(reading)
     finish(s, reading, data=None)
-    other.client.drop(objects=(box,))
     assert s.world.task(reading).may_run_again
 
     # when
-    one.client.leave()
-    other.client.leave()
+    other.lets_go(box, result)
+    pass_time(s)
+    assert known(s, box, result) == [box, result]
+    one.lets_go(box)
     pass_time(s)
 
     # then
     assert not known(s, box, result)
-    assert not s.world.state.left
+
+
+def test_a_circle_through_lineage_stays_as_long_as_that_of_another_task_claims_it() -> None:
+    # given: two tasks have read what has the result of one of them inside
+    s = a_scene()
+    one, other = Owner(s), Owner(s)
+    boxing, box = one.start()
+    other.takes(box)
+    reading, result = other.submit(box)
+    third, last = other.submit(box)
+    finish(s, boxing, result)
+    for task in (reading, third):
+        other.begin(task)
+        finish(s, task, data=None)
+    one.lets_go(box)
+    other.lets_go(box, result)
+    pass_time(s)
+    assert known(s, box, result) == [box, result]
+
+    # when
+    other.lets_go(last)
+    pass_time(s)
+
+    # then
+    assert not known(s, box, result)
 
 
 def test_a_circle_with_a_task_that_has_not_finished_stays_until_it_has() -> None:
@@ -174,8 +244,8 @@ def test_a_circle_with_a_task_that_has_not_finished_stays_until_it_has() -> None
     other.takes(a)
     second, b = other.submit(inside=[a])
     finish(s, first, b)
-    one.client.leave()
-    other.client.leave()
+    one.lets_go(a)
+    other.lets_go(a, b)
     pass_time(s)
     assert known(s, a, b) == [a, b]
 
@@ -188,27 +258,129 @@ def test_a_circle_with_a_task_that_has_not_finished_stays_until_it_has() -> None
     assert not known(s, a, b)
 
 
-def test_more_than_one_look_may_go_through_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_circle_stays_as_long_as_a_task_may_read_it_again(inside: bool) -> None:
+    # given: a task has read one of them, or has the future of one in its arguments
     s = a_scene()
     one, other, a, b = circle(s)
-    with monkeypatch.context() as patched:
-        patched.setattr(circles, "MOST", 3)
-        one.client.leave()
-        other.client.leave()
-        pass_time(s)
-    assert known(s, a, b) == [a, b]
+    reader = Owner(s)
+    reader.takes(a)
+    task, result = reader.submit(*[] if inside else [a], inside=[a] if inside else [])
+    reader.lets_go(a)
+    one.lets_go(a)
+    other.lets_go(b)
     pass_time(s)
+    assert known(s, a, b) == [a, b]
+
+    # when: it has finished, and somebody has what it made, which may be lost
+    reader.begin(task)
+    finish(s, task, data=None)
+    pass_time(s)
+    if s.world.task(task).may_run_again:
+        assert known(s, a, b) == [a, b]
+        reader.lets_go(result)
+        pass_time(s)
+
+    # then
     assert not known(s, a, b)
+
+
+def test_a_circle_goes_when_the_last_task_has_read_it() -> None:
+    # given
+    s = a_scene()
+    one, other, a, b = circle(s)
+    reader = Owner(s)
+    reader.takes(a)
+    task, _ = reader.submit(a)
+    reader.lets_go(a)
+    one.lets_go(a)
+    other.lets_go(b)
+
+    # when: the server has what it made
+    reader.begin(task)
+    finish(s, task)
+    pass_time(s)
+
+    # then
+    assert not known(s, a, b)
+
+
+def test_a_circle_that_is_too_large_for_a_look_does_not_hold_others_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # given: twelve results in a ring, and two
+    s = a_scene()
+    owner = Owner(s)
+    ring = [owner.start() for _ in range(12)]
+    for (task, _), (_, following) in zip(ring, [*ring[1:], ring[0]], strict=True):
+        finish(s, task, following)
+    objects = [made for _, made in ring]
+    one, other, a, b = circle(s)
+
+    # when
+    with monkeypatch.context() as patched:
+        patched.setattr(circles, "MOST", 10)
+        owner.lets_go(*objects)
+        one.lets_go(a)
+        other.lets_go(b)
+        pass_time(s)
+
+        # then
+        assert known(s, a, b, *objects) == objects
+    pass_time(s)
+    assert not known(s, *objects)
+
+
+def test_a_look_ends_at_its_limit_and_the_next_one_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    # given
+    monkeypatch.setattr(circles, "MOST", 4)
+    monkeypatch.setattr(circles, "PAUSE", 1_000)
+    s = a_scene()
+    pairs = [circle(s) for _ in range(5)]
+    for one, other, a, b in pairs:
+        one.lets_go(a)
+        other.lets_go(b)
+    left: list[int] = []
+
+    # when
+    for _ in range(7):
+        s.world.turn(after=circles.PAUSE)
+        left.append(sum(len(known(s, a, b)) for _, _, a, b in pairs) // 2)
+
+    # then: each look finds some of them
+    assert len(set(left)) > 2
+    assert left[-1] == 0
+
+
+def test_what_has_no_futures_inside_of_results_is_never_looked_at() -> None:
+    # given: a chain, whose lineage claims all of it, and a task with a future in its arguments
+    s = a_scene()
+    owner = Owner(s)
+    task, made = owner.start()
+    finish(s, task, data=None)
+    for _ in range(3):
+        after, result = owner.submit(made)
+        owner.begin(after)
+        finish(s, after, data=None)
+        owner.lets_go(made)
+        made = result
+        assert not s.world.state.graph.suspects
+
+    # when
+    asking, _ = owner.submit(inside=[made])
+    owner.begin(asking)
+    finish(s, asking, data=None)
+    owner.lets_go(made)
+
+    # then
+    assert not s.world.state.graph.suspects
+    assert s.world.state.circles_due == inf
 
 
 def reachable(graph: Graph) -> set[DataObject]:
     """What anybody can get at, by a plain walk from all that claims something for itself."""
     found: set[DataObject] = set()
-    pending = [
-        one
-        for one in graph.objects.values()
-        if one.handles.wants_data or (one.is_needed and not one.session.is_left)
-    ]
+    pending = [one for one in graph.objects.values() if one.handles.wants_data]
     for task in graph.tasks.values():
         if not task.is_done:
             pending += [*task.inputs, *task.session.contents.get(task, ())]
@@ -224,36 +396,69 @@ def reachable(graph: Graph) -> set[DataObject]:
     return found
 
 
-@given(data=st.data())
-@settings(max_examples=examples(150), deadline=None)
-def test_what_stays_is_what_a_plain_walk_reaches(data: st.DataObject) -> None:
-    draw = data.draw
-    s = a_scene()
-    owners = [Owner(s) for _ in range(draw(st.integers(2, 4)))]
-    made: list[ObjectId] = []
-    running: list[tuple[Owner, TaskId]] = []
-    for _ in range(draw(st.integers(2, 8))):
-        owner = draw(st.sampled_from(owners))
-        some = st.lists(st.sampled_from(made or [ObjectId(0)]), max_size=2, unique=True)
-        inputs, inside = (draw(some), draw(some)) if made else ([], [])
-        owner.takes(*{*inputs, *inside})
-        task, result = owner.submit(*inputs, inside=inside)
-        made.append(result)
-        running.append((owner, task))
-    several = st.lists(st.sampled_from(made), max_size=3, unique=True)
-    for owner, task in running:  # inputs are there before
-        owner.begin(task)
-        large = draw(st.booleans())
-        finish(s, task, *draw(several), data=None if large else b"small")
-    s.client.take(*draw(several), keep=True)
-    for owner in owners:
-        if draw(st.booleans()):
+class Lives:
+    """Clients that submit, take, let go and leave in any order, while tasks finish."""
+
+    def __init__(self, draw: Draw) -> None:
+        self.draw = draw
+        self.s = a_scene()
+        self.owners = [Owner(self.s) for _ in range(draw(st.integers(1, 4)))]
+        self.gone: list[Owner] = []
+        self.made: list[ObjectId] = []
+        self.waiting: dict[TaskId, Owner] = {}
+
+    def some(self, most: int = 2) -> list[ObjectId]:
+        made = known(self.s, *self.made)
+        return (
+            self.draw(st.lists(st.sampled_from(made), max_size=most, unique=True)) if made else []
+        )
+
+    def submit(self, owner: Owner) -> None:
+        inputs, inside = self.some(), self.some()
+        if all(isinstance(owner.client.take(one, keep=True), Granted) for one in inputs + inside):
+            task, result = owner.submit(*inputs, inside=inside)
+            self.made.append(result)
+            self.waiting[task] = owner
+
+    def run(self, _: Owner) -> None:
+        graph = self.s.world.state.graph
+        ready = [
+            one for one in self.waiting if one in graph.tasks and graph.tasks[one].row is READY
+        ]
+        if ready:
+            task = self.draw(st.sampled_from(ready))
+            self.waiting.pop(task).begin(task)
+            data = None if self.draw(st.booleans()) else b"small"
+            finish(self.s, task, *self.some(3), data=data)
+
+    def take(self, owner: Owner) -> None:
+        for one in self.some():
+            owner.client.take(one, keep=True)
+
+    def let_go(self, owner: Owner) -> None:
+        owner.lets_go(*self.some(4))
+
+    def leave(self, owner: Owner) -> None:
+        if len(self.owners) > 1:
+            self.owners.remove(owner)
             owner.client.leave()
-        else:
-            owner.client.drop(objects=tuple(draw(several)))
 
-    pass_time(s)
+    def look(self, _: Owner) -> None:
+        self.s.world.turn(after=circles.PAUSE)
 
-    graph = s.world.state.graph
+
+STEPS = [Lives.submit, Lives.run, Lives.run, Lives.take, Lives.let_go, Lives.let_go, Lives.look]
+
+
+@given(data=st.data())
+@settings(max_examples=examples(250), deadline=None)
+def test_what_stays_is_what_a_plain_walk_reaches(data: st.DataObject) -> None:
+    lives = Lives(data.draw)
+    for step in data.draw(st.lists(st.sampled_from([*STEPS, Lives.leave]), max_size=50)):
+        step(lives, data.draw(st.sampled_from(lives.owners)))
+
+    pass_time(lives.s)
+
+    graph = lives.s.world.state.graph
     finished = {one for one in graph.objects.values() if one.is_finished}
     assert finished == {one for one in reachable(graph) if one.is_finished}

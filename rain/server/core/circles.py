@@ -1,8 +1,7 @@
-"""Looks for circles of futures (rain/graph/circles.py) in sessions whose clients have left.
+"""When circles of futures are looked for (rain/graph/circles.py).
 
-Claims end in many ways, and most of them close no circle. So circles are not looked for whenever a
-claim ends, but soon after a client has left a session, and then from time to time while there are
-such sessions.
+Claims end all the time, and most of them close no circle. So circles are not looked for whenever
+there is a suspect, but soon afterwards for all that have come meanwhile.
 """
 
 from __future__ import annotations
@@ -12,30 +11,27 @@ from math import inf
 from rain.graph import circles
 from rain.server.core.state import State
 
-SOON = 1.0
-"""Seconds from the time when a session was left to the look: other clients leave with its own."""
+PAUSE = 1.0
+"""Seconds from a suspect to the look, and from one look to the next, at least,"""
 
-PAUSE = 10.0
-"""Seconds between two looks, at least,"""
-
-NODES_A_SECOND = 1_000
-"""and at most as many nodes are looked at: this takes about a thousandth of the time."""
+CLAIMS_A_SECOND = 1_000
+"""and at most as many claims are looked at: this takes about a thousandth of the time."""
 
 MOST = 50_000
-"""Nodes that one look goes through, which takes less than a tenth of a second. If there are more,
-nothing of them goes: they may be fewer the next time."""
+"""Claims that one look goes through, which takes less than a tenth of a second. A circle goes if
+fewer lead to it."""
 
 
-def was_left(state: State) -> None:
-    """One more session was left."""
-    state.circles_due = min(state.circles_due, state.now + SOON)
+def plan_look(state: State) -> None:
+    """There are suspects."""
+    if state.circles_due == inf:
+        state.circles_due = state.now + PAUSE
 
 
-def release_unreached(state: State) -> None:
-    """Releases the circles that are not reached."""
-    if not state.left:
-        state.circles_due = inf
-        return
-    found, looked_at = circles.unreached(state.left.keys(), MOST)
-    state.circles_due = state.now + max(PAUSE, looked_at / NODES_A_SECOND)
-    state.release(circles.cut(found))
+def look(state: State) -> None:
+    """Releases circles that nobody reaches."""
+    free, looked_at = circles.cut(state.graph, MOST)
+    state.circles_due = inf
+    if looked_at:  # else there has been no suspect since the last look
+        state.circles_due = state.now + max(PAUSE, looked_at / CLAIMS_A_SECOND)
+    state.release(free)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from rain.base.failures import SessionFailure
 from rain.graph import Session, Task, claims, references
 from rain.graph.wait import WaitMode
-from rain.server.core import by_name, circles, failing, handles, waiting
+from rain.server.core import by_name, failing, handles, waiting
 from rain.server.core.happenings import CloseReason
 from rain.server.core.sessions import clear_session, note_end
 from rain.server.core.state import State
@@ -61,7 +61,6 @@ def _serves_nobody(task: Task) -> bool:
 def _leave(state: State, session: Session, message: str) -> None:
     """Its client goes, with its waits and its handles."""
     state.left[session] = message
-    circles.was_left(state)
     session.is_left = True
     session.parent = None  # which may have a parent that was left, and so on
     for wait in list(session.waits):

@@ -143,7 +143,7 @@ class Reactor:
         if rare or state.resting or state.drains or state.graph.pauses:
             self._look_at_what_is_rare()
         if now >= state.circles_due:
-            circles.release_unreached(state)
+            circles.look(state)
         self._take_leave()
         self._judge_tasks()
         return silent
@@ -153,6 +153,8 @@ class Reactor:
         state = self.state
         if state.touched or state.to_place or state.unsourced:
             distribution.distribute(state)
+        if state.graph.suspects:
+            circles.plan_look(state)
         effects = state.take_effects()
         if state.settings.debug:
             check(state.graph)

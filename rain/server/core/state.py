@@ -124,7 +124,7 @@ class State:
     openings: dict[Session, Opening] = Factory(dict)  # the sessions that they have opened by these
     set_free: dict[Session, None] = Factory(dict)  # sessions of tasks that were cancelled alone
     left: dict[Session, str] = Factory(dict)  # that others still have something of: how it ended
-    circles_due: float = inf  # when these are looked through for circles of futures
+    circles_due: float = inf  # when suspects are looked at (rain/graph/circles.py)
     growing: dict[ClientId, Growing] = Factory(dict)  # submissions that are not read to their ends
     forced: dict[DataObject, tuple[str, ...]] = Factory(dict)  # in test mode: where tests want them
     later: dict[GovernorId, Later] = Factory(dict)  # what waits for other orders

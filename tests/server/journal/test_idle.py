@@ -29,6 +29,7 @@ ONLY_WITH_INPUT = {
     Graph: {
         *("clients", "sessions", "tasks", "objects", "governors", "linked", "learned", "sched"),
         *("last_session", "last_governor", "last_order", "former_readers", "speculates"),
+        "suspects",  # of `circles_due`
         *("watched", "shadowed"),  # of `late_due` and `shadows`
         *("has_needs", "has_exchanges", "users", "has_users"),
     },
