@@ -139,24 +139,22 @@ class Joined:
     def send(
         self, connected: Connected, start: int, length: int, note: Note | None = None, /
     ) -> None:
-        small = bytearray()
-        done = 0
+        small = memoryview(bytearray(min(length, SENT_TOGETHER)))
+        filled = done = 0
         for body, begin, size in self._within(start, length):
-            if size < SENT_TOGETHER:
-                end = len(small)
-                small.extend(bytes(size))
-                with memoryview(small) as view:
-                    body.fill(view[end:], begin)
-            if small and (size >= SENT_TOGETHER or len(small) >= SENT_TOGETHER):
-                sockets.send(connected, bytes(small))
-                small = bytearray()
+            if filled and filled + size > len(small):
+                sockets.send(connected, small[:filled])
+                filled = 0
             if size >= SENT_TOGETHER:
                 body.send(connected, begin, size)
+            else:
+                body.fill(small[filled : filled + size], begin)
+                filled += size
             done += size
             if note is not None:
                 note(done)
-        if small:
-            sockets.send(connected, bytes(small))
+        if filled:
+            sockets.send(connected, small[:filled])
 
     def _within(self, start: int, length: int) -> Iterator[tuple[Body, int, int]]:
         """What of which bodies lies between two places."""
