@@ -19,13 +19,17 @@ from rain.base.states import (
 PAGE = Path(__file__).with_name("states.md")
 
 HEAD = """\
-# Where tasks, their runs, data objects, their copies and governors can stand
+# States of tasks, runs, data objects, copies and governors
 
-This page is drawn from the tables in `rain/base/states.py`, `rain/base/runs.py`,
+This page shows every state and every move between two states, as tables and as diagrams. Read it
+to understand what the dashboard shows, or before you change a rule of the graph.
+
+The page is drawn from the tables in `rain/base/states.py`, `rain/base/runs.py`,
 `rain/base/copies.py` and `rain/base/governors.py` by `python -m docs.draw_states`; a test compares
-the two. The graph moves along these tables only (any other move raises `InvariantError` and changes
-nothing), and the checker in `rain/graph/check.py` holds every row's facts after every turn in tests
-and with `RAIN_DEBUG_MODE=1`.
+the two. A row of these tables is a state with the facts that must hold in it. The graph moves
+along these tables only: any other move raises `InvariantError` and changes nothing. The checker in
+`rain/graph/check.py` tests the facts of every row, after every turn in tests and with
+`RAIN_DEBUG_MODE=1`.
 """
 
 TASKS = """\
