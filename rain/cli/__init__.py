@@ -24,6 +24,7 @@ from rain.cli.journal_command import journal
 from rain.cli.keys_command import keys
 from rain.cli.lab_command import lab
 from rain.cli.logs_command import logs
+from rain.cli.misspelled import NamesCommands, unknown_option
 from rain.cli.remove_command import remove
 from rain.cli.restart_command import restart
 from rain.cli.scaler_command import scaler
@@ -37,13 +38,20 @@ from rain.cli.token_command import token
 from rain.cli.usage_command import queue, usage
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=NamesCommands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(rain.__version__, prog_name="rain")
 def cli() -> None:
     """Rain runs large graphs of tasks on one machine or on many.
 
     A server plans, governors (one worker daemon per machine) run the tasks, and Python programs
-    submit tasks with rain.client.Client.
+    submit tasks with rain.client.Client. Client() alone starts all of it on this machine; for a
+    cluster that outlives the program:
+
+    \b
+      rain start --simple      # a server and a governor on this machine
+      rain status              # what runs, and the address of the dashboard
+      python my_program.py     # in which Client("localhost", 7210) connects to it
+      rain stop
     """
 
 
@@ -57,6 +65,9 @@ def _run(command: click.Command, name: str) -> NoReturn:
     """Runs a command as a program: exits with its status, prints one line for a RainError."""
     try:
         status = command.main(prog_name=name, standalone_mode=False)
+    except click.NoSuchOption as error:
+        unknown_option(error).show()
+        sys.exit(error.exit_code)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)

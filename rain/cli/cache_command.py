@@ -16,9 +16,11 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("what", type=click.Choice(["list", "size", "trim", "clear"]), default="list")
-@click.option("--folder", type=PATH, help="The cache; by default your own.")
-@click.option("--name", default="", help="Only the results of this function or program.")
-@click.option("--why", is_flag=True, help="For list: with the parts of each key.")
+@click.option("--folder", type=PATH, help="The folder of the cache.  [default: your own cache]")
+@click.option(
+    "--name", default="", metavar="NAME", help="Only the results of this function or program."
+)
+@click.option("--why", is_flag=True, help="For list: show what each result depends on, too.")
 @click.option(
     "--limit", metavar="SIZE", help="For trim: how many bytes may stay, for example 20GiB."
 )

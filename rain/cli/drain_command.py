@@ -14,7 +14,7 @@ from rain.cli.options import seconds
 @seconds(
     "--grace",
     60.0,
-    "Kill it if it has not ended by then; it drains for its --drain-seconds.",
+    "How long the governor may take before it is killed. It drains for its --drain-seconds.",
 )
 def drain(governor: str, which: str, grace: float) -> int:
     """Take a governor out of a running cluster.

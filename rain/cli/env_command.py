@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rain.cli.misspelled import NamesCommands
 from rain.cli.options import server_options, size
 
 if TYPE_CHECKING:
     from rain.start.reaching import ReachedServer
 
 
-@click.group()
+@click.group(cls=NamesCommands)
 def env() -> None:
     """Show software environments, and compare what is installed."""
 

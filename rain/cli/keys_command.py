@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from rain.base.errors import StartError
+from rain.cli.misspelled import NamesCommands
 from rain.cli.options import PATH, repeated
 
 _DAYS = click.option(
@@ -14,12 +15,13 @@ _DAYS = click.option(
     type=click.FloatRange(min=0.0, min_open=True),
     default=365.0,
     show_default=True,
+    metavar="DAYS",
     help="How long the certificates are good.",
 )
 _FOLDER = click.argument("folder", type=PATH)
 
 
-@click.group()
+@click.group(cls=NamesCommands)
 def keys() -> None:
     """Make the certificates with which a cluster encrypts its links.
 

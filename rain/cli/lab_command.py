@@ -82,6 +82,7 @@ COUNT = click.IntRange(min=1)
 @click.option(
     "--downloads",
     type=click.IntRange(1, 8),
+    metavar="COUNT",
     help="How many objects a governor fetches at once; default 8.",
 )
 @seconds("--turn", 0.0, "Time of each turn of the server.")
@@ -90,9 +91,15 @@ COUNT = click.IntRange(min=1)
 @seconds(
     "--scheduler-limit", 10.0, "Give up if one run of a scheduler takes longer in real time.", 0.001
 )
-@click.option("--repeat", type=COUNT, default=1, show_default=True, help="How many seeds.")
-@click.option("--seed", type=int, default=1, show_default=True, help="The first seed.")
-@click.option("-j", "--jobs", type=COUNT, help="Processes at once; default one per cpu.")
+@click.option(
+    "--repeat", type=COUNT, metavar="COUNT", default=1, show_default=True, help="How many seeds."
+)
+@click.option(
+    "--seed", type=int, metavar="NUMBER", default=1, show_default=True, help="The first seed."
+)
+@click.option(
+    "-j", "--jobs", type=COUNT, metavar="COUNT", help="Processes at once; default one per cpu."
+)
 @file("--json", "Write every result to this file.")
 @file("--gantt", "Draw a Gantt chart of all tasks as SVG.")
 @file("--bars", "Draw a comparison of the schedulers as SVG.")

@@ -96,14 +96,24 @@ def silence(name: str, default: float, text: str) -> Option:
 def number(name: str, default: float, text: str) -> Option:
     """An option that says how many times as much, at least once."""
     return click.option(
-        name, type=click.FloatRange(min=1.0), default=default, show_default=True, help=text
+        name,
+        type=click.FloatRange(min=1.0),
+        default=default,
+        show_default=True,
+        metavar="TIMES",
+        help=text,
     )
 
 
 def count(name: str, default: int, text: str) -> Option:
     """An option that is a number of things, at least one."""
     return click.option(
-        name, type=click.IntRange(min=1), default=default, show_default=True, help=text
+        name,
+        type=click.IntRange(min=1),
+        default=default,
+        show_default=True,
+        metavar="COUNT",
+        help=text,
     )
 
 

@@ -19,33 +19,35 @@ _OPTIONS = (
         "--max",
         "most",
         type=click.IntRange(min=1),
-        help="Start governors when tasks wait for them, this many at the most, and end those that"
-        " have nothing to do. Instead of --governors.",
+        metavar="N",
+        help="Start governors when tasks wait for them, up to this number, and end those that have"
+        " nothing to do.",
     ),
     click.option(
         "--min",
         "least",
         type=click.IntRange(min=0),
-        help="With --max: this many are there without any work.  [default: 0]",
+        metavar="N",
+        help="With --max: how many governors stay without any work.  [default: 0]",
     ),
     click.option(
         "--idle",
         callback=parsed(parse_duration),
         metavar="TIME",
-        help="With --max: end a governor that had no task for so long, as 60s or 5m."
+        help="With --max: how long a governor may have no task before it is ended: 60s or 5m."
         "  [default: 60s]",
     ),
     click.option(
         "--largest",
         type=click.IntRange(1, 64),
         metavar="TIMES",
-        help="With --max: a job may ask for up to TIMES times the cpus, memory and gpus, where"
-        " few large jobs start sooner than many small ones.  [default: 1]",
+        help="With --max: a job may ask for up to TIMES times the cpus, memory and gpus if few"
+        " large jobs start sooner than many small ones.  [default: 1]",
     ),
     click.option(
         "--kind",
         metavar="NAME",
-        help="With --max: what these governors are called, if there are several kinds of them."
+        help="With --max: the name of these governors, if the cluster has several kinds of them."
         "  [default: the name of the launcher]",
     ),
 )

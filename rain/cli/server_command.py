@@ -41,7 +41,13 @@ if TYPE_CHECKING:
     metavar="KEY=VALUE",
     help="An option of the scheduler; may be repeated.",
 )
-@seconds("--scheduler-limit", 10.0, "Interrupt a longer run; then 'rain' plans.", 0.001)
+@seconds(
+    "--scheduler-limit",
+    10.0,
+    "How long one run of the scheduler may take. A longer one is interrupted, and the scheduler"
+    " 'rain' plans for a while.",
+    0.001,
+)
 @count("--overbooking", 2048, "The most tasks that a governor may hold at once.")
 @seconds("--governor-timeout", 20.0, "A governor that is silent for longer counts as lost.", 1.0)
 @silence(

@@ -84,15 +84,20 @@ ssh_option = click.option(
     default=SSH,
     show_default=True,
     metavar="COMMAND",
-    help="How to reach a host.",
+    help="The command that reaches a host.",
 )
 
 
 @click.command("local")
-@click.option("--governors", type=click.IntRange(min=1), help="How many.  [default: 1]")
+@click.option(
+    "--governors", type=click.IntRange(min=1), metavar="N", help="How many governors.  [default: 1]"
+)
 @scale_options
 @click.option(
-    "--cpus", type=click.IntRange(min=1), help="Of each governor.  [default: they share all]"
+    "--cpus",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="The cpus of each governor.  [default: they share all]",
 )
 @reserve_cpu_option
 @start_options
@@ -103,7 +108,7 @@ def start_local(
     cpus: int | None,
     reserve_cpu: bool,
 ) -> StartRequest:
-    """Start governors on this machine."""
+    """Start a server here, and governors on this machine."""
     from rain.start.governors import LocalGovernors
     from rain.start.options import StartRequest
 
@@ -140,9 +145,9 @@ def start_ssh(
     ssh: tuple[str, ...],
     reserve_cpu: bool,
 ) -> StartRequest:
-    """Start a governor on each host, which is reached through ssh.
+    """Start a server here, and governors on other hosts through ssh.
 
-    FILE has one host per line; # starts a comment.
+    Each host gets one governor. FILE has one host per line; # starts a comment.
     """
     from rain.start.asked import hosts_of
     from rain.start.options import StartRequest
@@ -154,28 +159,33 @@ def start_ssh(
 def batch_command(name: str) -> click.Command:
     """The command of a launcher."""
     spoken = _SPOKEN.get(name, _batch(name, "the batch system"))
-    one = f"How many.  [default: one on each {spoken.part}]"
+    one = f"How many governors.  [default: one on each {spoken.part}]"
 
     @click.command(name, context_settings={"ignore_unknown_options": False})
     @click.option(
         "--governors",
         type=click.IntRange(min=1),
-        help=one if spoken.part else "How many jobs; each runs one governor.",
+        metavar="N",
+        help=one if spoken.part else "How many governors; each is a job of its own.",
     )
     @scale_options
-    @click.option("--cpus", type=click.IntRange(min=1), help="The cpus of each job.")
+    @click.option(
+        "--cpus", type=click.IntRange(min=1), metavar="N", help="The cpus of each governor."
+    )
     @click.option(
         "--memory",
         callback=parsed(parse_size),
         metavar="SIZE",
-        help="The memory of each job, as 64G.",
+        help="The memory of each governor, for example 64G.",
     )
-    @click.option("--gpus", type=click.IntRange(min=1), help="The gpus of each job.")
+    @click.option(
+        "--gpus", type=click.IntRange(min=1), metavar="N", help="The gpus of each governor."
+    )
     @click.option(
         "--time",
         callback=parsed(parse_duration),
         metavar="TIME",
-        help="How long each may run: 1:00:00, 90m or 2h.",
+        help="How long each governor may run: 1:00:00, 90m or 2h.",
     )
     @click.option(
         "--wait",

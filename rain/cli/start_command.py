@@ -20,13 +20,18 @@ if TYPE_CHECKING:
 def _start(context: click.Context, /, **values: object) -> StartRequest | None:
     """Start a server and governors, here or on other hosts.
 
-    If this command ends with status 0, all of them are ready; otherwise none is left running. End
-    them with 'rain stop'.
+    If this command ends with status 0, all of them are ready, except jobs that wait in the queue
+    of a batch system; otherwise none is left running. End them with 'rain stop'.
 
-    With the name of a launcher, the governors are jobs of a batch system, which may wait there.
-    Their options follow the name: rain start slurm --governors 10 --cpus 16
+    What is to be started follows as the name of a launcher with its options, or as a file:
 
-    A file can say all of this: rain start cluster.toml
+    \b
+      rain start local --governors 2 --cpus 4
+      rain start ssh node1 node2
+      rain start slurm --governors 10 --cpus 16
+      rain start cluster.toml
+
+    Without a launcher, the options below say where governors start: rain start --simple
     """
     if context.invoked_subcommand is None:
         order: StartRequest = context.invoke(start_alone, **values)

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
+from rain.cli.misspelled import NamesCommands
 from rain.cli.start_alone import start_command, start_names
 
 SUFFIX = ".toml"
 """How the names of cluster files end."""
 
 
-class Launchers(click.Group):
+class Launchers(NamesCommands):
     """A command for each launcher, those of other packages among them, and for a file."""
 
     def made(self, command: click.Command) -> click.Command:

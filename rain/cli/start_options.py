@@ -36,8 +36,8 @@ _OF_SERVER = (
         "--http-listen",
         metavar="ADDRESS",
         default="",
-        help="Serve HTTP there only, and not at the address of --listen; 'none' for no HTTP (its"
-        " --http-listen).",
+        help="Serve the dashboard and all other HTTP only at this address; 'none' serves no HTTP."
+        "  [default: the address of --listen]",
         cls=OfServer,
     ),
     click.option(
@@ -45,7 +45,7 @@ _OF_SERVER = (
         "http_hosts",
         multiple=True,
         metavar="NAME",
-        help="Another name by which browsers reach this machine (its --http-host).",
+        help="Another name by which browsers reach this machine; may be repeated.",
         cls=OfServer,
     ),
     click.option(
@@ -69,7 +69,7 @@ _OF_SERVER = (
     click.option(
         "--insecure",
         is_flag=True,
-        help="Use no secret and no encryption, even if others reach the cluster.",
+        help="Use no secret and no encryption, even if other machines can reach the cluster.",
         cls=OfServer,
     ),
     click.option(
@@ -82,16 +82,17 @@ _OF_SERVER = (
         "--journal",
         type=PATH,
         metavar="FOLDER",
-        help="Where the server writes all that it knows, so that the next start goes on from there;"
-        " 'none' for nowhere.  [default: one for its port in the state folder of this user; none"
-        " for port 0]",
+        help="Keep the state of the server in this folder, so that the next start goes on from it;"
+        " 'none' for no journal.  [default: a folder for its port in your state folder; none for"
+        " port 0]",
         cls=OfServer,
     ),
     click.option(
         "--users",
         type=PATH,
         metavar="FILE",
-        help="The file users.toml of the server, which says what the users of the cluster may do.",
+        help="The file users.toml, which says what users of the cluster may do. The server reads"
+        " it again when it changes.",
         cls=OfServer,
     ),
     click.option(
@@ -104,7 +105,8 @@ _OF_SERVER = (
         "--standby-host",
         metavar="HOST",
         default="",
-        help="The same on another host, which is reached through ssh and shares the --journal.",
+        help="Start a second server on this host, which takes over if the first one dies. It is"
+        " reached through ssh and shares the folder of --journal.",
         cls=OfServer,
     ),
 )
@@ -121,17 +123,17 @@ _OF_GOVERNORS = (
         "--governor-config",
         type=PATH,
         metavar="FILE",
-        help="Configuration of every governor.",
+        help="A TOML file with executors of your own, for every governor.",
     ),
     click.option(
         "--cache-limit",
         metavar="SIZE",
-        help="The size limit of a cache of results, for example 50GiB (of every governor).",
+        help="The size limit of the cache of results of every governor, for example 50GiB.",
     ),
     click.option(
         "--workdir",
         type=PATH,
-        help="Folder that gets a work folder governor-I of each governor.",
+        help="The folder in which each governor gets a work folder: governor-0 and so on.",
     ),
     click.option(
         "--timeout",
@@ -139,14 +141,14 @@ _OF_GOVERNORS = (
         default=60.0,
         show_default=True,
         metavar="SECONDS",
-        help="Seconds that the whole start may take.",
+        help="How long the whole start may take.",
     ),
     click.option(
         "--runprefix",
         callback=parsed(words),
         default="",
         metavar="COMMAND",
-        help="Put this before the command of each daemon.",
+        help="A command to run each daemon with, for example 'nice'.",
     ),
     click.option(
         "--before",
@@ -166,7 +168,7 @@ _OF_GOVERNORS = (
         multiple=True,
         metavar="NAME=AMOUNT",
         callback=parsed(read_named),
-        help="Another resource that each governor offers, as licence=2; may be repeated.",
+        help="Another resource that each governor offers, for example licence=2; may be repeated.",
     ),
     click.option(
         "--env",
