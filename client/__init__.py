@@ -5,8 +5,19 @@
 ...     client.submit(pow, 2, 10).result()
 1024
 
+* `Client` calls plain functions with `submit` and `map`, and gives a `Future` for each call.
+  `AsyncClient` does this for asyncio and trio, and `client.executor()` is an executor of
+  `concurrent.futures`.
+* `get_client` and `then` are for tasks that call tasks.
+* `Env` says which packages, variables and files tasks need; `open_files` and `create_file` are for
+  files and object stores; `register_joblib` and `client.dask` are for joblib and Dask.
+* `Session`, `remote`, `Program` and `tasks` build graphs of tasks, with `blob`, `pickled` and
+  `directory` for data of the program.
+* A call that fails raises what its function has raised; all else is a `RainException`.
+
 In the examples of this package all of its names are imported, `client` is a client, and `session`
-is an open session of it: the active one.
+is an open session of it: the active one. The other modules of the package are no part of what users
+are promised.
 """
 
 from rain.client import tasks as tasks

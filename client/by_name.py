@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 class FutureSession(FutureMethods):
     """A session for calls of plain functions: `Client.session` opens it.
 
-    It ends with its `with` block. What a durable one makes is kept under its name, and its calls go
+    It has the methods of `Client` for them: `submit`, `map`, `options`, `gather` and so on. It
+    ends with its `with` block. What a durable one makes is kept under its name, and its calls go
     on.
 
     >>> with client.session("squares") as session:

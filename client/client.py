@@ -57,7 +57,9 @@ def _of_the_task() -> "Client":
 
 
 class Client(Looking):
-    """A connection to a server. Several threads may use it.
+    """A connection to a cluster, which runs the calls and tasks of this program.
+
+    Several threads may use it.
 
     Without an address the client starts a server and governors on this machine. It stops them when
     it is closed or garbage-collected, and when the program ends.

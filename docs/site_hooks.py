@@ -1,4 +1,6 @@
-"""What the documentation site needs beside its pages: a start page and a list of the decisions.
+"""What the documentation site needs beside its pages.
+
+This is a start page, a list of the decisions, and which methods the pages of the API leave out.
 
 mkdocs calls these functions (see mkdocs.yml). Pages are written so that they can be read in a
 checkout, where links may lead to files outside of docs/. On the site such a link becomes its text.
@@ -8,10 +10,15 @@ from __future__ import annotations
 
 import posixpath
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from docs.inner_names import without_inner  # the folder is no installed package
 
 DOCS = Path(__file__).parent
 LINK = re.compile(r"(?<!!)\[([^][]*)\]\(([^)\s#:]+)(#[^)\s]*)?\)")
@@ -33,7 +40,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Turns links that lead to no page of the site into their text."""
+    """Turns links that lead to no page of the site into their text; see also `inner_names`."""
     folder = posixpath.dirname(page.file.src_uri)
 
     def replaced(link: re.Match[str]) -> str:
@@ -45,4 +52,4 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         at_home = page.file.src_uri == "index.md" and (DOCS.parent / target).exists()
         return link[1] if outside or at_home or path.is_dir() else link[0]
 
-    return LINK.sub(replaced, markdown)
+    return LINK.sub(replaced, without_inner(markdown))

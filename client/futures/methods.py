@@ -60,12 +60,18 @@ class Submitting:
 
         The function and its arguments are sent as they are now. Anything that can be called will
         do: a lambda, a method, a class. Futures among the arguments are waited for, and the
-        function gets their values; inside of lists or other objects they stay futures.
+        function gets their values; inside of lists or other objects they stay futures. What a call
+        needs, as cpus or several tries, is said before it: `client.options(tries=3).submit(f)`.
 
         >>> from rain.client import Client
         >>> with Client(cpus=1) as client:
         ...     client.submit(pow, 2, 10).result()
         1024
+
+        Args:
+            fn: the function.
+            args: its arguments: values, or futures of values.
+            kwargs: its keyword arguments. All of them go to the function.
         """
         try:
             return self.open_futures().call(fn, args, kwargs, self._options)
@@ -78,7 +84,8 @@ class Submitting:
     ) -> list[Future[T]]:
         """Calls a function for each item, or for each tuple of items; gives the futures in order.
 
-        Each call gets all the keyword arguments; large ones are sent once.
+        It returns at once; `client.gather` waits for the results. What the calls need is said
+        before them: `client.options(cpus=2).map(f, items)`.
 
         >>> from rain.client import Client
         >>> with Client(cpus=1) as client:
@@ -86,6 +93,12 @@ class Submitting:
         ...     client.gather(client.map(int, ["10", "11"], base=2))
         [8, 9]
         [2, 3]
+
+        Args:
+            fn: the function.
+            iterables: the items of its first argument, of its second one, and so on; the shortest
+                says how many calls there are. Items may be futures.
+            kwargs: keyword arguments that each call gets; large ones are sent once.
         """
         if not iterables:
             raise TypeError("map needs at least one iterable")
@@ -189,6 +202,7 @@ class Submitting:
             cache_key: what else the results depend on; with another one the function runs again.
             idempotent: it may run twice at a time: a call that is much slower than others of its
                 name is run once more elsewhere, and the first run that ends wins.
+            env: the environment of the calls, on top of that of the client (see `Env`).
         """
         return WithOptions(self, chosen("options", options))
 
@@ -268,11 +282,18 @@ class FutureMethods(Submitting):
     def put(self, value: T, name: str = "value") -> Future[T]:
         """Uploads a value, to be given to many calls.
 
+        A call gets the value where the future is its argument. The value stays on the cluster as
+        long as a future of it is there.
+
         >>> from rain.client import Client
         >>> with Client(cpus=1) as client:
         ...     table = client.put({"a": 1})
         ...     client.submit(len, table).result()
         1
+
+        Args:
+            value: anything that can be pickled.
+            name: what the dashboard calls it.
         """
         return self.open_futures().put(value, name)
 

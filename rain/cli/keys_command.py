@@ -67,7 +67,7 @@ def create(folder: Path, hosts: tuple[str, ...], days: float) -> int:
 )
 @_DAYS
 def client(name: str, folder: Path, days: float) -> int:
-    """Make the file of another client of the cluster's owner: client-NAME.pem.
+    """Make the file of another client of the owner: client-NAME.pem.
 
     'rain keys user' makes those of other people.
     """

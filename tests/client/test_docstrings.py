@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import rain.client
+from docs.inner_names import INNER
 from rain.client import Client, reaching
 from rain.client.futures.executor import ClusterExecutor
 from rain.client.local import LocalCluster
@@ -17,35 +18,10 @@ from tests.support.shared_cluster import SharedCluster
 
 pytestmark = pytest.mark.whole
 
-WITHIN = {
-    "AsyncClient": "open_futures",
-    "Client": "end_session open_futures over",
-    "FutureSession": "open_futures",
-    "DataObject": "expect_blob expect_dir settle",
-    "Future": (
-        "deliver failure forget input is_done is_here note_cancelled note_failed"
-        " note_finished object_id reference take_data want when_done"
-    ),
-    "Input": "bound",
-    "InputBase": "bound",
-    "InputDir": "bound",
-    "Output": "merged shape",
-    "OutputBase": "merged shape",
-    "OutputDir": "merged shape",
-    "Remote": "new_task",
-    "Session": (
-        "add_object add_task add_tasks asking drop drop_member drop_pending drop_task"
-        " is_interrupted_here leave let_inputs_go note_contents note_key note_refusal refusals"
-        " submit_by submits_slowly"
-    ),
-    "Task": "let_inputs_go settle",
-}
-"""Methods that modules of the library call: they are no part of what users are promised."""
-
 
 def members(cls: type) -> Iterator[tuple[str, Any]]:
     """The public methods and properties of a class that are our own."""
-    within = WITHIN.get(cls.__name__, "").split()
+    within = INNER.get(cls.__name__, "").split()
     for name in dir(cls):
         if name.startswith("_") or name in within:
             continue
@@ -92,7 +68,7 @@ def client(cluster: LocalCluster) -> Iterator[Client]:
 
 
 def test_what_is_left_out_is_there() -> None:
-    for name, within in WITHIN.items():
+    for name, within in INNER.items():
         for member in within.split():
             assert hasattr(getattr(rain.client, name), member), f"{name}.{member}"
 

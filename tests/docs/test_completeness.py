@@ -5,6 +5,8 @@ from pathlib import Path
 from types import ModuleType
 
 import rain.client
+from docs.inner_names import without_inner
+from rain.client import tasks
 from rain.common import errors
 
 PROJECT = Path(__file__).parent.parent.parent
@@ -36,6 +38,25 @@ def test_every_public_name_of_the_client_is_in_the_api_pages() -> None:
     }
 
     assert public - shown == BASES
+
+
+def test_the_api_pages_have_all_exceptions_and_built_in_tasks_and_nothing_else() -> None:
+    def members(page: str) -> set[str]:
+        (names,) = re.findall(r"members: \[(.*)\]", read(page))
+        return set(names.split(", "))
+
+    raised = {name for name in rain.client.__all__ if name in vars(errors)}
+    assert members("docs/api/errors.md") == raised
+    assert members("docs/api/tasks.md") == set(tasks.__all__)
+
+
+def test_the_api_pages_leave_out_what_only_modules_of_the_library_call() -> None:
+    page = "::: rain.client.Remote\n    options:\n      heading_level: 3\n\n::: rain.client.then\n"
+
+    assert without_inner(page) == (
+        '::: rain.client.Remote\n    options:\n      filters: ["!^_", "!^new_task$"]\n'
+        "      heading_level: 3\n\n::: rain.client.then\n"
+    )
 
 
 def test_the_tour_has_every_package() -> None:
