@@ -76,8 +76,8 @@ class Client(Looking):
     8
 
     Args:
-        address: the host of a server that runs already, or "host:port". If it has standbys, a list
-            of all addresses, or one text with commas between them.
+        address: the host of a server that runs already, "host:port", or the URL of its dashboard.
+            If it has standbys, a list of all addresses, or one text with commas between them.
         port: the port of that server; 7210, if neither says one.
         cpus: the cpus of each governor that is started; by default they share all of the machine.
         governors: how many governors are started.
@@ -93,9 +93,10 @@ class Client(Looking):
         local: run everything in this process, one call after the other, in the threads that wait:
             for debuggers, tests and notebooks. `cpus` is then only a number.
         server_timeout: seconds without a heartbeat of the server after which calls that wait
-            raise `ConnectionException`; 0 means never.
+            raise `ConnectionException`; 30 by default, and 0 means never.
         server_away: seconds for which the client looks for a server with a journal that has died.
-            Calls wait meanwhile, and go on when it is back. 0 means that they do not wait.
+            Calls wait meanwhile, and go on when it is back. 600 by default; 0 means that they do
+            not wait.
         wait_for_server: seconds to wait here for a server that is not there yet. By default one
             that cannot be reached is told at once.
         insecure: connect to a server that was started with `--insecure`.

@@ -61,7 +61,7 @@ class Submitting:
         The function and its arguments are sent as they are now. Anything that can be called will
         do: a lambda, a method, a class. Futures among the arguments are waited for, and the
         function gets their values; inside of lists or other objects they stay futures. What a call
-        needs, as cpus or several tries, is said before it: `client.options(tries=3).submit(f)`.
+        needs (cpus, memory, tries) is said before it: `client.options(tries=3).submit(f, x)`.
 
         >>> from rain.client import Client
         >>> with Client(cpus=1) as client:

@@ -30,7 +30,7 @@ def told(*words: str) -> str:
 def every_command(group: click.Group, path: tuple[str, ...]) -> list[tuple[str, ...]]:
     """The words of all commands that are shown."""
     context = click.Context(group)
-    found = []
+    found: list[tuple[str, ...]] = []
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         assert command is not None
