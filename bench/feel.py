@@ -1,9 +1,10 @@
 """`python -m bench feel`: times that a user notices, on a cluster of real processes.
 
-The time until twenty governors that start together are ready, and the CPU time of one of them; the
-time until a fresh executor is ready; the time until the next task has run after the previous tasks
-were stopped, which kills their executors; and the time until a closed session is gone from every
-governor, as seen by another client. Modules are compiled before, as in an installed Rain.
+The time until `Client()` has started its cluster and has a first result; the time until twenty
+governors that start together are ready, and the CPU time of one of them; the time until a fresh
+executor is ready; the time until the next task has run after the previous tasks were stopped, which
+kills their executors; and the time until a closed session is gone from every governor, as seen by
+another client. Modules are compiled before, as in an installed Rain.
 """
 
 import os
@@ -60,6 +61,13 @@ def _busy(ctx: Any) -> bytes:
 @remote()
 def _quick(ctx: Any) -> bytes:
     return b""
+
+
+def _first_result() -> float:
+    start = perf_counter()
+    with Client(cpus=CPUS) as client:
+        client.submit(int).result()
+        return perf_counter() - start
 
 
 def _start_governors() -> float:
@@ -138,6 +146,7 @@ def measure_all(repeat: int, console: Console) -> list[Feeling]:
     _start_governors()  # compiles all modules that they import
     _start_executor()
     feelings = [
+        measured("`Client()` has its first result", 2.0, _first_result),
         measured(f"{GOVERNORS} governors are ready", 4.0, _start_governors),
         measured("a governor is ready, CPU time", 0.5, _start_of_one),
         measured("a fresh executor is ready", 0.05, _start_executor),
