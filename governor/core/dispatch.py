@@ -130,7 +130,7 @@ class Dispatch:
             if group.first().kind.makes and not self._admit_first(group):
                 open_groups.remove(group)
                 continue
-            if (waits_for_memory and group.memory) or not self._has_room(group):
+            if (waits_for_memory and group.memory) or not self._may_start(group):
                 limit = min(limit, group.rank())
                 waits_for_memory = waits_for_memory or self._free.lacks_memory(group.memory)
             elif group.runner == "":
@@ -167,7 +167,7 @@ class Dispatch:
             self.back_pressure.started(task)
         return task
 
-    def _has_room(self, group: ReadyGroup) -> bool:
+    def _may_start(self, group: ReadyGroup) -> bool:
         """Whether the first task of the group may run now."""
         if not self._free.has(group.resources) and not self._all_wait(group):
             return False
@@ -201,7 +201,7 @@ class Dispatch:
     def _promise(self, group: ReadyGroup, starting: dict[str, int]) -> int:
         """Reserves resources for executors that are starting, and starts the missing ones."""
         count = 0
-        while count < group.count and self._has_room(group):
+        while count < group.count and self._may_start(group):
             if starting.get(group.runner):
                 starting[group.runner] -= 1
             else:
@@ -217,7 +217,7 @@ class Dispatch:
         takers = [
             executor
             for executor in group.leased
-            if (refill or executor.lease == self._pool.turn)
+            if (refill or executor.leased_in == self._pool.turn)
             and takes_more(executor, self._pool.now)
         ]
         for position, executor in enumerate(takers):
@@ -304,7 +304,7 @@ def put_in_order(session: Session) -> None:
     session.unordered = False
     ready = [task for task in session.tasks.values() if task.row is TaskRow.READY]
     ranks = sorted(task.rank for task in ready)
-    ready.sort(key=_turn)
+    ready.sort(key=_by_priority)
     moved: dict[int, Task] = {}
     for task, rank in zip(ready, ranks, strict=True):
         if task.rank != rank:
@@ -314,5 +314,5 @@ def put_in_order(session: Session) -> None:
         task.group.sort()
 
 
-def _turn(task: Task) -> tuple[int, tuple[int, int, int]]:
+def _by_priority(task: Task) -> tuple[int, tuple[int, int, int]]:
     return -task.kind.kind.priority, task.rank

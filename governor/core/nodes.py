@@ -278,10 +278,11 @@ class Executor:
     # Tasks that may follow its calls, because these make their inputs; checked when taken.
     followers: deque[Task] = Factory(deque)
     load: float = 0.0  # the expected seconds of its calls
-    progress: float = -1.0  # when it last answered or got its lease, -1 before the first one
+    progress: float = 0.0  # when it last answered or got its lease
+    is_replaced: bool = False  # it has had work, so that another one is started when it has ended
     overdue: bool = False  # the task that it runs lasts much longer than expected
     slow: bool = False  # it had begun none of its calls when they were taken back
-    lease: int = 0  # the turn in which it got its lease
+    leased_in: int = 0  # the turn in which it got its lease
     blocked_depth: int = -1  # how deep the call is that waits for other tasks, -1 for none
     has_lent: bool = False  # a call of its lease has waited, so that too much may be taken now
     gpus: tuple[str, ...] = ()  # lent to it with its lease

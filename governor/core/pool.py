@@ -33,7 +33,7 @@ from rain.governor.core.outbox import Outbox
 from rain.governor.core.reactor_settings import PoolSettings
 from rain.governor.core.resources import FreeResources, Lending, most_blocked
 from rain.governor.core.results import Content
-from rain.governor.core.tables import TaskMove, TaskRow
+from rain.governor.core.tables import BEING_ENDED, TaskMove, TaskRow
 
 
 def surplus(idle: Iterable[Executor], count: int, long_ago: float) -> list[Executor]:
@@ -49,9 +49,6 @@ def _folders(group: ReadyGroup) -> tuple[Content, ...]:
         return ()
     read = group.first().inputs[-group.environment.folders :]
     return tuple(target.content for target in read if target.content is not None)
-
-
-_BEING_ENDED = (TaskRow.CANCELLING, TaskRow.TIMED_OUT, TaskRow.EVICTED)
 
 
 class Pool:
@@ -122,7 +119,7 @@ class Pool:
         idle = self.idle.get(group.runner)
         if idle:
             executor = idle.pop(0)
-            executor.progress = -1.0  # so that it is not replaced again when it has ended
+            executor.is_replaced = False  # it was replaced just now
             self.kill(executor)
         self.start(group.runner, group.environment, _folders(group))
 
@@ -134,8 +131,9 @@ class Pool:
         executor.group = group
         self.lending.moved(self.now)
         self.busy[executor.id] = executor
-        executor.lease = self.turn
+        executor.leased_in = self.turn
         executor.progress = self.now
+        executor.is_replaced = True
         group.leased.append(executor)
         self._calls.call(executor, task)
 
@@ -223,7 +221,7 @@ class Pool:
         long_ago = self.now - self._settings.idle_seconds
         for executor in surplus(idle, len(living) - self.warm, long_ago):
             self.idle[executor.runner].remove(executor)
-            executor.progress = -1.0  # so that it is not replaced when it has ended
+            executor.is_replaced = False
             self.kill(executor)
 
     def recall(self, executor: Executor) -> None:
@@ -241,7 +239,7 @@ class Pool:
         self._calls.return_unstarted(executor, unstarted)
         if executor.calls:
             start_oldest(executor)
-            if executor.calls[0].row in _BEING_ENDED:
+            if executor.calls[0].row in BEING_ENDED:
                 self._interrupt(executor)
         elif executor.group is not None:
             executor.slow = unstarted > 0
@@ -269,7 +267,7 @@ class Pool:
         elif executor.ready and executor in self.idle.get(executor.runner, ()):
             self.idle[executor.runner].remove(executor)
         executor.forget_all()
-        if executor.progress >= 0:
+        if executor.is_replaced:
             self.start(executor.runner, executor.environment)
         return executor, started
 
@@ -297,7 +295,7 @@ class Pool:
         executor.calls[0].move(TaskMove.TIME_OUT)
         self.recall(executor)
 
-    def left_processes(self, number: int) -> None:
+    def has_left_processes(self, number: int) -> None:
         """The interrupted call has ended, but has left processes behind, which are killed now."""
         executor = self.executors.get(number)
         if executor is not None:

@@ -185,7 +185,7 @@ class Pressure:
                 yield executor
             elif not executor.calls and executor.memory >= self._resting and not executor.recalling:
                 self._pool.idle[executor.runner].remove(executor)
-                executor.progress = -1.0  # so that it is not replaced when it has ended
+                executor.is_replaced = False
                 yield executor
 
     def _holders(self) -> Iterable[MemoryHolder]:

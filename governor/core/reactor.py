@@ -243,7 +243,7 @@ class Reactor:
             case CallWaits(executor):
                 pool.resume(executor)
             case ProcessesLeft(executor):
-                pool.left_processes(executor)
+                pool.has_left_processes(executor)
             case ExecutorReady(executor):
                 pool.executor_ready(executor)
             case ExecutorDied():

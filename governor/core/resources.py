@@ -126,7 +126,7 @@ class Lending:
         self.due = inf
 
     def begin_turn(self) -> None:
-        """Those refused in this turn are asked again. Those refused before may have gone."""
+        """What was refused before is asked for again in this turn, if it is still there."""
         self.due = inf
 
     def allows(self, needed: Resources, depth: int, now: float) -> bool:

@@ -35,11 +35,10 @@ from rain.governor.core.reactor_settings import DataLimits, Offer, PoolSettings
 from rain.governor.core.results import Failed, NotRun
 from rain.governor.core.spilling import Spilling
 from rain.governor.core.stopping import Stopping
-from rain.governor.core.tables import TaskRow
+from rain.governor.core.tables import BEING_ENDED, TaskRow
 
 _FOLLOWING = TaskRow.FOLLOWING
 _CANCELLING = TaskRow.CANCELLING
-_BEING_ENDED = (TaskRow.CANCELLING, TaskRow.TIMED_OUT, TaskRow.EVICTED)
 
 
 class State:
@@ -174,7 +173,7 @@ class State:
             elif peaks:
                 mapped = max(mapped_size(task), task.mapped - event.mapped)
                 task.peak = max(task.peak, peaks[place] - mapped)
-            if task.row not in _BEING_ENDED:  # else it was not let do all of its work
+            if task.row not in BEING_ENDED:  # else it was not let do all of its work
                 task.meter.add(duration)
                 if task.peak:
                     self._claims.learn(task)

@@ -53,6 +53,10 @@ class TaskMove(enum.Enum):
     __hash__ = object.__hash__  # that of Enum is a slow Python function
 
 
+BEING_ENDED = (TaskRow.CANCELLING, TaskRow.TIMED_OUT, TaskRow.EVICTED)
+"""Rows of tasks that run, and whose ends are awaited: whatever they make does not count."""
+
+
 class ObjectRow(enum.IntEnum):
     """The state of one data object on this governor."""
 

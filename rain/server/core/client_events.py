@@ -205,16 +205,16 @@ def _cancel(state: State, client_id: ClientId, cancel: Cancel) -> None:
         return
     why = failing.CANCELLED if cancel.always else failing.INTERRUPTED
     if cancel.whole:
-        _end(state, cancel, session.own_tasks, why)
+        _cancel_these(state, cancel, session.own_tasks, why)
         return
     tasks = [session.tasks.get(task_id) for task_id in cancel.tasks]
     for object_id in cancel.objects:
         data_object = session.objects.get(object_id)
         tasks.append(None if data_object is None else data_object.producer)
-    _end(state, cancel, [task for task in tasks if task is not None], why)
+    _cancel_these(state, cancel, [task for task in tasks if task is not None], why)
 
 
-def _end(state: State, cancel: Cancel, tasks: list[Task], why: str) -> None:
+def _cancel_these(state: State, cancel: Cancel, tasks: list[Task], why: str) -> None:
     if state.durable:
         tasks = [task for task in tasks if not by_name.is_wanted_elsewhere(task)]
     cancelled = failing.cancel(state, tasks, why, cancel.grace)

@@ -134,7 +134,7 @@ def _assign(state: State, governor: Governor, tasks: list[Task]) -> None:
 
 
 def _assign_carefully(state: State, governor: Governor, tasks: list[Task]) -> list[Task]:
-    """One after the other, since some are suspects; who must wait goes back to the queue."""
+    """One after the other, since some are suspects; those that must wait go back to the queue."""
     crash_limit = state.settings.crash_limit
     told: list[Task] = []
     held_back: list[Task] = []

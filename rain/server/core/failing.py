@@ -92,8 +92,8 @@ def end_pauses(state: State) -> None:
     state.news.unplanned.update(dict.fromkeys(pausing.end_pauses(state.graph, state.now)))
 
 
-def governor_lost(state: State, task: Task) -> None:
-    """A governor was lost that may have been running the task, which is without a plan again."""
+def run_lost(state: State, task: Task) -> None:
+    """The open run of a task was lost with its governor; the task is without a plan again."""
     run = task.last_run()
     again, shadowed = _has_another_try(state, task), _may_stand_by(state, task)
     if state.happenings is not None and (run.started or not again):

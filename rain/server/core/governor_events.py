@@ -31,6 +31,7 @@ from rain.server.core import (
     logs,
     memory,
     nesting,
+    reported,
     resuming,
     speculation,
     unfetched,
@@ -148,14 +149,7 @@ def left(state: State, governor_id: GovernorId, cause: str, *, on_purpose: bool 
     if governor is None:
         return
     state.graph.ending.pop(governor, None)
-    state.forget_orders(governor)
-    state.estimates.forget(governor)
-    state.touched.pop(governor, None)
-    state.rests.pop(governor, None)
-    state.resting.pop(governor, None)
-    state.blamed.pop(governor, None)
-    state.drains.pop(governor, None)
-    state.forget_fetches(lambda _, reader: reader is governor)
+    state.forget_governor(governor)
     state.news.left.append(governor)
     state.note(happenings.GovernorRemoved(state.now, governor.address, cause), len(cause))
     unblamed = (TaskRow.AHEAD, TaskRow.CANCELLING)
@@ -167,7 +161,7 @@ def left(state: State, governor_id: GovernorId, cause: str, *, on_purpose: bool 
     failing.lost(state, loss.lose_governor(governor, state.now, cause, blamed))
     for task in blamed:
         if task.is_known and not task.is_done and task not in state.graph.shadowed:
-            failing.governor_lost(state, task)
+            failing.run_lost(state, task)
     feasibility.governors_changed(state)
     waiting.fetch_again(state)
 
@@ -203,7 +197,7 @@ def _started(state: State, governor: Governor, update: Update) -> dict[Task, flo
     else:
         starts = [state.now] * len(update.started_ids)
     for task_id, number, start in zip(update.started_ids, update.started_runs, starts, strict=True):
-        task = nesting.current(state, governor, task_id, number)
+        task = reported.task_of_run(state, governor, task_id, number)
         if task is None:
             continue
         if task.row is TaskRow.ASSIGNED:
@@ -225,7 +219,7 @@ def _start(state: State, governor: Governor, task: Task, start: float) -> None:
 
 
 def _failed(state: State, governor: Governor, failure: TaskFailure, printed: str) -> None:
-    task = nesting.current(state, governor, failure.task, failure.run)
+    task = reported.task_of_run(state, governor, failure.task, failure.run)
     if task is None:
         return
     if failure.cause not in TOLD_BY_GOVERNORS:
@@ -259,7 +253,7 @@ def _all_failed(state: State, governor: Governor, update: Update) -> None:
 def _ended(state: State, governor: Governor, update: Update) -> None:
     """Runs that were cancelled have ended, as far as nothing was told of their ends before."""
     for task_id, number in zip(update.ended_ids, update.ended_runs, strict=True):
-        task = nesting.current(state, governor, task_id, number)
+        task = reported.task_of_run(state, governor, task_id, number)
         if task is None:
             continue
         if task.row is not TaskRow.CANCELLING:

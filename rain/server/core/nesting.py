@@ -18,27 +18,10 @@ from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import TaskId, spell
 from rain.base.states import TaskRow
 from rain.base.wire.update import Update
-from rain.graph import Client, Governor, Session, Task, moving, progress
-from rain.server.core import adopting
+from rain.graph import Client, Governor, Session, Task, progress
+from rain.server.core import adopting, reported
 from rain.server.core.closing import close_session
 from rain.server.core.state import State
-
-
-def current(state: State, governor: Governor, task_id: TaskId, number: int) -> Task | None:
-    """The task, if this governor has it and speaks of its open run.
-
-    A governor that speaks of a task has begun it, and does not return it.
-    """
-    task = state.graph.tasks.get(task_id)
-    if task is None or task.assigned is not governor:
-        state.ignored += 1
-        return None
-    if task.run is None or task.run.number != number:
-        state.ignored += 1
-        return None
-    if task.row is TaskRow.ASKED:
-        moving.stay(task)
-    return task
 
 
 def running_task(state: State, task_id: TaskId) -> Task:
@@ -114,12 +97,12 @@ def block_and_resume(state: State, governor: Governor, update: Update) -> list[T
     """Started tasks wait, or go on. Returns blocked tasks whose inputs this very update brings."""
     ahead: list[Task] = []
     for task_id, number in zip(update.resumed_ids, update.resumed_runs, strict=True):
-        task = current(state, governor, task_id, number)
+        task = reported.task_of_run(state, governor, task_id, number)
         if task is not None and task.row is TaskRow.BLOCKED:
             progress.resume(task, governor)
             state.touched[governor] = None
     for task_id, number in zip(update.blocked_ids, update.blocked_runs, strict=True):
-        task = current(state, governor, task_id, number)
+        task = reported.task_of_run(state, governor, task_id, number)
         if task is not None:
             if task.row is TaskRow.AHEAD:
                 ahead.append(task)

@@ -156,10 +156,14 @@ class State:
             orders = self._orders[governor.id] = Orders()
         return orders
 
-    def forget_orders(self, governor: Governor) -> None:
-        """A governor has gone: what it was about to be told is void."""
+    def forget_governor(self, governor: Governor) -> None:
+        """A governor has gone, and what it was about to be told is void."""
         self._orders.pop(governor.id, None)
         self.later.pop(governor.id, None)
+        self.estimates.forget(governor)
+        for noted in (self.touched, self.rests, self.resting, self.blamed, self.drains):
+            noted.pop(governor, None)
+        self.forget_fetches(lambda _, reader: reader is governor)
 
     def emit(self, effect: Effect) -> None:
         """One more effect of this turn."""

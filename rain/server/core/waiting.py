@@ -29,14 +29,14 @@ def add(state: State, wait: Wait) -> None:
         if task.row not in DONE:
             pending.append(task)
         elif task.failure is not None and not some:
-            _tell(state, wait, task.failure)
+            _answer_with_failure(state, wait, task.failure)
             return
     for data_object in wait.objects:
         stands = data_object.state
         if stands is ObjectState.UNFINISHED:
             pending.append(data_object)
         elif stands is ObjectState.FAILED and not some:
-            _tell(state, wait, failure_of(data_object))
+            _answer_with_failure(state, wait, failure_of(data_object))
             return
     if not pending or (some and len(pending) < len(wait.tasks) + len(wait.objects)):
         _answer(state, wait)
@@ -57,7 +57,7 @@ def _add_idle(state: State, wait: Wait) -> None:
         session.waits[wait] = None
         session.idle_waits.append(wait)
     elif session.untold is not None:
-        _tell(state, wait, session.untold)
+        _answer_with_failure(state, wait, session.untold)
     else:
         _answer(state, wait)
 
@@ -86,10 +86,10 @@ def failed(state: State, node: Task | DataObject, failure: SessionFailure) -> No
             _answer(state, wait)
         else:
             _remove(state, wait)
-            _tell(state, wait, failure)
+            _answer_with_failure(state, wait, failure)
 
 
-def _tell(state: State, wait: Wait, failure: SessionFailure) -> None:
+def _answer_with_failure(state: State, wait: Wait, failure: SessionFailure) -> None:
     """The answer to a wait in a session that goes on, for which something has failed."""
     state.emit(Refuse(wait.request, failure))
     session = wait.session
@@ -104,7 +104,7 @@ def idle(state: State, session: Session) -> None:
     for wait in waits:
         _remove(state, wait)
         if failure is not None:
-            _tell(state, wait, failure)
+            _answer_with_failure(state, wait, failure)
         else:
             _answer(state, wait)
 
