@@ -1,6 +1,7 @@
 """What the documentation site needs beside its pages.
 
-This is a start page, a list of the decisions, and which methods the pages of the API leave out.
+This is a start page, a page of the examples, a list of the decisions, and which methods the pages
+of the API leave out.
 
 mkdocs calls these functions (see mkdocs.yml). Pages are written so that they can be read in a
 checkout, where links may lead to files outside of docs/. On the site such a link becomes its text.
@@ -33,10 +34,22 @@ def on_config(config: Any) -> Any:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Makes the start page of the README."""
-    text = (DOCS.parent / "README.md").read_text(encoding="utf-8").replace("](docs/", "](")
+    """Makes the start page of the README, and a page of the examples."""
+    text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    text = text.replace("](docs/", "](").replace("](examples)", "](examples.md)")
     files.append(File.generated(config, "index.md", content=text))
+    files.append(File.generated(config, "examples.md", content=_examples(DOCS.parent / "examples")))
     return files
+
+
+def _examples(folder: Path) -> str:
+    """What the README of the examples says, and the text of each program."""
+    parts = [(folder / "README.md").read_text(encoding="utf-8")]
+    for program in re.findall(r"\]\((\w+\.py)\)", parts[0]):
+        text = (folder / program).read_text(encoding="utf-8")
+        parts.append(f"## {program}\n\n```python\n{text}```\n")
+    page = re.sub(r"\]\((\w+)\.py\)", r"](#\1py)", "\n".join(parts))
+    return re.sub(r"\[([\w-]+)\]\([\w-]+\)", r"`\1`", page)  # a folder is no page
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
