@@ -6,11 +6,14 @@ it is (`code.py`).
 
 cloudpickle takes functions with a cache for something that can be imported, and classes with a
 cached property, or functions of `functools.singledispatch`, for something that cannot be pickled.
-Here they are made again around the functions that are inside of them, with an empty cache.
+Here they are made again around the functions that are inside of them, with an empty cache. It also
+copies `dataclasses.MISSING`, which the fields of a class of a script have, and which is compared by
+its identity.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import sys
 from collections import ChainMap
@@ -101,9 +104,14 @@ def _register(function: Any, implementations: list[tuple[type, Callable[..., Any
         function.register(kind, implementation)
 
 
+def _reduced_missing(_: object) -> str:
+    return "MISSING"  # of the module `dataclasses`
+
+
 _TABLE: Any = ChainMap(
     {
         CodeType: _reduced,
+        type(dataclasses.MISSING): _reduced_missing,
         WITH_CACHE: _reduced_cache,
         cached_property: _reduced_property,
     },

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Iterator
+from dataclasses import MISSING, fields
 from functools import lru_cache, partial
 from pathlib import Path
 from types import ModuleType
@@ -112,6 +113,16 @@ def test_a_class_with_cached_properties_and_methods_with_a_cache_travels() -> No
     service: Any = travelled(names["Service"]())
     assert (service.slow, service.slow, service.add(1)) == (1, 1, 2)
     assert inspect.getdoc(service.__class__.slow) == "Takes long."
+
+
+def test_fields_of_a_dataclass_that_travels_still_know_that_they_have_no_default() -> None:
+    names = script(
+        "from dataclasses import dataclass\n@dataclass\nclass Point:\n    x: int\n    y: int = 1\n"
+    )
+    point: Any = travelled(names["Point"](2))
+    x, y = fields(point)
+    assert (x.default, x.default_factory, y.default_factory) == (MISSING, MISSING, MISSING)
+    assert y.default == 1
 
 
 def test_a_single_dispatch_function_travels_with_all_its_implementations() -> None:
