@@ -19,13 +19,18 @@ _STYLES: tuple[tuple[Style, type[logging.PercentStyle]], ...] = (
 
 
 class LogSettings(NamedTuple):
-    """The level of the root logger, and how its handler writes."""
+    """The level of the root logger, how its handler writes, and the levels of other loggers."""
 
     level: int
     format: str = logging.BASIC_FORMAT
     date_format: str | None = None
     style: Style = "%"
     to_stdout: bool = False
+    levels: tuple[tuple[str, int], ...] = ()  # of the loggers that have one
+
+
+_taken_over: dict[str, int] = {}
+"""The loggers whose levels a program has set in this process, with those that they had."""
 
 
 def log_settings() -> LogSettings | None:
@@ -37,8 +42,20 @@ def log_settings() -> LogSettings | None:
         if _is_plain(handler):
             stream: object = cast("logging.StreamHandler[Any]", handler).stream
             to_stdout = stream is sys.stdout
-            return LogSettings(root.level, *_format_of(handler), to_stdout)
-    return None if root.level == logging.WARNING else LogSettings(root.level)
+            return LogSettings(root.level, *_format_of(handler), to_stdout, _levels())
+    return None if root.level == logging.WARNING else LogSettings(root.level, levels=_levels())
+
+
+def _levels() -> tuple[tuple[str, int], ...]:
+    """Those of Rain itself are about its own messages, which an executor writes in its own way."""
+    known = logging.root.manager.loggerDict.copy()
+    return tuple(
+        (name, logger.level)
+        for name in sorted(known)
+        if isinstance(logger := known[name], logging.Logger)
+        and logger.level != logging.NOTSET
+        and name.partition(".")[0] != NAME
+    )
 
 
 def _is_plain(handler: logging.Handler) -> bool:
@@ -64,6 +81,9 @@ def apply(settings: LogSettings | None) -> None:
     for handler in [handler for handler in root.handlers if handler.name == NAME]:
         root.removeHandler(handler)
         root.setLevel(logging.WARNING)
+    for name, before in _taken_over.items():
+        logging.getLogger(name).setLevel(before)
+    _taken_over.clear()
     if settings is None or root.handlers:
         return
     ours = logging.StreamHandler(sys.stdout if settings.to_stdout else sys.stderr)
@@ -71,6 +91,10 @@ def apply(settings: LogSettings | None) -> None:
     ours.setFormatter(logging.Formatter(settings.format, settings.date_format, settings.style))
     root.addHandler(ours)
     root.setLevel(settings.level)
+    for name, level in settings.levels:
+        logger = logging.getLogger(name)
+        _taken_over[name] = logger.level
+        logger.setLevel(level)
 
 
 def forget_default() -> None:

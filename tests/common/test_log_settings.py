@@ -52,6 +52,26 @@ def test_settings_take_the_place_of_others_and_leave_nothing_behind() -> None:
 
 
 @fresh_root_logger()
+def test_levels_of_single_loggers_are_told_and_go_with_their_program() -> None:
+    quiet = logging.getLogger("tests.quiet")
+    quiet.setLevel(logging.ERROR)
+    assert log_settings() is None
+    logging.basicConfig(level=logging.INFO)
+    told = log_settings()
+    assert told is not None
+    assert ("tests.quiet", logging.ERROR) in told.levels
+    logging.root.handlers = []
+    quiet.setLevel(logging.NOTSET)  # as in the process of a task
+    apply(told)
+    assert quiet.level == logging.ERROR
+    apply(LogSettings(logging.INFO, levels=(("tests.other", logging.DEBUG),)))
+    assert quiet.level == logging.NOTSET
+    assert logging.getLogger("tests.other").level == logging.DEBUG
+    apply(None)
+    assert logging.getLogger("tests.other").level == logging.NOTSET
+
+
+@fresh_root_logger()
 def test_a_process_that_has_set_up_its_own_logging_keeps_it() -> None:
     logging.basicConfig(level=logging.ERROR)
     own = logging.root.handlers[0]
