@@ -35,6 +35,7 @@ from rain.client.for_dask.graphs import (
 from rain.client.for_dask.groups import grouped
 from rain.client.for_dask.rechunks import CUTTING, Rechunks, find_rechunks
 from rain.client.for_dask.shuffles import Shuffles, TakingApart, find_shuffles
+from rain.client.for_dask.stores import expect_no_stores_here
 from rain.client.futures import waiting
 from rain.client.futures.futures import Futures
 from rain.client.futures.shuffling import Part, exchange_task
@@ -77,6 +78,7 @@ class DaskScheduler:
         options = Options.of(resources=resources, tries=1 + retries)
         wanted = list(flat(keys))
         described = concatenate_in_files(needed_nodes(dsk, wanted))
+        expect_no_stores_here(described)
         needed, splits = replace_disk_shuffles(described, wanted)
         rechunks = Rechunks(needed)
         shuffles = Shuffles()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from rain.client import Client
+from rain.client import Client, RainException
 
 # Of any type, since half of Dask is annotated.
 dask: Any = import_module("dask")
@@ -33,6 +34,30 @@ def test_an_array_is_computed() -> None:
 
     assert (x + x.T).sum().compute() == 2 * sum(range(10_000))
     assert np.array_equal(x[:3, ::7].compute(), here[:3, ::7])
+
+
+class Appending:
+    """A target that tasks can reach: a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __setitem__(self, place: object, chunk: Any) -> None:
+        with self.path.open("a") as file:
+            file.write(f"{chunk.sum():.0f} ")
+
+
+def test_a_store_into_an_array_of_the_program_is_refused(tmp_path: Path) -> None:
+    x, here = da.ones((4, 4), chunks=2), np.zeros((4, 4))
+    there = Appending(tmp_path / "stored")
+    for how in ({"compute": True}, {"return_stored": True}):
+        with pytest.raises(RainException, match=r"a numpy array of your program, of 128 bytes"):
+            da.store([x, x + 1], [there, here], **how)
+    assert not there.path.exists()
+
+    da.store(da.from_array(here, chunks=2) + 1, there)
+
+    assert there.path.read_text().split() == ["4"] * 4
 
 
 def test_an_array_is_rechunked_as_one(counts: list[int]) -> None:
