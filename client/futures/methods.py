@@ -13,6 +13,7 @@ from rain.client.futures import shuffling, waiting
 from rain.client.futures.executor import ClusterExecutor
 from rain.client.futures.shuffling import Exchange
 from rain.client.futures.task_function import TaskFunction
+from rain.client.guards import is_mapping
 from rain.client.options import NO_OPTIONS, Options, OptionWords, chosen
 from rain.client.remote import Remote
 from rain.client.tracebacks import hide_frames, hides_frames
@@ -315,6 +316,8 @@ class FutureMethods(Submitting):
         """
         if isinstance(futures, Future):
             return futures.result(timeout)
+        if is_mapping(futures):  # of which a list would have the keys
+            raise TypeError("get takes a future or a list of futures: write client.gather(futures)")
         return waiting.gather(list(futures), timeout=timeout)
 
     @overload

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
-from collections.abc import Collection, Generator, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from queue import Empty, SimpleQueue
@@ -20,12 +20,55 @@ from rain.common.running import in_a_task, waiting_for_tasks
 T = TypeVar("T")
 
 
-def as_completed(
-    futures: Iterable[Future[T]], timeout: float | None = None
-) -> Generator[Future[T], None, None]:
+class AsCompleted(Iterator[Future[T]]):
+    """Futures as they get done; `as_completed` makes it. Others may be added meanwhile."""
+
+    def __init__(self, futures: Iterable[Future[T]], timeout: float | None) -> None:
+        self._left = dict.fromkeys(futures)  # not given yet
+        self._due = None if timeout is None else monotonic() + timeout
+        self._going: Generator[Future[T], None, None] | None = None
+
+    def add(self, future: Future[T]) -> None:
+        """This future is waited for, too: each that is done may let one more begin.
+
+        >>> numbers = iter(range(6))
+        >>> running = as_completed([client.submit(abs, next(numbers)) for _ in range(2)])
+        >>> for future in running:  # never more than two at a time
+        ...     for number in itertools.islice(numbers, 1):
+        ...         running.add(client.submit(abs, number))
+        """
+        self.update([future])
+
+    def update(self, futures: Iterable[Future[T]]) -> None:
+        """The same for several futures."""
+        self._left.update(dict.fromkeys(futures))
+        self._stop()
+
+    def __next__(self) -> Future[T]:
+        if self._going is None:
+            timeout = None if self._due is None else max(self._due - monotonic(), 0.0)
+            self._going = _as_completed(list(self._left), timeout)
+        try:
+            future = next(self._going)
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):
+                _cancel(self._left)
+            self._stop()
+            hide_frames(error)
+            raise
+        del self._left[future]
+        return future
+
+    def _stop(self) -> None:
+        if self._going is not None:
+            self._going.close()
+            self._going = None
+
+
+def as_completed(futures: Iterable[Future[T]], timeout: float | None = None) -> AsCompleted[T]:
     """Yields each future once, as soon as it is done; `TimeoutError` after `timeout` seconds.
 
-    Ctrl-C cancels those that it waits for.
+    Ctrl-C cancels those that it waits for. While the loop goes on, its `add` takes further futures.
 
     >>> from rain.client import Client, as_completed
     >>> with Client(cpus=1) as client:
@@ -33,14 +76,7 @@ def as_completed(
     ...     sorted(future.result() for future in as_completed(squares))
     [0, 1, 4]
     """
-    chosen = list(futures)
-    try:
-        yield from _as_completed(chosen, timeout)
-    except BaseException as error:
-        if isinstance(error, KeyboardInterrupt):
-            _cancel(chosen)
-        hide_frames(error)
-        raise
+    return AsCompleted(futures, timeout)
 
 
 def _as_completed(

@@ -84,6 +84,24 @@ def test_as_completed_gives_each_future_once_as_it_gets_done(server: Server) -> 
     assert set(found) == {futures[0], futures[2]}
 
 
+def test_as_completed_takes_further_futures_while_it_runs_and_after_it_has_ended(
+    server: Server,
+) -> None:
+    first, second, third = server.client.map(add, range(3))
+    of_first, of_second, of_third = server.outputs()
+    found = as_completed([first])
+    server.news([(of_first, 0)])
+    assert next(found) is first
+    found.add(second)
+    found.update([third, second])
+    server.news([(of_third, 2)])
+    assert next(found) is third
+    server.news([(of_second, 1)])
+    assert list(found) == [second]
+    found.add(first)
+    assert list(found) == [first]
+
+
 def test_ctrl_c_cancels_what_as_completed_waits_for_and_leaves_what_is_done(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,6 +129,11 @@ def test_gather_keeps_the_shape_of_what_it_is_given(server: Server) -> None:
     assert server.client.gather(given) == {"a": [1, (2, 7)], "b": {1}}
     assert server.client.get(first) == 1
     assert server.client.get([second, first]) == [2, 1]
+
+
+def test_get_refuses_a_dictionary_of_which_it_would_give_the_keys(server: Server) -> None:
+    with pytest.raises(TypeError, match=r"write client.gather\(futures\)"):
+        server.client.get({"a": server.client.submit(add, 1)})  # type: ignore[arg-type] # pyright: ignore[reportArgumentType, reportCallIssue] # as somebody may
 
 
 def test_gather_raises_the_first_failure_before_the_others_are_done(server: Server) -> None:
