@@ -22,17 +22,25 @@ _METHODS_OF_OTHERS = {
     "apply": "client.submit(f, *args).result()",
     "apply_async": "client.submit(f, *args)",
     "as_completed": "rain.client.as_completed(futures)",
+    "asynchronous": "scheduler=client.dask for Dask, or AsyncClient() for an event loop",
     "cancel": "future.cancel()",
     "cluster": "rain.cluster.Cluster",
+    "cluster_resources": "client.get_server_info()",
     "compute": "client.gather(futures), or x.compute(scheduler=client.dask)",
     "dashboard_link": "client.dashboard_url",
+    "forward_logging": "client.show_output()",
+    "get_executor": "client.executor()",
+    "get_worker_logs": "client.show_output(), or future.logs()",
     "imap": "rain.client.as_completed(client.map(f, items))",
     "imap_unordered": "rain.client.as_completed(client.map(f, items))",
     "join": "client.wait(futures)",
+    "log_event": "logging in the task, and client.show_output()",
     "map_async": "client.map(f, items)",
     "ncores": "client.get_server_info()",
     "nthreads": "client.get_server_info()",
     "persist": "x.persist(scheduler=client.dask)",
+    "register_plugin": "client.executor(initializer=f)",
+    "register_worker_plugin": "client.executor(initializer=f)",
     "remote": "client.submit(f, *args), or @rain.client.task",
     "retry": "client.options(tries=2).submit(f, *args)",
     "run": "client.submit(f, *args)",
@@ -49,6 +57,7 @@ _METHODS_OF_OTHERS = {
 METHODS_OF_OTHER_FUTURES = {
     "compute": ".result()",
     "get": ".result(timeout)",
+    "key": ".name",
     "ready": ".done()",
     "release": "del future",
     "successful": ".exception() is None",
@@ -56,6 +65,29 @@ METHODS_OF_OTHER_FUTURES = {
     "wait": ".exception(timeout)",
 }
 """What is written here for a method of the results of pools, and of the futures of Dask."""
+
+
+_OPTIONS_OF_OTHER_CALLS = {
+    "key": "name=",
+    "num_returns": "a function that returns a tuple: a call has one result",
+    "pure": "nothing: each call runs, unless cache=True keeps its result",
+    "retry_exceptions": "tries=, and retry_on= for the exceptions",
+    "runtime_env": "env=Env(...)",
+    "scheduling_strategy": 'constraints={"spread": "group"}, or {"pin": governor}',
+    "workers": 'constraints={"pin": governor}',
+}
+
+_OPTIONS_OF_OTHER_CLIENTS = {
+    "asynchronous": "AsyncClient(), in an event loop",
+    "log_to_driver": "client.show_output() after it",
+    "memory_limit": "rain start, whose governors have --memory",
+    "n_workers": "governors=",
+    "nthreads": "cpus=",
+    "processes": "local=True for calls in this process",
+    "runtime_env": "env=Env(...)",
+    "threads_per_worker": "cpus=",
+}
+"""What is written here for an option of Dask or Ray whose name is not like ours."""
 
 
 class SaysWhatIsMeant:
@@ -103,6 +135,8 @@ def unknown_argument(
         if meant:
             return f"; did you mean {meant!r}?"
         option, why = _elsewhere(name, value, options)
+        if not option and name in _OPTIONS_OF_OTHER_CALLS:
+            return f"; for client.options(...), write {_OPTIONS_OF_OTHER_CALLS[name]}"
         if not option:
             nearest = name if name in options else _nearest(name, options)
             option = f"{nearest}={value!r:.40}" if nearest else ""
@@ -124,6 +158,9 @@ def _hint(name: str, value: object, known: Collection[str]) -> str:
     option, why = _elsewhere(name, value, known)
     if option:
         return f": write {option}{why}"
+    others = _OPTIONS_OF_OTHER_CLIENTS if "governors" in known else _OPTIONS_OF_OTHER_CALLS
+    if name in others:
+        return f": write {others[name]}"
     meant = _nearest(name, known)
     return f": did you mean {meant!r}?" if meant else f": it has {', '.join(known)}"
 

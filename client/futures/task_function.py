@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import update_wrapper
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, ParamSpec, TypeVar
 
 from rain.client.captured import Wrapper
 from rain.client.options import Options
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+_METHODS_OF_OTHERS = {"delay": "submit", "map": "map", "remote": "submit", "submit": "submit"}
+"""By which method of a client a function is called that others call by a method of its own."""
 
 
 class TaskFunction(Wrapper, Generic[P, T]):
@@ -33,3 +37,14 @@ class TaskFunction(Wrapper, Generic[P, T]):
 
     def __repr__(self) -> str:
         return f"<TaskFunction {getattr(self.fn, '__name__', self.fn)}>"
+
+    if not TYPE_CHECKING:  # for type checkers it has no others at all
+
+        def __getattr__(self, name: str) -> NoReturn:
+            method = _METHODS_OF_OTHERS.get(name)
+            hint = f": write client.{method}({self.__name__}, ...)" if method else ""
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute {name!r}{hint}",
+                name=name,
+                obj=self,
+            )

@@ -24,6 +24,7 @@ def client() -> Iterator[Client]:
     [
         ("scatter", r"'Client' object has no attribute 'scatter': write client.put\(value\)$"),
         ("starmap", r"write client.map\(f, \*zip\(\*tuples\)\)$"),
+        ("asynchronous", r"write scheduler=client.dask for Dask"),
         ("map_async", r"write client.map\(f, items\)$"),
         ("gatherr", r"'Client' object has no attribute 'gatherr'$"),
     ],
@@ -72,6 +73,11 @@ def anything(**words: int) -> dict[str, int]:
         ),
         (lambda c: c.submit(power, 1, cpus=2), r"client.options\(cpus=2\).submit\(...\)"),
         (lambda c: c.submit(power, 1, exponnt=3), "did you mean 'exponent'?"),
+        (lambda c: c.options(runtime_env={}), r"write env=Env\(...\)$"),
+        (lambda c: c.options(key="a"), "'key': write name=$"),
+        (lambda c: c.submit(power, 1, pure=False), r"for client.options\(...\), write nothing: "),
+        (lambda _: Client(n_workers=2), "Client has no option 'n_workers': write governors=$"),
+        (lambda _: Client(pure=True), "Client has no option 'pure': it has address"),
         (lambda c: c.submit(power, 1, zzz=3), "unexpected keyword argument 'zzz'$"),
     ],
 )
@@ -81,6 +87,13 @@ def test_a_misspelled_name_is_named_with_what_was_meant(
     with pytest.raises(TypeError, match=told) as caught:
         ask(client)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["remote", "submit"])
+def test_a_function_with_options_says_how_it_is_called(name: str) -> None:
+    with pytest.raises(AttributeError, match=rf"'{name}': write client.submit\(power, ...\)$"):
+        getattr(task(power), name)
+    assert not hasattr(task(power), "colour")
 
 
 def test_a_function_that_takes_any_name_gets_it(client: Client) -> None:
