@@ -1,4 +1,4 @@
-"""The lines of this program in tracebacks from elsewhere.
+"""Shows the source lines of this program in tracebacks that come from executors.
 
 A governor cannot read the lines of a notebook, nor those of a script on another machine. They are
 here, where the function was written, so they are put in when the traceback has come.

@@ -1,4 +1,4 @@
-"""Formats times."""
+"""Formats points in time, as RFC 3339 has them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Digests of files and folders.
+"""Digests of files and folders: the content of inputs, as the keys of a cache count them.
 
 The digest of a file is remembered as long as the file has the same inode, size and time, as the
 stores of governors and caches never change a file.

@@ -1,4 +1,4 @@
-"""How a call is interrupted that nobody wants any more.
+"""How a call that is not wanted any more is interrupted in local mode.
 
 The function gets a `KeyboardInterrupt`, at most one: in its wait for other calls if it waits, else
 at its next line of Python. In the main thread a signal brings it, which also ends a sleep. One that

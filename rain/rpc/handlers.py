@@ -217,7 +217,7 @@ class ClientLink(Protocol):
 
 
 class StreamSource(Protocol):
-    """Who can be asked for the bytes of data objects."""
+    """A program that serves the bytes of data objects to readers: the server, or a governor."""
 
     def find(self, object_id: ObjectId) -> Held | None:
         """Where all of an object is; None when it is not here."""

@@ -1,4 +1,4 @@
-"""Who uses a cluster: the tables of `rain usage` and `rain queue`."""
+"""The use of a cluster by its users: the tables of `rain usage` and `rain queue`."""
 
 from __future__ import annotations
 

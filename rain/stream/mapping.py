@@ -1,4 +1,4 @@
-"""Memory-mapped files."""
+"""Maps stored files into memory."""
 
 import mmap
 import os

@@ -1,4 +1,4 @@
-"""Who is told how large transfers go on, while their bytes move."""
+"""Observers of large transfers, which are told of the bytes while these move."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who we are in a cluster: the file of a member with its key, its certificate and the authority's.
+"""The identity of a member: the file with its key, its certificate and that of the authority.
 
 The file is looked at again for every connection: when it was replaced by a renewed one, the next
 connection uses that, and nothing has to be started anew.

@@ -1,4 +1,4 @@
-"""What is wrong with columns that do not fit together."""
+"""Checks that the columns of a message fit together, and says what is wrong if not."""
 
 from collections.abc import Sequence, Sized
 

@@ -1,4 +1,4 @@
-"""How many seconds a cancelled run has to clean up."""
+"""The grace of a cancelled run: how many seconds it has to clean up, and which are allowed."""
 
 from rain.base.errors import ProtocolError
 

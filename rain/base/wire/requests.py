@@ -218,7 +218,7 @@ class WhatHoldsUp(Request[HoldUps]):
 
 @frozen
 class UsageOf(Request[UsageReport]):
-    """Who has used how much of the cluster, and which sessions wait."""
+    """How much of the cluster each user has used, and which sessions wait."""
 
 
 @frozen

@@ -35,7 +35,7 @@ MOST_OTHERS = 2
 
 @frozen
 class Sender:
-    """Who has all of an object: a governor, or the server."""
+    """A holder of all of an object: a governor, or the server."""
 
     id: int  # the incarnation, or `AT_SERVER`
     source: str  # how readers are told
@@ -67,7 +67,7 @@ class Senders:
                 heappush(self._free, (sends.get(holder.id, 0), place))
 
     def take(self, copy: Copy) -> Sender | None:
-        """Who sends to this governor now; None if it has to wait for somebody else."""
+        """The holder that sends to this governor now; None if it has to wait for one with room."""
         machine = _machine(copy)
         near = self._near.get(machine)
         if near is not None:
@@ -91,7 +91,7 @@ class Senders:
         return " ".join([sender.source, *(one.source for one in others[:MOST_OTHERS])])
 
     def after(self, failures: int, copy: Copy) -> Sender | None:
-        """Who is tried after this number of failures: each in turn, however busy; or nobody."""
+        """The holder to try after this number of failures: each in turn, however busy; or none."""
         others = [one for one in self._holders if one.id != copy.governor.id]
         return others[failures % len(others)] if others else None
 

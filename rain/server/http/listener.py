@@ -1,4 +1,4 @@
-"""Where HTTP connections come in, and how many of them.
+"""Accepts HTTP connections, up to a limit.
 
 They come to the server's port, together with everything else (`rain.rpc.listener`), or to a port of
 their own.

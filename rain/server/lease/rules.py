@@ -28,7 +28,7 @@ UNKNOWN_LENGTH = 5.0
 
 @frozen
 class LeaseHolder:
-    """Who holds a lease."""
+    """The server that holds a lease."""
 
     name: str = ""  # drawn for each start of a server
     address: str = ""  # where peers find it, "host:port"
