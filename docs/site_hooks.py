@@ -1,7 +1,7 @@
 """What the documentation site needs beside its pages.
 
-This is a start page, a page of the examples, a list of the decisions, and which methods the pages
-of the API leave out.
+This is a start page, a page of the examples and one of the commands, a list of the decisions, and
+which methods the pages of the API leave out.
 
 mkdocs calls these functions (see mkdocs.yml). Pages are written so that they can be read in a
 checkout, where links may lead to files outside of docs/. On the site such a link becomes its text.
@@ -19,7 +19,8 @@ from mkdocs.structure.files import File
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from docs.inner_names import without_inner  # the folder is no installed package
+from docs.command_page import command_page  # the folder is no installed package
+from docs.inner_names import without_inner
 
 DOCS = Path(__file__).parent
 LINK = re.compile(r"(?<!!)\[([^][]*)\]\(([^)\s#:]+)(#[^)\s]*)?\)")
@@ -34,11 +35,12 @@ def on_config(config: Any) -> Any:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Makes the start page of the README, and a page of the examples."""
+    """Makes the start page of the README, a page of the examples, and one of the commands."""
     text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
     text = text.replace("](docs/", "](").replace("](examples)", "](examples.md)")
     files.append(File.generated(config, "index.md", content=text))
     files.append(File.generated(config, "examples.md", content=_examples(DOCS.parent / "examples")))
+    files.append(File.generated(config, "commands.md", content=command_page()))
     return files
 
 
