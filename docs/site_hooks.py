@@ -23,14 +23,18 @@ from docs.command_page import command_page  # the folder is no installed package
 from docs.inner_names import without_inner
 
 DOCS = Path(__file__).parent
+ENTRY = re.compile(r"^\* \[[^]]+\]\(([^)]+)\)", re.MULTILINE)
 LINK = re.compile(r"(?<!!)\[([^][]*)\]\(([^)\s#:]+)(#[^)\s]*)?\)")
 
 
 def on_config(config: Any) -> Any:
-    """Adds every page of decisions/ to the navigation, whatever its name is."""
-    pages = sorted(page.relative_to(DOCS).as_posix() for page in (DOCS / "decisions").glob("*.md"))
-    pages.sort(key=lambda page: not page.endswith(("/README.md", "/index.md")))  # an index first
-    config["nav"].append({"Decisions": pages})
+    """Adds every page of decisions/ to the navigation, by the subjects of their index."""
+    groups: list[Any] = ["decisions/README.md"]
+    index = (DOCS / "decisions" / "README.md").read_text(encoding="utf-8")
+    for group in index.split("\n## ")[1:]:
+        subject, _, entries = group.partition("\n")
+        groups.append({subject: [f"decisions/{page}" for page in ENTRY.findall(entries)]})
+    config["nav"].append({"Decisions": groups})
     return config
 
 
