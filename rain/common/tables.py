@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from rain.base.exchange import ListedObject
-from rain.common.mapped_columns import DifferentError, put_together_in_files
+from rain.common.growing_columns import DifferentError
+from rain.common.mapped_columns import put_together_in_files
 from rain.common.partitioned import Partitioned
 from rain.common.pickles import load
 from rain.common.pieces import Pieces

@@ -1,6 +1,8 @@
 """Tables that are put together in files."""
 
+from collections.abc import Iterator
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -12,20 +14,30 @@ from hypothesis import strategies as st
 
 from rain.base.exchange import ListedObject
 from rain.base.ids import ObjectId
-from rain.common import mapped_columns, pieces, tables
+from rain.common import growing_columns, mapped_columns, pieces, tables
 from rain.common.content_type import decode_value, encode_value
-from rain.common.mapped_columns import DifferentError, put_together_in_files
+from rain.common.growing_columns import FILES, DifferentError
+from rain.common.mapped_columns import put_together_in_files
 from rain.common.partitioned import Partitioned
 from tests.support.parts import read_parts
 
 pandas: Any = import_module("pandas")
+pyarrow: Any = import_module("pyarrow")
 concat: Any = import_module("dask.dataframe.dispatch").concat
 testing: Any = import_module("pandas.testing")
 
 KINDS = [
     *("bytes", "numbers", "flags", "times", "durations"),
     *("zoned", "words", "objects", "kinds", "gaps"),
+    *("some words", "python words", "doubts", "parts", "short words", "blobs", "arrow", "dates"),
 ]
+IN_FILES = {*KINDS} - {"objects", "kinds", "python words"}
+
+
+def with_gaps(rows: int) -> Iterator[str | None]:
+    """Words, of which every third is missing and every fifth is empty."""
+    for number in range(rows):
+        yield None if number % 3 == 1 else "" if number % 5 == 2 else f"w\u00f6rd {number}"
 
 
 def column(kind: str, rows: int) -> Any:
@@ -41,6 +53,19 @@ def column(kind: str, rows: int) -> Any:
         "objects": pandas.Series([{number} for number in range(rows)], dtype=object),
         "kinds": pandas.Categorical([f"kind {number % 3}" for number in range(rows)]),
         "gaps": pandas.array([None if one % 3 else one for one in range(rows)], dtype="Int64"),
+        "some words": pandas.array([*with_gaps(rows)], dtype="string[pyarrow]"),
+        "python words": pandas.array([*with_gaps(rows)], dtype="string[python]"),
+        "doubts": pandas.array([None if one % 2 else one > 2 for one in range(rows)], "boolean"),
+        "parts": pandas.array([None if one % 2 else one / 7 for one in range(rows)], "Float32"),
+        "short words": pandas.array([*with_gaps(rows)], pandas.ArrowDtype(pyarrow.string())),
+        "blobs": pandas.array(
+            [b"x" * one for one in range(rows)], pandas.ArrowDtype(pyarrow.binary())
+        ),
+        "arrow": pandas.array([None if one == 1 else one for one in range(rows)], "int16[pyarrow]"),
+        "dates": pandas.array(
+            [datetime.fromtimestamp(one, tz=UTC) for one in range(rows)],
+            pandas.ArrowDtype(pyarrow.timestamp("us", "UTC")),
+        ),
     }
     return made[kind]
 
@@ -68,6 +93,32 @@ def in_a_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mo
 )
 def test_the_result_is_that_of_dask(names: list[str], rows: list[int]) -> None:
     some = [table(names, count, start * 10) for start, count in enumerate(rows)]
+    testing.assert_frame_equal(together(some), concat(some))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_index_of_any_type_is_that_of_dask(kind: str) -> None:
+    if kind == "objects":  # sets are no labels
+        return
+    for others in (["numbers"], ["kinds", "words"], []):
+        some = [
+            table(others, rows).set_index(pandas.Index(column(kind, rows), name="label"))
+            for rows in (4, 3)
+        ]
+        made = together(some)
+        testing.assert_frame_equal(made, concat(some))
+        assert made.index.dtype == some[0].index.dtype
+
+
+@given(st.sampled_from(sorted(IN_FILES)), st.data())
+def test_parts_of_larger_columns_are_put_together(kind: str, data: st.DataObject) -> None:
+    """Columns of Arrow's may be cut out of larger ones, and be of several parts."""
+    whole = table([kind], 6)
+    some = []
+    for _ in range(data.draw(st.integers(2, 4))):
+        begin, end = sorted(data.draw(st.tuples(st.integers(0, 6), st.integers(0, 6))))
+        some.append(pandas.concat([whole.iloc[begin:end], whole.iloc[end:]]))
+        some.append(whole.iloc[begin:end])
     testing.assert_frame_equal(together(some), concat(some))
 
 
@@ -123,6 +174,35 @@ def test_numbers_and_their_index_are_no_memory_of_the_task() -> None:
     assert [mapped_bytes(one) for one in arrays] == [64, 8, 64]
 
 
+@pytest.mark.parametrize("kind", sorted(IN_FILES))
+def test_no_column_that_can_grow_in_files_is_put_together_in_memory(kind: str) -> None:
+    def never(_: Any) -> Any:
+        raise AssertionError
+
+    some = [table([kind], 3), table([kind], 2)]
+    with ExitStack() as files:
+        made = put_together_in_files(some, never, files)
+    testing.assert_frame_equal(made, concat(some))
+
+
+def test_strings_and_their_index_are_no_memory_of_the_task() -> None:
+    some = [table(["words", "arrow"], 200).set_index("words", drop=False) for _ in range(2)]
+    before = pyarrow.total_allocated_bytes()
+    made = together(some)
+    assert len(made) == 400
+    assert pyarrow.total_allocated_bytes() == before
+
+
+def test_more_bytes_than_a_type_of_strings_can_count_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(growing_columns.MOST_BYTES, "string", 150)
+    words = pandas.array(["x" * 100], pandas.ArrowDtype(pyarrow.string()))
+    some = [pandas.DataFrame({"word": words})] * 2
+    with pytest.raises(DifferentError):
+        together(some)
+
+
 def test_a_change_of_the_result_is_no_change_of_the_file() -> None:
     some = [table(["numbers"], 2), table(["numbers"], 2)]
     made = together(some)
@@ -135,7 +215,7 @@ def test_a_change_of_the_result_is_no_change_of_the_file() -> None:
 def test_so_many_columns_that_descriptors_would_run_out_stay_in_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(mapped_columns, "MOST_COLUMNS", 2)
+    monkeypatch.setattr(mapped_columns, "MOST_FILES", 2 * FILES)
     some = [table(["numbers", "bytes", "flags"], 3), table(["numbers", "bytes", "flags"], 3)]
     made = together(some)
     testing.assert_frame_equal(made, concat(some))
