@@ -1,4 +1,4 @@
-"""Partitions of which Dask makes one, as for `repartition` and groupings: in files, if large.
+"""Tables of which Dask makes one, as for `repartition` and groupings: in files, if large.
 
 So a task has none of the whole table in its own memory (`rain.common.mapped_columns`).
 """
@@ -29,6 +29,6 @@ def _replaced(key: Key, node: Node) -> Node:
     if getattr(fn, "__name__", "") != _CONCATENATE:
         return node
     module: str = getattr(fn, "__module__", None) or ""
-    if not module.startswith("dask.dataframe.") or len(node.args) != 1 or node.kwargs:
+    if not module.startswith("dask.dataframe.") or len(node.args) > 2 or node.kwargs:
         return node
-    return _Task(key, concatenated, fn, node.args[0])
+    return _Task(key, concatenated, fn, *node.args)

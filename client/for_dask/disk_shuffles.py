@@ -17,7 +17,7 @@ from typing import Any
 from attrs import frozen
 from dask._task_spec import Alias, Task, TaskRef
 
-from rain.client.for_dask.graphs import Key, Node, list_pieces, reachable
+from rain.client.for_dask.graphs import Key, Node, fused, list_pieces, reachable
 from rain.common.errors import RainException
 from rain.common.tables import groups_of, items_by_part, put_together, rows_by_part
 
@@ -143,7 +143,7 @@ def _taken_apart(nodes: Mapping[Key, Node]) -> dict[Key, Node]:
     """
     made = dict(nodes)
     for key, node in nodes.items():
-        inner, end = _fused(node)
+        inner, end = fused(node)
         own = {name: one for name, one in inner.items() if _is_known(one)}
         others = {name: one for name, one in inner.items() if name not in own}
         if not own or any(others.keys() & one.dependencies for one in own.values()):
@@ -155,15 +155,6 @@ def _taken_apart(nodes: Mapping[Key, Node]) -> dict[Key, Node]:
         elif key != end:
             made[key] = _Alias(key, target=end)
     return made
-
-
-def _fused(node: Node) -> tuple[dict[Key, Node], Key]:
-    """What runs as one node, and which of it is the result."""
-    fn: Any = getattr(node, "func", None)
-    if getattr(fn, "__name__", "") != "_execute_subgraph":
-        return {}, None
-    inner, end, *_ = node.args
-    return inner, end
 
 
 def _is_known(node: Node) -> bool:
@@ -193,7 +184,7 @@ def _all_of(nodes: Mapping[Key, Node]) -> Iterator[tuple[Key, Node]]:
     """The nodes, and those that are fused."""
     for key, node in nodes.items():
         yield key, node
-        yield from _fused(node)[0].items()
+        yield from fused(node)[0].items()
 
 
 def _read_by(argument: Any) -> Key:

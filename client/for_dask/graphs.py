@@ -144,6 +144,15 @@ def is_exchange(node: Node) -> bool:
     return isinstance(node, Task) and getattr(node, "func", None) is list_pieces
 
 
+def fused(node: Node) -> tuple[dict[Key, Node], Key]:
+    """What runs as one node, and which of it is the result."""
+    fn: Any = getattr(node, "func", None)
+    if getattr(fn, "__name__", "") != "_execute_subgraph":
+        return {}, None
+    inner, end, *_ = node.args
+    return inner, end
+
+
 def target_of(node: Node) -> Key | None:
     """The key that another key only stands for."""
     return node.target if isinstance(node, Alias) else None

@@ -33,6 +33,7 @@ from rain.client.for_dask.graphs import (
     target_of,
 )
 from rain.client.for_dask.groups import grouped
+from rain.client.for_dask.part_numbers import number_some_at_a_time
 from rain.client.for_dask.rechunks import CUTTING, Rechunks, find_rechunks
 from rain.client.for_dask.shuffles import Shuffles, TakingApart, find_shuffles
 from rain.client.for_dask.stores import expect_no_stores_here
@@ -77,7 +78,7 @@ class DaskScheduler:
         """
         options = Options.of(resources=resources, tries=1 + retries)
         wanted = list(flat(keys))
-        described = concatenate_in_files(needed_nodes(dsk, wanted))
+        described = number_some_at_a_time(concatenate_in_files(needed_nodes(dsk, wanted)))
         expect_no_stores_here(described)
         needed, splits = replace_disk_shuffles(described, wanted)
         rechunks = Rechunks(needed)

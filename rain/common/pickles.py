@@ -26,7 +26,8 @@ LARGE = 256 * 1024
 """Buffers of at least this size are mapped; smaller values are loaded as usual."""
 
 SMALL = 32 * 1024
-"""Buffers of at least this size are mapped, too, when those before them are large together."""
+"""Buffers of at least this size are mapped, too, when all of them are large together. What is not
+mapped is written twice."""
 
 ALIGNMENT = 64
 MAGIC = b"rainview"
@@ -91,6 +92,10 @@ def dump_parts(dump: Dump, value: Any, protocol: int) -> list[Part]:
         return [outside]
     if len(outside) > _MOST_TO_SCAN:  # searching it for buffers would cost more than it saves
         return [dump(value, protocol)]
+    if inside >= SMALL:  # these buffers are large together with the others, so none of them stays
+        inside = LARGE
+        buffers.clear()
+        outside = dump(value, protocol, buffer_callback=stays_inside)
     return _laid_out(outside, buffers)
 
 

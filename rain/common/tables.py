@@ -25,6 +25,9 @@ from rain.common.pieces import Pieces
 AT_ONCE = 4 * 1024 * 1024
 """Bytes of pieces that are put together in memory."""
 
+ROWS_AT_ONCE = 32 * 1024
+"""Rows whose parts are computed together."""
+
 
 def rows_by_part(table: Any, column: str, parts: Collection[int]) -> Partitioned:
     """The rows of each of these parts; a column has the part of each row.
@@ -112,18 +115,46 @@ def narrow(places: Any, most: int) -> Any:
     return places.astype(np.uint16)
 
 
-def concatenated(concat: Callable[[Sequence[Any]], Any], tables: Sequence[Any]) -> Any:
-    """What `concat` makes of tables, of which Dask leaves out empty ones; large ones in files."""
+def concatenated(concat: Callable[..., Any], tables: Sequence[Any], *ignore_index: bool) -> Any:
+    """What `concat` makes of tables, of which Dask leaves out empty ones; large ones in files.
+
+    Rows keep their index, whether or not it may be ignored.
+    """
     if not all(hasattr(table, "memory_usage") for table in tables):  # values and arrays, too
-        return concat(tables)
+        return concat(tables, *ignore_index)
     filled = [table for table in tables if len(table)]
     if len(filled) < 2 or sum(map(_size, filled)) < AT_ONCE:
-        return concat(tables)
+        return concat(tables, *ignore_index)
     try:
         with ExitStack() as files:
             return put_together_in_files(filled, concat, files)
     except (DifferentError, OSError):  # an odd table, or no room for files
-        return concat(tables)
+        return concat(tables, *ignore_index)
+
+
+def with_part_numbers(
+    assign: Callable[..., Any], table: Any, by: Any, name: str, *others: Any
+) -> Any:
+    """What Dask's function makes of a table: the same with a column of part numbers.
+
+    They follow from each row alone, so it is asked for some rows at a time.
+
+    Args:
+        by: the rows of a table, a column or an index, or how columns are called.
+    """
+    if len(table) <= ROWS_AT_ONCE:
+        return assign(table, by, name, *others)
+    numbers = []
+    for begin in range(0, len(table), ROWS_AT_ONCE):
+        rows = slice(begin, begin + ROWS_AT_ONCE)
+        labels = _some(by, rows) if hasattr(by, "ndim") else by
+        numbers.append(assign(_some(table, rows), labels, name, *others)[name].to_numpy())
+    whole = table.to_frame() if table.ndim == 1 else table
+    return whole.assign(**{name: np.concatenate(numbers)})
+
+
+def _some(rows: Any, which: slice) -> Any:
+    return rows.iloc[which] if hasattr(rows, "iloc") else rows[which]
 
 
 def _size(table: Any) -> int:

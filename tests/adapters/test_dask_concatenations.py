@@ -1,6 +1,7 @@
 """Partitions that Dask makes one of, without a cluster."""
 
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,3 +39,16 @@ def test_partitions_become_fewer_in_files_as_in_memory(
         made, changed = computed(some.repartition(npartitions=2))
         assert changed == 2
         assert made.equals(some.compute(scheduler="sync"))
+
+
+@pytest.mark.parametrize("ignore_index", [False, True])
+def test_what_a_shuffle_by_tasks_merges_is_put_together_in_files(
+    ignore_index: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tables, "AT_ONCE", 1)
+    whole = frames.from_pandas(TABLE, npartitions=4)
+    some = whole.shuffle("word", shuffle_method="tasks", ignore_index=ignore_index)
+    made, changed = computed(some)
+    assert changed == 4
+    assert made.equals(some.compute(scheduler="sync"))

@@ -1,0 +1,42 @@
+"""To which parts the rows of a table go: asked for some rows at a time.
+
+Dask hashes the columns that a table is shuffled by, for which pandas makes an object of Python of
+each different string: for a moment that can take more memory than the table.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dask._task_spec import Task
+
+from rain.client.for_dask.graphs import Key, Node, fused
+from rain.common.tables import with_part_numbers
+
+# Dask is annotated in part.
+_Task: Any = Task
+
+_ASSIGN = "AssignPartitioningIndex.operation"
+"""How Dask calls the function, which is compared by its name as those of shuffles are."""
+
+
+def number_some_at_a_time(nodes: dict[Key, Node]) -> dict[Key, Node]:
+    """The same graph, in which the rows of a table are numbered so."""
+    return {key: _replaced(key, node) for key, node in nodes.items()}
+
+
+def _replaced(key: Key, node: Node) -> Node:
+    inner, _ = fused(node)
+    if any(_numbers(one) for one in inner.values()):
+        changed = {name: _replaced(name, one) for name, one in inner.items()}
+        return _Task(key, node.func, changed, *node.args[1:])
+    if _numbers(node):
+        return _Task(key, with_part_numbers, node.func, *node.args)
+    return node
+
+
+def _numbers(node: Node) -> bool:
+    fn: Any = getattr(node, "func", None)
+    module: str = getattr(fn, "__module__", None) or ""
+    is_known = getattr(fn, "__qualname__", "") == _ASSIGN and module.startswith("dask.dataframe.")
+    return is_known and len(node.args) >= 3 and not node.kwargs
