@@ -176,6 +176,10 @@ struct Update {
   holdsBack @17 :Text;
   # Why tasks wait here though their inputs have come, if people can mend that. It is in each update
   # while that is so, and empty otherwise.
+
+  isFull @18 :Bool;
+  # Only others can make room on the disk, for tasks that wait here or were handed back for that. It
+  # is in each update while that is so.
 }
 
 # Runs that were cancelled, and on which nobody works any more.

@@ -55,6 +55,7 @@ class BackPressure:
         self._held_since = inf
         self._stuck_since = inf  # nothing here can make room
         self._stuck_at = 0  # what was in use then
+        self._too_little = -inf  # the room that was there when tasks were last handed back
 
     # What starts.
 
@@ -195,6 +196,20 @@ class BackPressure:
     def is_given_up(self, now: float) -> bool:
         """Whether what waits for room has to go elsewhere."""
         return now - self._stuck_since >= PATIENCE
+
+    def give_up(self) -> None:
+        """What waits for room goes elsewhere."""
+        self._too_little = self._room
+
+    @property
+    def is_full(self) -> bool:
+        """Whether only others can make room, for what waits for it or was handed back for it."""
+        has_told = self._pool.now - self._stuck_since >= TELL_AFTER
+        return has_told or self._room <= self._too_little
+
+    @property
+    def _room(self) -> float:
+        return self._disk.limit - self._disk.used
 
     # Why.
 

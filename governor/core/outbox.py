@@ -32,7 +32,8 @@ class Outbox:
         self.forgotten: dict[int, list[SessionId]] = {}
         self.numbers = Numbers()
         self.holds_back = ""  # why tasks wait for room, as the server shall know it
-        self._told_hold = ""
+        self.is_full = False  # as the server shall know it
+        self._told_hold = "", False
 
     def has_news(self) -> bool:
         """Whether there is news for the server."""
@@ -50,7 +51,7 @@ class Outbox:
             or update.object_notes
             or update.monitoring
             or update.drains
-            or self.holds_back != self._told_hold
+            or (self.holds_back, self.is_full) != self._told_hold
         )
 
     def ended(self, task: Task) -> None:
@@ -92,7 +93,7 @@ class Outbox:
                 (update.blocked_ids if waits else update.resumed_ids).append(task.id)
                 (update.blocked_runs if waits else update.resumed_runs).append(task.number)
         self.waits.clear()
-        update.holds_back = self._told_hold = self.holds_back
+        update.holds_back, update.is_full = self._told_hold = self.holds_back, self.is_full
         self.numbers.stamp(update, news=news)
         self.effects.append(SendUpdate(update))
         self.update = Update()

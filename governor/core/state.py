@@ -244,6 +244,7 @@ class State:
             wanted = bool(back_pressure.held) or objects.fetches.wait_for_room()
             objects.offloading.send_away(self.now, self.spilling.pinned, wanted=wanted)
         if back_pressure.is_stuck and back_pressure.is_given_up(self.now):
+            back_pressure.give_up()
             if objects.fetches.wait_for_room():
                 target = objects.shut_out_next()
                 assert target is not None
@@ -275,6 +276,7 @@ class State:
             self.dispatch.dispatch()
             self.making_way.make_way(self.now, self.spilling.pinned)
             self.outbox.holds_back = self.back_pressure.words
+            self.outbox.is_full = self.back_pressure.is_full
         elif not self.drain_reported and self._settled():
             self.drain_reported = self.outbox.update.drains = True
 

@@ -144,7 +144,7 @@ def with_part_numbers(
     """
     if len(table) <= ROWS_AT_ONCE:
         return assign(table, by, name, *others)
-    numbers = []
+    numbers: list[Any] = []
     for begin in range(0, len(table), ROWS_AT_ONCE):
         rows = slice(begin, begin + ROWS_AT_ONCE)
         labels = _some(by, rows) if hasattr(by, "ndim") else by

@@ -88,6 +88,7 @@ class Governor:
     disk_bytes: int = 0  # and those in files on the disk
     transfers: Transfers = Factory(Transfers)  # what it has sent to other machines; as it last said
     holds_back: str = ""  # why tasks wait there that it was told to run; as it last said
+    is_full: bool = False  # only others can make room on its disk; as it last said
     # Governors that it cannot connect to, and why: their data comes through the server.
     closed_ways: tuple[tuple[str, str], ...] = ()
     row: GovernorRow = GovernorRow.WORKS

@@ -114,7 +114,7 @@ def test_an_index_of_any_type_is_that_of_dask(kind: str) -> None:
 def test_parts_of_larger_columns_are_put_together(kind: str, data: st.DataObject) -> None:
     """Columns of Arrow's may be cut out of larger ones, and be of several parts."""
     whole = table([kind], 6)
-    some = []
+    some: list[Any] = []
     for _ in range(data.draw(st.integers(2, 4))):
         begin, end = sorted(data.draw(st.tuples(st.integers(0, 6), st.integers(0, 6))))
         some.append(pandas.concat([whole.iloc[begin:end], whole.iloc[end:]]))

@@ -231,6 +231,53 @@ def test_the_server_hears_why_tasks_wait_and_when_they_do_not_any_more() -> None
     assert world.updates[-1].holds_back == ""
 
 
+def test_the_server_hears_while_only_others_can_make_room() -> None:
+    world = a_learned_world()
+    for number in range(1, 11):
+        make(world, number)
+        end(world, number)
+    make(world, 11)
+    assert not any(update.is_full for update in world.updates)
+    world.tick(TELL_AFTER)
+    world.tick()
+    assert world.updates[-1].is_full
+
+    # The task is handed back, which makes no room.
+    world.tick(PATIENCE)
+    world.tick()
+    assert held(world) == []
+    assert (world.updates[-1].holds_back, world.updates[-1].is_full) == ("", True)
+    world.drop(1)
+    world.tick()
+    assert not world.updates[-1].is_full
+
+
+def test_a_disk_of_which_others_make_room_is_not_full() -> None:
+    world = a_learned_world(cpus=20)
+    make(world, *range(1, 12))
+    for number in range(1, 8):
+        end(world, number)
+    world.tick(TELL_AFTER)
+    world.tick()
+    assert world.updates[-1].holds_back
+    assert not world.updates[-1].is_full  # what still runs may free something
+
+
+def test_what_was_handed_back_may_come_again_when_others_have_left_the_file_system() -> None:
+    world = a_learned_world()
+    make(world, 1)
+    end(world, 1)
+    world.free = 5 * MIB
+    make(world, 2)
+    world.tick(PATIENCE + 0.1)
+    world.tick()
+    assert world.updates[-1].is_full
+    world.free = 50 * MIB
+    world.tick()
+    world.tick()
+    assert not world.updates[-1].is_full
+
+
 def test_data_that_lingers_makes_room_first() -> None:
     world = World(Resources(4), linger_seconds=60, disk=Disk(BUDGET))
     for number in range(1, 9):

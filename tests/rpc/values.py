@@ -266,6 +266,7 @@ def some_updates(draw: st.DrawFn) -> Update:
         returned_ids=returned.ids,
         returned_runs=returned.runs,
         holds_back=draw(texts),
+        is_full=draw(st.booleans()),
     )
 
 

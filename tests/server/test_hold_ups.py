@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rain.base.resources import Resources
+from rain.base.runs import RunCause
 from rain.base.wire.answers import HoldUp, HoldUps
 from rain.base.wire.update import Update
 from rain.server.core import hold_ups
@@ -138,9 +139,59 @@ def test_a_governor_that_holds_tasks_back_says_why() -> None:
     client = s.world.state.graph.sessions[s.draft.session].client
     assert hold_ups.of_client(s.world.state, client.id, s.world.now) == HoldUps()
 
+    # Nothing there may be able to make room, which lasts until people do something.
+    governor.send(Update(holds_back="its disk is full", is_full=True))
+    full = told(s)
+    assert full is not None
+    assert str(full) == (
+        f"tasks wait for room on the disk of {governor.address}, and nothing there can make any;"
+        " its disk is full: let go of futures whose results you no longer need, or start the"
+        " governor with a larger --disk or with --spill-to"
+    )
+    assert hold_ups.of_client(s.world.state, client.id, s.world.now).each == [full]
+
     # It may have room again, or the task may have started all the same.
     governor.send(Update())
     assert told(s) is None
     governor.send(Update(holds_back="its disk is full"))
     governor.send(governor.started(first))
     assert told(s) is None
+
+
+def test_a_client_hears_once_of_a_full_disk_though_its_tasks_are_handed_back_and_come_again() -> (
+    None
+):
+    s = scene(1)
+    first = s.draft.task()[0]
+    s.submit()
+    governor = s.governors[0]
+    client = s.world.state.graph.sessions[s.draft.session].client
+    heard: list[HoldUp] = []
+    for full in ("its disk is full (9 of 10)", "its disk is full (9.1 of 10)"):
+        s.assign(first, to=0)
+        governor.send(Update(holds_back=full, is_full=True))
+        heard += hold_ups.of_client(s.world.state, client.id, s.world.now).each
+        hand_back(governor, first)
+        governor.send(Update(is_full=True))
+        heard += hold_ups.of_client(s.world.state, client.id, s.world.now).each
+        s.world.turn(after=1000)
+
+    assert len(heard) == 4
+    assert {one.why for one in heard} == {heard[0].why}  # a client tells each once
+
+
+def test_a_reason_in_which_only_numbers_have_changed_is_the_same_reason() -> None:
+    s = scene(1)
+    first = s.draft.task()[0]
+    s.submit()
+    governor = s.governors[0]
+    whys: list[str] = []
+    for reason in ("executor 7 cannot go on", "executor 12 cannot go on", "no descriptor is left"):
+        s.assign(first, to=0)
+        failed = governor.failed(first, reason, RunCause.NOT_STARTED)
+        governor.send(Update(failed=failed.failed))
+        hold_up = told(s)
+        assert hold_up is not None
+        whys.append(hold_up.why)
+        s.world.turn(after=1000)
+    assert whys[0] == whys[1] != whys[2]

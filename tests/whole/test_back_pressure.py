@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from rain.client import Client
+from rain.client import Client, Future, RainWarning
 from tests.whole.daemons import governor, server
 
 pytestmark = pytest.mark.whole
@@ -42,3 +44,29 @@ def test_ten_times_as_much_as_the_disk_may_have_passes_through_it(tmp_path: Path
         read = [call.result() for call in calls]
     assert [number for number, _ in read] == [*range(COUNT)]
     assert max(there for _, there in read) <= BUDGET
+
+
+def test_a_program_that_waits_for_room_on_the_disk_hears_that_only_it_can_make_some(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[str] = []
+    held: list[Future[bytes]] = []
+
+    def hear(message: Warning | str, *_: object) -> None:
+        heard.append(str(message))
+        held.clear()
+
+    monkeypatch.setattr(warnings, "showwarning", hear)
+    with (
+        server(tmp_path) as serving,
+        governor(tmp_path, "one", serving.address, 2, "--disk", f"{BUDGET}", "--store", "0"),
+        Client("127.0.0.1", serving.port) as client,
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("always", RainWarning)
+        held += [client.submit(produce, number) for number in range(BUDGET // SIZE + 1)]
+        last = client.submit(produce, 100)
+        assert last.result() == produce(100)
+    (text,) = heard
+    assert re.match(r"tasks wait for room on the disk of 127\.0\.0\.1:\d+, and nothing there", text)
+    assert "let go of futures" in text

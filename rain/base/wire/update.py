@@ -133,6 +133,7 @@ class Update:
     returned_ids: list[TaskId] = Factory(list)  # they were asked back, and have not begun here
     returned_runs: list[int] = Factory(list)
     holds_back: str = ""  # why tasks that it was told wait there, if people can mend that
+    is_full: bool = False  # only others can make room on its disk, for these or those handed back
 
     def check(self) -> None:
         if len(self.started_ids) != len(self.started_runs):

@@ -22,6 +22,7 @@ def write_update(update: Update) -> Fields:
     fields: Fields = {"time": update.time} if update.time else {}
     fields |= {"drains": True} if update.drains else {}
     fields |= {"holdsBack": shown(update.holds_back)} if update.holds_back else {}
+    fields |= {"isFull": True} if update.is_full else {}
     if update.started_ids:
         fields["startedTasks"] = update.started_ids
         fields["startedRuns"] = update.started_runs
@@ -74,6 +75,7 @@ def read_update(fields: Fields) -> Update:
         heard=fields["heard"],
         drains=fields["drains"],
         holds_back=fields["holdsBack"],
+        is_full=fields["isFull"],
     )
     names = "finished", "waits", "ended", "returned"
     finished, waits, ended, returned = map(fields.get, names)

@@ -115,7 +115,7 @@ def apply_update(state: State, governor: Governor, update: Update) -> None:
         asked_back.apply(state, governor, update)
     for object_id in update.unfetched:
         unfetched.apply(state, governor, object_id)
-    governor.holds_back = update.holds_back
+    governor.holds_back, governor.is_full = update.holds_back, update.is_full
     for sample in update.monitoring:
         governor.task_memory = sample.task_memory
         governor.memory_bytes, governor.disk_bytes = sample.memory_bytes, sample.disk_bytes

@@ -6,6 +6,7 @@ governor that has no room for their results. Nothing of this is kept: it is comp
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import inf
 from operator import attrgetter
 
@@ -26,13 +27,14 @@ _WAITING = (TaskRow.READY, TaskRow.PLANNED, TaskRow.QUEUED)
 def of_client(state: State, client: ClientId, now: float) -> HoldUps:
     """What holds up the sessions in which a client takes part, each reason once.
 
-    That tasks wait for others to make room is nothing to warn of: it ends by itself.
+    That tasks wait for others to make room is nothing to warn of: it ends by itself. But a disk may
+    be full of data that only the clients can let go.
     """
     found = [
         hold_up
         for session in state.graph.sessions.values()
         if client in session.members
-        if (hold_up := _held_up(state, session, now)) is not None
+        if (hold_up := _full(state, session) or _held_up(state, session, now)) is not None
     ]
     by_why = {hold_up.why: hold_up for hold_up in found}
     return HoldUps(tuple(by_why), tuple(one.outlook for one in by_why.values()))
@@ -40,7 +42,12 @@ def of_client(state: State, client: ClientId, now: float) -> HoldUps:
 
 def of_session(state: State, session: Session, now: float) -> HoldUp | None:
     """What holds up a task of the session, if anything does."""
-    return _held_up(state, session, now) or _held_back(state, session) or _limited(state, session)
+    return (
+        _full(state, session)
+        or _held_up(state, session, now)
+        or _held_back(state, session)
+        or _limited(state, session)
+    )
 
 
 def _held_up(state: State, session: Session, now: float) -> HoldUp | None:
@@ -57,16 +64,35 @@ def _held_up(state: State, session: Session, now: float) -> HoldUp | None:
     return None
 
 
+def _full(state: State, session: Session) -> HoldUp | None:
+    """A governor has tasks of the session, and nothing there will make room for them."""
+    full = [one for one in _holding_back(state, session) if one.is_full]
+    return _of_full(full[0]) if full else None
+
+
 def _held_back(state: State, session: Session) -> HoldUp | None:
-    """A governor has tasks of the session, and says why they wait there."""
+    """A governor has tasks of the session, and others there will make room for them."""
+    for governor in _holding_back(state, session):
+        why = f"tasks wait at {governor.address} for room on its disk"
+        return HoldUp(why, governor.holds_back)
+    return None
+
+
+def _holding_back(state: State, session: Session) -> Iterator[Governor]:
+    """The governors that have told why tasks wait there, and have tasks of the session."""
     for governor in state.graph.governors.values():
         if governor.holds_back and any(
             task.session is session and task.row is TaskRow.ASSIGNED for task in governor.assigned
         ):
-            return HoldUp(
-                f"tasks wait at {governor.address} for room on its disk", governor.holds_back
-            )
-    return None
+            yield governor
+
+
+def _of_full(governor: Governor) -> HoldUp:
+    return HoldUp(
+        f"tasks wait for room on the disk of {governor.address}, and nothing there can make any",
+        f"{governor.holds_back or 'its disk for data is full'}: let go of futures whose results you"
+        " no longer need, or start the governor with a larger --disk or with --spill-to",
+    )
 
 
 def _limited(state: State, session: Session) -> HoldUp | None:
@@ -100,6 +126,9 @@ def _of_kind(
     suiting = lasting
     if any(governor.row is GovernorRow.WORKS and governor.away is None for governor in suiting):
         return None
+    full = [governor for governor in suiting if governor.is_full]
+    if full:  # the same words as before it has handed the tasks back
+        return _of_full(full[0])
     reasons = "; ".join(_why_idle(state, governor) for governor in suiting[:3])
     more = "; ..." if suiting[3:] else ""
     return HoldUp(

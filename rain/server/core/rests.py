@@ -6,6 +6,8 @@ until the governor has worked for long (`resting`).
 
 from __future__ import annotations
 
+import re
+
 from rain.base.runs import RunCause
 from rain.base.states import TaskRow
 from rain.graph import Governor, Task, moving, planning
@@ -29,13 +31,19 @@ def begin(state: State, governor: Governor, unit: float, why: str) -> None:
     if rest is None or rest.limit < unit:
         rest = state.rests[governor] = Rest(unit)
     rest.begin(state.now)
-    rest.why = why
+    if _without_numbers(why) != _without_numbers(rest.why):
+        rest.why = why  # else it keeps its words: clients that wait are told each reason once
     governor.rest()
     state.resting[governor] = rest.until
     _take_back(state, governor, _PLANNED)
     state.news.joined.append(governor)  # with other resources than before
     state.note(happenings.GovernorRests(state.now, governor.address, why), len(why))
     state.emit(GovernorRests(governor.address, rest.until - state.now, why))
+
+
+def _without_numbers(why: str) -> str:
+    """What two reasons have in common that name different executors or sizes."""
+    return re.sub(r"[0-9.,]+", "", why)
 
 
 def take_back_all(state: State, governor: Governor) -> None:
