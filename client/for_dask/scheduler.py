@@ -45,9 +45,17 @@ from rain.client.task import Task
 from rain.client.tracebacks import hides_frames
 from rain.common.bundles import call_chain, call_chain_of_part, call_group
 from rain.common.content_type import encode_value
+from rain.common.errors import TaskException
 
 LARGEST_KNOWN = 4096
 """Values of the graph itself that are larger when they are pickled are uploaded, each once."""
+
+
+TOO_LARGE = """\
+Make the partitions or chunks smaller (npartitions=, chunks=, blocksize=), or give the governor more
+memory. The result of a groupby, drop_duplicates or value_counts is in few partitions: ask for more
+with split_out=, for instance split_out=16."""
+"""What to do where a task of Dask's has too much memory."""
 
 
 class DaskScheduler:
@@ -228,9 +236,11 @@ class _Graph:
             if watch is not None:
                 watch.follow(followed)
             waiting.gather([*followed.values(), *results.values()])
-        except BaseException:
+        except BaseException as error:
             for future in (*followed.values(), *results.values()):
                 future.cancel()
+            if isinstance(error, TaskException) and error.runs and error.runs[-1].cause == "memory":
+                error.add_note(TOO_LARGE)
             raise
         return {
             key: results[place.packed_id].result() if isinstance(place, Task) else place.value

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -75,3 +77,17 @@ def test_two_that_are_too_large_together_run_one_after_the_other(tmp_path: Path)
         assert [one.result() for one in both] == [170 * MIB] * 4
         # What the first one has had was set aside for each: nothing was ended.
         assert [run.state for one in both for run in one.info().runs] == ["finished"] * 4
+
+
+def test_a_node_of_dask_that_takes_too_much_says_how_dask_takes_less(tmp_path: Path) -> None:
+    dask: Any = import_module("dask")
+    with (
+        server(tmp_path) as serving,
+        governor(tmp_path, "one", serving.address, 1, "--memory", "200M"),
+        Client("127.0.0.1", serving.port) as client,
+        pytest.raises(TaskException, match="the task took too much memory and was ended") as ended,
+    ):
+        dask.delayed(eat)(400, str(tmp_path / "never")).compute(scheduler=client.dask)
+    (advice,) = ended.value.__notes__
+    assert "npartitions=" in advice
+    assert "split_out=" in advice
