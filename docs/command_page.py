@@ -37,7 +37,12 @@ def _commands(
 ) -> Iterator[tuple[str, click.Context]]:
     """Every command that is shown, with the context in which it prints its help."""
     context = click.Context(
-        command, parent, path.rpartition(" ")[2], terminal_width=WIDTH, max_content_width=WIDTH
+        command,
+        parent,
+        path.rpartition(" ")[2],
+        terminal_width=WIDTH,
+        max_content_width=WIDTH,
+        **command.context_settings,
     )
     if parent is not None:
         yield path, context

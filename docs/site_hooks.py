@@ -24,6 +24,8 @@ from docs.inner_names import without_inner
 
 DOCS = Path(__file__).parent
 ENTRY = re.compile(r"^\* \[[^]]+\]\(([^)]+)\)", re.MULTILINE)
+FOR_DEVELOPERS = ("changelog.md", "contributing.md", "decisions/")
+"""Pages that a search shows after others: they mention everything, and others explain it."""
 LINK = re.compile(r"(?<!!)\[([^][]*)\]\(([^)\s#:]+)(#[^)\s]*)?\)")
 
 
@@ -61,6 +63,8 @@ def _examples(folder: Path) -> str:
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """Turns links that lead to no page of the site into their text; see also `inner_names`."""
     folder = posixpath.dirname(page.file.src_uri)
+    if page.file.src_uri.startswith(FOR_DEVELOPERS):
+        page.meta.setdefault("search", {"boost": 0.3})
 
     def replaced(link: re.Match[str]) -> str:
         target = posixpath.normpath(posixpath.join(folder, link[2]))

@@ -15,6 +15,7 @@ def section(command: str) -> str:
 def test_a_command_is_shown_with_its_options() -> None:
     assert "Usage: rain status [OPTIONS] [LOGDIR|ADDRESS]\n" in section("rain status")
     assert "  --json  " in section("rain status")
+    assert "  -h, --help  " in section("rain status")
     assert "Usage: rain keys create " in section("rain keys create")
 
 
