@@ -13,7 +13,8 @@
   files and object stores; `register_joblib` and `client.dask` are for joblib and Dask.
 * `Session`, `remote`, `Program` and `tasks` build graphs of tasks, with `blob`, `pickled` and
   `directory` for data of the program.
-* A call that fails raises what its function has raised; all else is a `RainException`.
+* A call that fails raises what its function has raised; `TaskException`, `CancelledError`,
+  `ConnectionException` and `TimeoutException` are what else a wait can raise.
 
 In the examples of this package all of its names are imported, `client` is a client, and `session`
 is an open session of it: the active one. The other modules of the package are no part of what users

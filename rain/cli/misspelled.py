@@ -33,7 +33,7 @@ def _here(theirs: str, write: str = "", otherwise: str = "") -> Here:
 
 
 _OPTIONS = (
-    _here("--port --host --bind --bind-address --scheduler-port", "--listen HOST:PORT"),
+    _here("--port --host --bind --bind-address --scheduler-port", "--listen HOST:PORT", ADDRESS),
     _here("--address --redis-address --scheduler-file --scheduler-address", otherwise=ADDRESS),
     _here("--head", otherwise="'rain start' starts the server here, and 'rain server' it alone"),
     _here(
@@ -154,6 +154,10 @@ def unknown_command(name: str, path: str, known: Collection[str]) -> str:
         return f"{said}: write {_COMMANDS[name]}"
     if _LAUNCHERS.get(name) in known:
         return f"{said}: write {path} {_LAUNCHERS[name]}"
+    if "ssh" in known and name.endswith((".yaml", ".yml", ".json")):
+        return f"{said}: the file of a cluster is a .toml"
+    if "ssh" in known and "." in name:  # a host, or the file of some
+        return f"{said}: write {path} ssh {name}"
     return said + did_you_mean(name, known)
 
 

@@ -76,6 +76,10 @@ def test_no_hidden_option_is_suggested() -> None:
             "an address stands without an option: rain governor HOST:PORT, rain status HOST:PORT",
         ),
         (
+            "stop --port 7210",
+            "an address stands without an option: rain governor HOST:PORT, rain status HOST:PORT",
+        ),
+        (
             "governor --scheduler-file f",
             "an address stands without an option: rain governor HOST:PORT, rain status HOST:PORT",
         ),
@@ -101,6 +105,8 @@ def test_an_unknown_option_is_answered_with_what_is_written_here(words: str, ans
     [
         ("worker", "No such command 'worker': write rain governor HOST:PORT"),
         ("start k8s", "No such command 'k8s': write rain start kubernetes"),
+        ("start hosts.txt", "No such command 'hosts.txt': write rain start ssh hosts.txt"),
+        ("start my.yaml", "No such command 'my.yaml': the file of a cluster is a .toml"),
         ("add slrum", "No such command 'slrum': did you mean slurm?"),
         ("keys crate", "No such command 'crate': did you mean create?"),
         ("qwertz", "No such command 'qwertz'"),
