@@ -54,7 +54,8 @@ LARGEST_KNOWN = 4096
 TOO_LARGE = """\
 Make the partitions or chunks smaller (npartitions=, chunks=, blocksize=), or give the governor more
 memory. The result of a groupby, drop_duplicates or value_counts is in few partitions: ask for more
-with split_out=, for instance split_out=16."""
+with split_out=, for instance split_out=16. Strings in columns of type "object" take several times
+their size: .astype("string[pyarrow]")."""
 """What to do where a task of Dask's has too much memory."""
 
 
