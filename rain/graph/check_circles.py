@@ -67,11 +67,15 @@ def _reachable(graph: Graph) -> dict[DataObject, None]:
 
 def _leads_to(data_object: DataObject) -> list[DataObject]:
     """What an object claims: what is inside of it, and what it may be made again of."""
-    leads = [*data_object.session.contents.get(data_object, ())]
+    lineage = _lineage(data_object) if data_object.may_have_to_be_made else []
+    return [*data_object.session.contents.get(data_object, ()), *lineage]
+
+
+def _lineage(data_object: DataObject) -> list[DataObject]:
     task = data_object.producer
-    if task is not None and task.may_run_again and data_object.may_have_to_be_made:
-        leads += [*task.inputs, *task.session.contents.get(task, ())]
-    return leads
+    if task is None or not task.may_run_again:
+        return []
+    return [*task.inputs, *task.session.contents.get(task, ())]
 
 
 def _not_looked_at(graph: Graph) -> list[DataObject]:
@@ -81,7 +85,7 @@ def _not_looked_at(graph: Graph) -> list[DataObject]:
     connected: dict[DataObject, list[DataObject]] = {}
     for one in [*graph.objects.values(), *graph.unneeded]:
         if one not in reached:
-            for other in _leads_to(one):
+            for other in [*_leads_to(one), *_lineage(one)]:  # some end when `unneeded` is released
                 connected.setdefault(one, []).append(other)
                 connected.setdefault(other, []).append(one)
     seen = _all_connected([*graph.suspects, *graph.unneeded, *_being_made(graph)], connected)

@@ -8,6 +8,7 @@ from math import inf
 from typing import Any
 
 import pytest
+from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -350,6 +351,32 @@ def test_a_look_ends_at_its_limit_and_the_next_one_goes_on(monkeypatch: pytest.M
     # then: each look finds some of them
     assert len(set(left)) > 2
     assert left[-1] == 0
+
+
+def test_lineage_that_is_let_go_of_in_parts_is_not_taken_for_a_circle() -> None:
+    # given: a circle that somebody has, and a chain that can be made again
+    s = a_scene()
+    circle(s)
+    owner = Owner(s)
+    task, made = owner.start()
+    finish(s, task)
+    chain = [made]
+    for _ in range(4):
+        after, made = owner.submit(chain[-1])
+        owner.begin(after)
+        finish(s, after, data=None)
+        chain.append(made)
+    owner.lets_go(*chain[:-1])
+    s.world.state.settings = evolve(s.world.state.settings, let_go_at_once=1)
+
+    # when: the checker looks at the graph after each turn
+    owner.lets_go(chain[-1])
+    assert s.world.state.graph.unneeded
+    for _ in range(20):
+        s.world.turn()
+
+    # then
+    assert not known(s, *chain)
 
 
 def test_what_has_no_futures_inside_of_results_is_never_looked_at() -> None:
