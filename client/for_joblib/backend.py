@@ -8,7 +8,8 @@ callback, which sends the next batch, runs in the client's thread for callbacks.
 # pyright: reportIncompatibleMethodOverride=false, reportUnknownMemberType=false
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Generator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -17,6 +18,7 @@ from joblib import parallel
 from rain.client.client import Client
 from rain.client.for_joblib.batches import BatchSizes
 from rain.client.for_joblib.bundle import UploadedArrays, bundled
+from rain.client.for_joblib.running import RunningBatches
 from rain.client.future import Future
 from rain.client.futures.methods import Submitting
 from rain.client.nested import process_client
@@ -26,8 +28,6 @@ from rain.common.running import running_call, waiting_for_tasks
 
 FEWEST_JOBS = 2
 """With a single job joblib would run the calls in this process, however busy it is."""
-
-Done = Callable[[Future[Any]], object]
 
 
 class RainBackend(parallel.ParallelBackendBase):  # type: ignore[misc] # joblib is not annotated
@@ -56,7 +56,7 @@ class RainBackend(parallel.ParallelBackendBase):  # type: ignore[misc] # joblib 
         self._in_use = client
         self._options = options
         self._by_name: dict[str, Submitting] = {}
-        self._running: set[Future[Any]] = set()
+        self._running = RunningBatches()
         self._uploads = UploadedArrays()
         self._batches = BatchSizes()
         self._waiting = waiting_for_tasks()
@@ -97,13 +97,24 @@ class RainBackend(parallel.ParallelBackendBase):  # type: ignore[misc] # joblib 
 
     def abort_everything(self, ensure_ready: bool = True) -> None:
         """A call has failed: nobody wants the results of the others."""
-        for future in list(self._running):
+        for future in self._running:
             future.cancel()
 
     def get_nested_backend(self) -> tuple[Any, None]:
         """The backend of a `Parallel` inside a call: the call's thread, which has one cpu."""
         level = (self.nesting_level or 0) + 1
         return parallel.SequentialBackend(nesting_level=level), None
+
+    @contextmanager
+    def retrieval_context(self) -> Generator[None]:
+        """joblib takes the results inside of this, and looks for them every 10 ms.
+
+        So results that it takes all at once are awaited here, unless it has to heed a timeout.
+        """
+        used_by = self.parallel
+        if used_by is not None and used_by.timeout is None and not used_by.return_generator:
+            self._running.wait_for_all(used_by)
+        yield
 
     # Batches.
 
@@ -115,13 +126,13 @@ class RainBackend(parallel.ParallelBackendBase):  # type: ignore[misc] # joblib 
         """A batch is done, this many seconds after it was sent."""
         self._batches.completed(batch_size, duration)
 
-    def submit(self, func: Any, callback: Done | None = None) -> Future[Any]:
+    def submit(self, func: Any, callback: Any = None) -> Future[Any]:
         """Sends a batch. The callback is called with the future when it is done."""
         data, values = bundled(func, self._uploads, partial(self._client().put, name="array"))
         future: Future[Any] = self._submitting(func).submit(call_bundle, data, *values)
         assert future.task is not None
         future.task.created_at = self._called_at
-        self._running.add(future)
+        self._running.add(future, None if callback is None else callback.parallel)
         future.add_done_callback(partial(self._done, callback))
         future.home.sending.send_or_leave(awaited=True)  # a batch waits for no others to go with it
         return future
@@ -130,10 +141,10 @@ class RainBackend(parallel.ParallelBackendBase):  # type: ignore[misc] # joblib 
         """The results of a batch, inside of its callback."""
         return out.result()
 
-    def _done(self, callback: Done | None, future: Future[Any]) -> None:
-        self._running.discard(future)
+    def _done(self, callback: Any, future: Future[Any]) -> None:
         if callback is not None:
-            callback(future)
+            callback(future)  # it may send the next batch, so this one counts until then
+        self._running.remove(future)
 
     def _submitting(self, func: Any) -> Submitting:
         """With the options of this backend, under the name of the batch's first function."""

@@ -85,6 +85,21 @@ def hangs() -> None:
         time.sleep(0.01)
 
 
+def waits_for(mark: Path) -> str:
+    while not mark.exists():
+        time.sleep(0.01)
+    return "found"
+
+
+class _NoSleep:
+    """Notes who sleeps, in the place of the module `time`."""
+
+    time = staticmethod(time.time)
+
+    def __init__(self, sleeps: list[float]) -> None:
+        self.sleep = sleeps.append
+
+
 def fails_once(mark: Path) -> str:
     if mark.exists():
         return "the second try"
@@ -182,6 +197,39 @@ def test_results_come_as_they_get_done(backend: RainBackend) -> None:
     results = parallel(calls, return_as="generator_unordered")
 
     assert sorted(results) == [x * x for x in range(20)]
+
+
+def test_results_are_awaited_and_not_looked_for_from_time_to_time(
+    backend: RainBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[float] = []
+    monkeypatch.setattr(joblib.parallel, "time", _NoSleep(looks))
+
+    assert parallel(call(square, x) for x in range(100)) == [x * x for x in range(100)]
+    with pytest.raises(KeyError):
+        parallel(call(fails_at, 7, x) for x in range(100))
+
+    assert not looks
+
+
+@in_processes
+def test_an_error_is_raised_while_other_calls_run(backend: RainBackend) -> None:
+    with pytest.raises(KeyError):
+        parallel([call(hangs), call(fails_at, 1, 1)])
+
+
+@in_processes
+def test_a_parallel_does_not_wait_for_another_one_that_goes_on(
+    backend: RainBackend, tmp_path: Path
+) -> None:
+    mark = tmp_path / "mark"
+    others = parallel([call(square, 3), call(waits_for, mark)], return_as="generator")
+    assert next(others) == 9
+
+    assert parallel(call(square, x) for x in range(3)) == [0, 1, 4]
+
+    mark.touch()
+    assert next(others) == "found"
 
 
 def test_a_call_that_takes_too_long_raises_a_timeout(backend: RainBackend) -> None:

@@ -1,0 +1,39 @@
+"""The batches that run, and a wait for those of one `joblib.Parallel`."""
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from rain.client.future import Future
+
+
+class RunningBatches:
+    """Several `Parallel` may use one backend at a time: one may give its results one by one."""
+
+    def __init__(self) -> None:
+        self._sent_by: dict[Future[Any], Any] = {}
+        self._changed = threading.Condition()
+
+    def __iter__(self) -> Iterator[Future[Any]]:
+        with self._changed:
+            return iter(list(self._sent_by))
+
+    def add(self, future: Future[Any], parallel: Any) -> None:
+        """A `Parallel` has sent a batch."""
+        with self._changed:
+            self._sent_by[future] = parallel
+
+    def remove(self, future: Future[Any]) -> None:
+        """A batch is done, and joblib knows it."""
+        with self._changed:
+            if _is_over(self._sent_by.pop(future), self._sent_by):
+                self._changed.notify_all()
+
+    def wait_for_all(self, parallel: Any) -> None:
+        """Returns when all batches of it are done, or one has failed."""
+        with self._changed:
+            self._changed.wait_for(lambda: _is_over(parallel, self._sent_by))
+
+
+def _is_over(parallel: Any, sent_by: dict[Future[Any], Any]) -> bool:
+    return parallel not in sent_by.values() or parallel._aborting  # joblib tells it nowhere else
