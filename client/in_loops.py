@@ -37,6 +37,18 @@ def is_in_loop() -> bool:
     return is_trio()
 
 
+def expect_no_wait_of_asyncio(callback: object) -> None:
+    """Refuses callbacks of `asyncio.wait`, which would wait for ever for what another thread says.
+
+    All other functions of asyncio await the future, or wrap it in a task.
+    """
+    if getattr(callback, "__module__", None) == "asyncio.tasks":
+        raise TypeError(
+            "asyncio.wait takes tasks of asyncio, and this is a future of a client: write"
+            " asyncio.wait([asyncio.ensure_future(future) for future in futures])"
+        )
+
+
 class Awaited(Protocol[T_co]):
     """A future, as far as a loop has to know it."""
 

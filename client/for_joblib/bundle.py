@@ -2,9 +2,11 @@
 
 An array is uploaded when it is met for the first time. Views are known by the memory that they
 show, since data frames and others make new views of the same memory each time they are pickled.
+Arrays that map a file for writing are not uploaded: what calls write would be lost.
 """
 
 import io
+import os.path
 import weakref
 from collections.abc import Callable, Hashable
 from typing import Any, TypeAlias
@@ -15,6 +17,7 @@ from rain.client.arguments import LARGEST_PICKLE, PROTOCOL
 from rain.client.future import Future
 from rain.common.bundles import value_at
 from rain.common.by_value import Pickler
+from rain.common.mapped_files import WRITABLE, mapped
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 Put: TypeAlias = Callable[[Array], Future[Any]]
@@ -68,6 +71,19 @@ def _owner(array: Array) -> Array:
     return array
 
 
+def _in_file(array: Array) -> Reduced | None:
+    """The array by its file, if what is written to it is written there."""
+    owner = _owner(array)
+    if not isinstance(owner, np.memmap) or owner.mode not in WRITABLE:
+        return None
+    path: str | None = owner.filename
+    if path is None or not os.path.exists(path):  # noqa: PTH110 # numpy has made it absolute
+        return None
+    place = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+    layout = array.dtype, array.shape, array.strides
+    return mapped, (type(array), str(path), owner.offset, owner.nbytes, place, layout)
+
+
 class _Bundler(Pickler):
     def __init__(self, target: io.BytesIO, uploads: UploadedArrays, put: Put) -> None:
         # pickle asks these for objects of their types only, and a `persistent_id` for each number.
@@ -81,6 +97,9 @@ class _Bundler(Pickler):
         self._put = put
 
     def _array(self, array: Array) -> Reduced:
+        in_file = _in_file(array)
+        if in_file is not None:
+            return in_file
         if array.nbytes > LARGEST_PICKLE and not array.dtype.hasobject:
             return self._place(self._uploads.future(array, self._put))
         return array.__reduce_ex__(PROTOCOL)

@@ -127,7 +127,7 @@ class ClusterExecutor(concurrent.futures.Executor):
         """
         if chunksize < 1:
             raise ValueError("chunksize must be >= 1.")
-        due = None if timeout is None else time.monotonic() + timeout
+        due = None if timeout is None else _Due(timeout, time.monotonic() + timeout)
         items = zip(*iterables, strict=False)
         if chunksize == 1:
             futures = [self._pool.submit(fn, args, {}) for args in items]
@@ -158,6 +158,14 @@ class ClusterExecutor(concurrent.futures.Executor):
             self._pool.wait()
 
 
+@frozen
+class _Due:
+    """When the results of a `map` have to be there."""
+
+    seconds: float  # after the call
+    at: float
+
+
 def _chunks(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
     remaining = iter(items)
     while chunk := list(islice(remaining, size)):
@@ -165,7 +173,7 @@ def _chunks(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
 
 
 def _results(
-    pool: PoolState, futures: list[PoolFuture[Any]], due: float | None
+    pool: PoolState, futures: list[PoolFuture[Any]], due: _Due | None
 ) -> Generator[Any, None, None]:
     """In the order of the futures. Nothing here keeps what was given out."""
     futures.reverse()
@@ -179,9 +187,17 @@ def _results(
         pool.cancel(futures)
 
 
-def _take_last(futures: list[PoolFuture[Any]], due: float | None) -> Any:
+def _take_last(futures: list[PoolFuture[Any]], due: _Due | None) -> Any:
     """The last one stays among them if its result has not come."""
-    result = futures[-1].take(None if due is None else due - time.monotonic())
+    future = futures[-1]
+    try:
+        result = future.take(None if due is None else due.at - time.monotonic())
+    except TimeoutError:
+        if due is None or future.is_done():  # then it is what the call has raised
+            raise
+        raise TimeoutError(
+            f"{future!r} is not done {due.seconds:.6g} s after the call of map"
+        ) from None
     futures.pop()
     return result
 

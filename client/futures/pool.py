@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rain.base.errors import RainError
 from rain.client.errors import CancelledError
 from rain.client.future import Future
+from rain.client.in_loops import expect_no_wait_of_asyncio
 from rain.client.options import Options
 from rain.common.errors import RainException
 from rain.common.surroundings import InitializerError
@@ -76,6 +77,7 @@ class PoolFuture(Future[T]):
 
     def add_done_callback(self, fn: Callable[[Any], object]) -> None:
         """Calls a function with this future when it is done and its result is here."""
+        expect_no_wait_of_asyncio(fn)
         if self.is_done() and not self.is_here:
             self.home.callbacks.put(partial(_call_with_result, fn), self)
         else:

@@ -97,7 +97,7 @@ def open_file(job: BuiltinJob) -> Outputs:
     """Copies a file of this machine."""
     path = _absolute(job)
     if not path.is_file():
-        raise BuiltinError(f"there is no file {str(path)!r} on this governor")
+        raise _missing(path, "file")
     if path.stat().st_size < MEMORY_LIMIT:
         return [path.read_bytes()]
     return _made(job.store.copy_in(path))
@@ -107,8 +107,15 @@ def open_directory(job: BuiltinJob) -> Outputs:
     """Copies a directory of this machine."""
     path = _absolute(job)
     if not path.is_dir():
-        raise BuiltinError(f"there is no directory {str(path)!r} on this governor")
+        raise _missing(path, "directory")
     return _made(job.store.copy_in(path))
+
+
+def _missing(path: Path, kind: str) -> BuiltinError:
+    if path.exists():
+        reads = {"file": "tasks.LoadDir reads directories", "directory": "tasks.Load reads files"}
+        return BuiltinError(f"{str(path)!r} is no {kind}; {reads[kind]}")
+    return BuiltinError(f"there is no {kind} {str(path)!r} on this governor")
 
 
 def export(job: BuiltinJob) -> Outputs:

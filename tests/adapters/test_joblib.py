@@ -11,6 +11,7 @@ import threading
 import time
 import weakref
 from collections.abc import Generator
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,10 @@ import pytest
 
 from rain.client import Client, register_joblib
 from rain.client.for_joblib.backend import RainBackend
+from rain.client.for_joblib.bundle import UploadedArrays, bundled
 from rain.client.future import Future
 from rain.client.futures.sending import CallSender
+from rain.common.bundles import call_bundle
 from tests.support.modes import MODES, client_in, in_processes
 
 joblib: Any = import_module("joblib")  # which is not annotated
@@ -115,6 +118,10 @@ def item(array: Any, place: int) -> tuple[float, bool]:
         if start <= address < end:
             return float(array[place]), "/" in line
     raise LookupError(address)
+
+
+def put_into(array: Any, place: Any, value: float) -> None:
+    array[place] = value
 
 
 def inner(n_jobs: int) -> list[int]:
@@ -259,6 +266,38 @@ def test_new_views_of_the_same_memory_are_the_same_array(
 
     assert [value for value, _ in found] == [float(LARGE + x) for x in range(10)]
     assert len(puts) == 1
+
+
+@pytest.mark.parametrize("mode", ["r+", "w+"])
+def test_what_calls_write_into_a_mapped_file_is_in_the_file(
+    backend: RainBackend, tmp_path: Path, puts: list[object], mode: Any
+) -> None:
+    path = tmp_path / "sums"
+    np.arange(2.0 * LARGE).tofile(path)
+    sums = np.memmap(path, np.float64, mode, shape=(LARGE, 2))
+
+    parallel(call(put_into, sums, (place, 1), -1.0) for place in range(20))
+    parallel(call(put_into, sums[20::-2, 0], place, -2.0) for place in range(3))  # of a view
+
+    assert list(sums[:20, 1]) == [-1.0] * 20
+    assert list(sums[20:14:-2, 0]) == [-2.0] * 3
+    assert not puts
+
+
+def test_a_mapped_file_that_a_machine_does_not_have_is_named(
+    client: Client, backend: RainBackend, tmp_path: Path
+) -> None:
+    path = tmp_path / "sums"
+    data, values = bundled(
+        partial(put_into, np.memmap(path, np.float64, "w+", shape=10), 0, 1.0),
+        UploadedArrays(),
+        client.put,
+    )
+    path.write_bytes(b"another file")
+
+    with pytest.raises(FileNotFoundError, match=r"sums'.*common file system, or .* mode='r'"):
+        call_bundle(data, *values)
+    assert path.read_bytes() == b"another file"
 
 
 def test_an_array_that_was_changed_between_two_calls_is_sent_anew(backend: RainBackend) -> None:

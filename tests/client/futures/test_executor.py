@@ -195,6 +195,13 @@ def test_closing_an_iterator_cancels_the_rest() -> None:
         assert len(sent(w)) == 2  # the second one was sent when the first was done
 
 
+def test_a_map_says_what_was_not_done_in_time_and_what_the_time_was() -> None:
+    with executor() as (_, pool):
+        results = pool.map(pow, [2], [3], timeout=0)
+        with pytest.raises(TimeoutError, match="'pow' pending> is not done 0 s after the call of"):
+            next(results)
+
+
 def test_a_failing_initializer_ends_all_calls_and_the_executor(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

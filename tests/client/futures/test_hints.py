@@ -3,6 +3,7 @@
 # pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false
 # pyright: reportUnknownArgumentType=false
 
+import asyncio
 import threading
 import warnings
 from collections.abc import Callable
@@ -76,6 +77,15 @@ def test_a_value_that_is_given_again_and_again_is_hinted_at_put_once(
 def test_a_result_that_does_not_come_in_time_is_named(here: World) -> None:
     with pytest.raises(TimeoutError, match=r"<Future 'abs' pending> is not done after 0 s"):
         here.client.submit(abs, -1).result(timeout=0)
+
+
+@pytest.mark.parametrize("name", ["client", "executor"])
+def test_wait_of_asyncio_is_refused_with_what_to_write(name: str) -> None:
+    with Client(local=True) as client, client.executor() as pool:
+        future = (client if name == "client" else pool).submit(abs, -1)
+
+        with pytest.raises(TypeError, match=r"asyncio\.ensure_future\(future\) for future in fu"):
+            asyncio.run(asyncio.wait([future]))  # type: ignore[type-var] # pyright: ignore[reportArgumentType] # which is what is tested
 
 
 def test_a_timeout_that_the_call_has_raised_stays_what_it_is() -> None:
