@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rain.common.errors import RainException
 from rain.common.imports import Imports, running_program, working_folder
 from rain.common.log_settings import log_settings
 
@@ -39,6 +40,9 @@ def own_imports(uploads: Iterable[PackedModules], names: Iterable[str]) -> Impor
     program = running_program()
     began, archives, places, _ = program or (_BEGAN, (), (), "")
     folders = tuple([one for one in dict.fromkeys(_own_folders()) if one not in places])
+    folder = working_folder()
+    for one in (*folders, folder):
+        _expect_text(one)
     seen, changed = hashlib.blake2b(digest_size=8), hashlib.blake2b(digest_size=8)
     files = {*_loaded_files(), *_files_of(names, folders)}
     for state, since in sorted(_states(files)):
@@ -58,8 +62,18 @@ def own_imports(uploads: Iterable[PackedModules], names: Iterable[str]) -> Impor
         began=began,
         changed=changed.hexdigest(),
         python="{}.{}".format(*sys.version_info),
-        folder=working_folder(),
+        folder=folder,
     )
+
+
+def _expect_text(folder: str) -> None:
+    try:
+        folder.encode()
+    except UnicodeEncodeError:
+        raise RainException(
+            f"the name of the folder {os.fsencode(folder)!r} cannot be sent: it is not UTF-8, or"
+            f" this Python reads names as {sys.getfilesystemencoding()}; then set PYTHONUTF8=1"
+        ) from None
 
 
 def _own_folders() -> Iterator[str]:

@@ -47,6 +47,19 @@ def check_count(count: object, what: str) -> None:
         raise RainException(f"{what} is {count!r}; it must be a whole number, and at least 1")
 
 
+def check_python() -> None:
+    """Raises RainException where `sys.executable` is no Python.
+
+    A frozen program would start itself again, which would start a cluster, and so on.
+    """
+    if getattr(sys, "frozen", False) or not sys.executable:
+        raise RainException(
+            f"Client() cannot start a cluster here: it needs Python, and {sys.executable!r} is this"
+            " program itself, frozen or with Python inside; write Client(local=True), or start a"
+            " cluster with 'rain start --simple' and write Client('localhost', 7210)"
+        )
+
+
 class LocalCluster:
     """A server and its governors, until `close()` or the end of this process."""
 
@@ -59,6 +72,7 @@ class LocalCluster:
         *,
         dashboard: bool = False,
     ) -> None:
+        check_python()
         check_count(governors, "governors")
         if cpus is not None:
             check_count(cpus, "cpus")

@@ -10,6 +10,7 @@ import pytest
 
 from rain.client.imports import own_imports
 from rain.common import imports
+from rain.common.errors import RainException
 from rain.common.imports import CallingProgram, note_program
 
 
@@ -78,6 +79,17 @@ def test_programs_in_zip_files_tell_of_these(
     program.touch()
     monkeypatch.setattr(sys, "path", [str(program), str(missing), str(tmp_path)])
     assert own_imports((), ()).folders == (str(program), str(tmp_path))
+
+
+def test_a_folder_whose_name_is_no_text_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / os.fsdecode(b"no UTF-8: \xff")
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+
+    with pytest.raises(RainException, match=r"folder b'.*no UTF-8: .*xff' cannot be sent"):
+        own_imports((), ())
 
 
 def test_outside_of_tasks_there_is_no_program() -> None:

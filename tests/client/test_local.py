@@ -74,6 +74,19 @@ def test_a_cluster_starts_and_leaves_nothing_behind(folders: Path) -> None:
     assert open_descriptors() == descriptors
 
 
+@pytest.mark.parametrize(("frozen", "executable"), [(True, "/opt/app"), (False, "")])
+def test_a_program_that_is_no_python_starts_no_copies_of_itself(
+    monkeypatch: pytest.MonkeyPatch, folders: Path, frozen: bool, executable: str
+) -> None:
+    monkeypatch.setattr(sys, "frozen", frozen, raising=False)
+    monkeypatch.setattr(sys, "executable", executable)
+
+    with pytest.raises(RainException, match=f"needs Python, and '{executable}' is this program"):
+        LocalCluster(command=DOUBLE)
+
+    assert not list(folders.iterdir())
+
+
 def test_a_daemon_that_dies_at_start_is_quoted_and_its_logs_stay(
     folders: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
