@@ -18,6 +18,13 @@ _RETRIES = frozenset({"retries", "max_retries", "num_retries", "n_retries"})
 
 _GPUS = frozenset({"gpus", "num_gpus", "n_gpus"})
 
+_NEEDLESS = {
+    "max_tasks_per_child": "the cluster decides how long its processes live",
+    "mp_context": "processes of the cluster are not started from this one",
+    "thread_name_prefix": "calls run in processes of the cluster",
+}
+"""Options of Python's own executors that have no counterpart here, and why."""
+
 _METHODS_OF_OTHERS = {
     "apply": "client.submit(f, *args).result()",
     "apply_async": "client.submit(f, *args)",
@@ -155,6 +162,8 @@ def _elsewhere(name: str, value: object, known: Collection[str]) -> tuple[str, s
 
 
 def _hint(name: str, value: object, known: Collection[str]) -> str:
+    if name in _NEEDLESS:
+        return f": leave it out, since {_NEEDLESS[name]}"
     option, why = _elsewhere(name, value, known)
     if option:
         return f": write {option}{why}"

@@ -7,11 +7,12 @@ callback, which sends the next batch, runs in the client's thread for callbacks.
 # joblib is not annotated, and what pyright guesses of its base classes is wrong.
 # pyright: reportIncompatibleMethodOverride=false, reportUnknownMemberType=false
 
+import concurrent.futures
 import weakref
 from collections.abc import Generator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from joblib import parallel
 
@@ -25,9 +26,13 @@ from rain.client.nested import process_client
 from rain.client.stack import Stack, outside_libraries
 from rain.common.bundles import call_bundle
 from rain.common.running import running_call, waiting_for_tasks
+from rain.common.unpicklable import UNPICKLABLE, travels, what_cannot_be_sent
 
 FEWEST_JOBS = 2
 """With a single job joblib would run the calls in this process, however busy it is."""
+
+
+AnyFuture: TypeAlias = "concurrent.futures.Future[Any]"
 
 
 class RainBackend(parallel.ParallelBackendBase):  # type: ignore[misc] # joblib is not annotated
@@ -52,6 +57,7 @@ class RainBackend(parallel.ParallelBackendBase):  # type: ignore[misc] # joblib 
         **options: Any,
     ) -> None:
         super().__init__(nesting_level=nesting_level, inner_max_num_threads=inner_max_num_threads)
+        _expect_client(client)
         self.parallel: Any = None  # while a `Parallel` uses this
         self._in_use = client
         self._options = options
@@ -96,8 +102,8 @@ class RainBackend(parallel.ParallelBackendBase):  # type: ignore[misc] # joblib 
         self.parallel = None
 
     def abort_everything(self, ensure_ready: bool = True) -> None:
-        """A call has failed: nobody wants the results of the others."""
-        for future in self._running:
+        """A `Parallel` is aborting, as when a call of it has failed: it wants no more results."""
+        for future in self._running.aborted():
             future.cancel()
 
     def get_nested_backend(self) -> tuple[Any, None]:
@@ -126,24 +132,39 @@ class RainBackend(parallel.ParallelBackendBase):  # type: ignore[misc] # joblib 
         """A batch is done, this many seconds after it was sent."""
         self._batches.completed(batch_size, duration)
 
-    def submit(self, func: Any, callback: Any = None) -> Future[Any]:
-        """Sends a batch. The callback is called with the future when it is done."""
+    def submit(self, func: Any, callback: Any) -> AnyFuture:
+        """Sends a batch. The callback is called with the future when it is done.
+
+        What cannot be sent is done at once: joblib sends most batches in callbacks, and would wait
+        for ever for one for which this has raised.
+        """
+        try:
+            return self._sent(func, callback)
+        # To be pickled, a value may do anything.
+        except Exception as error:  # noqa: BLE001
+            if isinstance(error, UNPICKLABLE):
+                _note_culprit(func, error)
+            failed: AnyFuture = concurrent.futures.Future()
+            failed.set_exception(error)
+            callback(failed)
+            return failed
+
+    def _sent(self, func: Any, callback: Any) -> Future[Any]:
         data, values = bundled(func, self._uploads, partial(self._client().put, name="array"))
         future: Future[Any] = self._submitting(func).submit(call_bundle, data, *values)
         assert future.task is not None
         future.task.created_at = self._called_at
-        self._running.add(future, None if callback is None else callback.parallel)
+        self._running.add(future, callback.parallel)
         future.add_done_callback(partial(self._done, callback))
         future.home.sending.send_or_leave(awaited=True)  # a batch waits for no others to go with it
         return future
 
-    def retrieve_result_callback(self, out: Future[Any]) -> Any:
+    def retrieve_result_callback(self, out: AnyFuture) -> Any:
         """The results of a batch, inside of its callback."""
         return out.result()
 
     def _done(self, callback: Any, future: Future[Any]) -> None:
-        if callback is not None:
-            callback(future)  # it may send the next batch, so this one counts until then
+        callback(future)  # it may send the next batch, so this one counts until then
         self._running.remove(future)
 
     def _submitting(self, func: Any) -> Submitting:
@@ -163,3 +184,21 @@ class RainBackend(parallel.ParallelBackendBase):  # type: ignore[misc] # joblib 
             self._in_use = Client()
             weakref.finalize(self, self._in_use.housekeeper.stop_soon)
         return self._in_use
+
+
+def _expect_client(client: object) -> None:
+    if not isinstance(client, Client | None):
+        raise TypeError(
+            f"the joblib backend 'rain' takes a client, and {client!r:.80} is none: write"
+            " client=Client(...)"
+        )
+
+
+def _note_culprit(batch: Any, error: Exception) -> None:
+    calls: list[tuple[Any, tuple[Any, ...], dict[Any, Any]]] = batch.items
+    for fn, args, kwargs in calls:
+        arguments: dict[Any, Any] = {**dict(enumerate(args)), **kwargs}
+        if not travels(arguments):
+            what = what_cannot_be_sent(arguments, error, "its arguments")
+            error.add_note(f"A call of {getattr(fn, '__name__', fn)} cannot be sent{what}")
+            return

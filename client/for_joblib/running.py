@@ -1,7 +1,6 @@
 """The batches that run, and a wait for those of one `joblib.Parallel`."""
 
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 from rain.client.future import Future
@@ -14,14 +13,17 @@ class RunningBatches:
         self._sent_by: dict[Future[Any], Any] = {}
         self._changed = threading.Condition()
 
-    def __iter__(self) -> Iterator[Future[Any]]:
+    def aborted(self) -> list[Future[Any]]:
+        """The batches of which nobody wants the results."""
         with self._changed:
-            return iter(list(self._sent_by))
+            return [one for one, parallel in self._sent_by.items() if _is_aborting(parallel)]
 
     def add(self, future: Future[Any], parallel: Any) -> None:
-        """A `Parallel` has sent a batch."""
+        """A `Parallel` sends a batch; one that is aborting meanwhile does not want it."""
         with self._changed:
             self._sent_by[future] = parallel
+        if _is_aborting(parallel):
+            future.cancel()
 
     def remove(self, future: Future[Any]) -> None:
         """A batch is done, and joblib knows it."""
@@ -36,4 +38,9 @@ class RunningBatches:
 
 
 def _is_over(parallel: Any, sent_by: dict[Future[Any], Any]) -> bool:
-    return parallel not in sent_by.values() or parallel._aborting  # joblib tells it nowhere else
+    return parallel not in sent_by.values() or _is_aborting(parallel)
+
+
+def _is_aborting(parallel: Any) -> bool:
+    aborting: bool = parallel._aborting  # joblib tells it nowhere else
+    return aborting

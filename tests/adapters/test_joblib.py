@@ -239,6 +239,37 @@ def test_a_parallel_does_not_wait_for_another_one_that_goes_on(
     assert next(others) == "found"
 
 
+def test_the_error_of_a_parallel_leaves_another_one_alone(backend: RainBackend) -> None:
+    others = parallel((call(square, x) for x in range(20)), return_as="generator")
+    assert next(others) == 0
+
+    with pytest.raises(KeyError):
+        parallel(call(fails_at, 7, x) for x in range(10))
+
+    assert list(others) == [x * x for x in range(1, 20)]
+
+
+def test_a_generator_that_is_dropped_cancels_its_calls(backend: RainBackend) -> None:
+    results = parallel([call(square, 3), *[call(hangs)] * 5], return_as="generator")
+    assert next(results) == 9
+    with pytest.warns(UserWarning, match="have been cancelled"):
+        results.close()
+
+    assert parallel((call(square, x) for x in range(3)), timeout=60) == [0, 1, 4]
+
+
+@pytest.mark.parametrize("place", [0, 30])
+def test_an_argument_that_cannot_be_sent_is_an_error_also_in_a_late_batch(
+    backend: RainBackend, place: int
+) -> None:
+    arguments = [threading.Lock() if x == place else x for x in range(100)]
+
+    with pytest.raises(TypeError, match=r"cannot pickle '_thread\.lock'") as raised:
+        parallel((call(repr, x) for x in arguments), timeout=60)
+
+    assert "A call of repr cannot be sent: its arguments[0] is a lock" in raised.value.__notes__[0]
+
+
 def test_a_call_that_takes_too_long_raises_a_timeout(backend: RainBackend) -> None:
     with pytest.raises(multiprocessing.TimeoutError):
         parallel([call(hangs)], timeout=0.1)
@@ -351,6 +382,11 @@ def test_a_parallel_in_a_task_uses_the_cluster_of_the_task_and_lends_it_its_only
         clusters = client.submit(_clusters_of_a_parallel, 3).result(timeout=60)
 
         assert clusters == [client.address] * 3
+
+
+def test_what_is_no_client_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"and 'localhost' is none: write client=Client\("):
+        joblib.parallel_config(backend="rain", client="localhost")
 
 
 def test_options_of_the_backend_are_those_of_its_calls(client: Client, tmp_path: Path) -> None:

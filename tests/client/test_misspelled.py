@@ -60,6 +60,7 @@ def anything(**words: int) -> dict[str, int]:
         (lambda _: AsyncClient(cpu=2), "AsyncClient has no option 'cpu': did you mean 'cpus'?"),
         (lambda c: c.options(tires=2), "options has no option 'tires': did you mean 'tries'?"),
         (lambda c: c.executor(memroy=1), "executor has no option 'memroy': did you mean 'memory'?"),
+        (lambda c: c.executor(mp_context=None), "'mp_context': leave it out, since processes of"),
         (lambda _: task(prioritty=1), "task has no option 'prioritty': did you mean 'priority'?"),
         (lambda _: remote(cpus_=1), "remote has no option 'cpus_': did you mean 'cpus'?"),
         (lambda _: remote(autoload=True), "remote has no option 'autoload': did you mean"),
