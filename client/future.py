@@ -15,7 +15,7 @@ from weakref import ref
 from rain.base.ids import ObjectId
 from rain.base.wire.grace import check_seconds
 from rain.client.errors import CancelledError
-from rain.client.in_loops import expect_no_wait_of_asyncio, wait_for
+from rain.client.in_loops import wait_for
 from rain.client.not_a_value import NotAValue
 from rain.client.references import reading, refer
 from rain.client.tracebacks import hide_frames
@@ -172,7 +172,6 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         >>> done.get().result()
         8
         """
-        expect_no_wait_of_asyncio(fn)
         if self.is_done():
             fn(self)
         else:

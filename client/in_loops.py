@@ -44,7 +44,7 @@ def expect_no_wait_of_asyncio(callback: object) -> None:
     """
     if getattr(callback, "__module__", None) == "asyncio.tasks":
         raise TypeError(
-            "asyncio.wait takes tasks of asyncio, and this is a future of a client: write"
+            "asyncio.wait takes tasks of asyncio, and this is one of an executor: write"
             " asyncio.wait([asyncio.ensure_future(future) for future in futures])"
         )
 

@@ -249,15 +249,6 @@ def test_the_error_of_a_parallel_leaves_another_one_alone(backend: RainBackend) 
     assert list(others) == [x * x for x in range(1, 20)]
 
 
-def test_a_generator_that_is_dropped_cancels_its_calls(backend: RainBackend) -> None:
-    results = parallel([call(square, 3), *[call(hangs)] * 5], return_as="generator")
-    assert next(results) == 9
-    with pytest.warns(UserWarning, match="have been cancelled"):
-        results.close()
-
-    assert parallel((call(square, x) for x in range(3)), timeout=60) == [0, 1, 4]
-
-
 @pytest.mark.parametrize("place", [0, 30])
 def test_an_argument_that_cannot_be_sent_is_an_error_also_in_a_late_batch(
     backend: RainBackend, place: int
