@@ -10,15 +10,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from rain.client.client import Client
+from rain.client.display.showing import LINES_PER_SECOND
+from rain.client.explaining.misspelled import expect_known
+from rain.client.explaining.tracebacks import hide_frames
 from rain.client.future import Future
 from rain.client.futures import waiting
 from rain.client.futures.fetching_ahead import FetchingAhead
 from rain.client.futures.methods import Submitting
 from rain.client.in_loops import Mailbox, in_thread
-from rain.client.misspelled import expect_known
 from rain.client.nested import get_client
-from rain.client.showing import LINES_PER_SECOND
-from rain.client.tracebacks import hide_frames
 from rain.common.errors import RainException
 from rain.common.running import in_a_task, waiting_for_tasks, was_interrupted
 

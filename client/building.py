@@ -10,6 +10,7 @@ from rain.base.wire.requests import Submit
 from rain.base.wire.submission import Submission
 from rain.client.connection import Asking, Connection
 from rain.client.data import DataObject
+from rain.client.explaining.tracebacks import hides_frames
 from rain.client.failure import failure_exception
 from rain.client.graph import Graph, graph_of
 from rain.client.outgoing import Outgoing
@@ -17,7 +18,6 @@ from rain.client.sent_function import SentFunction
 from rain.client.session_options import SessionOptions
 from rain.client.submission import Same
 from rain.client.task import Task
-from rain.client.tracebacks import hides_frames
 from rain.common.errors import RainException
 from rain.common.references import Reference
 from rain.common.running import in_a_task

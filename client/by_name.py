@@ -11,10 +11,10 @@ from rain.base.failures import OnFailure
 from rain.base.ids import SessionId
 from rain.base.wire.requests import CloseSession, DurableTasks
 from rain.client.environments import Env
+from rain.client.explaining.warn import warn_user
 from rain.client.future import Future
 from rain.client.futures.futures import Futures
 from rain.client.futures.methods import FutureMethods
-from rain.client.warn import warn_user
 from rain.common.errors import RainException
 
 if TYPE_CHECKING:

@@ -19,15 +19,17 @@ from rain.client.by_name import FutureSession, check_durable
 from rain.client.connection import Asking, Connection
 from rain.client.credentials import Credentials
 from rain.client.data import DataObject
+from rain.client.display.transfer_bars import TransferBars
 from rain.client.environments import Env, checked_env
+from rain.client.explaining.lookout import Lookout, warn_aside
+from rain.client.explaining.misspelled import names_misspelled
+from rain.client.explaining.tracebacks import hides_frames
 from rain.client.failure import noting_failure
 from rain.client.futures.futures import Futures
 from rain.client.housekeeper import Closable
 from rain.client.items import asked_ids, note_reports
 from rain.client.kept_results import KeptResults
 from rain.client.looking import Looking, nameless_failure
-from rain.client.lookout import Lookout, warn_aside
-from rain.client.misspelled import names_misspelled
 from rain.client.numbers import SharedNumbers
 from rain.client.reaching import Embedded, Reached, reach, reach_here
 from rain.client.references import note_client
@@ -36,8 +38,6 @@ from rain.client.session import Session
 from rain.client.session_options import SessionOptions
 from rain.client.shapes import checked_idempotent
 from rain.client.task import Task
-from rain.client.tracebacks import hides_frames
-from rain.client.transfer_bars import TransferBars
 from rain.client.uploads import Uploads
 from rain.common.errors import RainException
 from rain.files.file import File

@@ -8,7 +8,7 @@ warning. An absolute path does lead to a file, but the cache does not know its c
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
-from rain.client.warn import warn_user
+from rain.client.explaining.warn import warn_user
 from rain.common.errors import RainException
 
 WORDS_AT_MOST = 100

@@ -15,6 +15,7 @@ from rain.base.wire.requests import Submit, Unkeep
 from rain.base.wire.submission import Submission
 from rain.client.connection import Connection
 from rain.client.data import DataObject, to_dataobj
+from rain.client.explaining.tracebacks import hides_frames
 from rain.client.failure import noting_failure
 from rain.client.fetching import Fetching
 from rain.client.following import Following
@@ -22,7 +23,6 @@ from rain.client.items import expect_fetchable, expect_object, mark_finished, no
 from rain.client.session_options import SessionOptions
 from rain.client.task import Task
 from rain.client.task_parts import PYTHON_TASK
-from rain.client.tracebacks import hides_frames
 from rain.common.data_instance import DataInstance
 from rain.common.errors import RainException
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from rain.base.ids import ObjectId, unpack
 from rain.client.active import get_active_session
+from rain.client.explaining.tracebacks import hides_frames
 from rain.client.rpc.common import DataObjectState
 from rain.client.shapes import ObjectShape, notes_as_json
-from rain.client.tracebacks import hides_frames
 from rain.client.unit import Unit
 from rain.common.attributes import ObjectInfo, ObjectSpec
 from rain.common.content_type import check_content_type, merge_content_types

@@ -6,12 +6,12 @@ from types import TracebackType
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import TaskId, pack, unpack
 from rain.client.errors import CancelledError, raised_by_session
+from rain.client.explaining.relative_files import advice
+from rain.client.explaining.sources import with_sources
+from rain.client.explaining.stack import as_text
 from rain.client.history import History
-from rain.client.relative_files import advice
 from rain.client.reports import runs_info
 from rain.client.rpc.common import TaskState
-from rain.client.sources import with_sources
-from rain.client.stack import as_text
 from rain.client.task import Task, describe
 from rain.client.unit import Unit
 from rain.common.attributes import TaskInfo

@@ -15,10 +15,10 @@ from weakref import ref
 from rain.base.ids import ObjectId
 from rain.base.wire.grace import check_seconds
 from rain.client.errors import CancelledError
+from rain.client.explaining.not_a_value import NotAValue
+from rain.client.explaining.tracebacks import hide_frames
 from rain.client.in_loops import wait_for
-from rain.client.not_a_value import NotAValue
 from rain.client.references import reading, refer
-from rain.client.tracebacks import hide_frames
 from rain.common.content_type import decode_value
 from rain.common.errors import RainException
 from rain.common.references import note_reference

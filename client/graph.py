@@ -9,7 +9,7 @@ from pathlib import Path
 from attrs import define, field, frozen
 
 from rain.client.data import DataObject
-from rain.client.pictures import counted
+from rain.client.display.pictures import counted
 from rain.client.task import Task
 from rain.common.data_type import DataType
 from rain.common.errors import RainException

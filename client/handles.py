@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from rain.base.ids import ObjectId
 from rain.client.data import DataObject, filled, new_handle
+from rain.client.explaining.stack import Stack
 from rain.client.rpc.common import DataObjectState
 from rain.client.shapes import FUNCTION, ObjectShape, TaskShape
-from rain.client.stack import Stack
 from rain.client.staging import Constant, digest_of
 from rain.client.submission import Same
 from rain.client.task import Task, fill_task

@@ -4,8 +4,8 @@ from collections import deque
 from collections.abc import Sequence
 
 from rain.base.ids import TaskId
+from rain.client.explaining.stack import Stack
 from rain.client.shapes import TaskShape
-from rain.client.stack import Stack
 from rain.client.task import Task
 from rain.client.unit import Unit
 

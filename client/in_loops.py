@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Generic, Protocol, TypeVar
 
-from rain.client.tracebacks import hide_frames
+from rain.client.explaining.tracebacks import hide_frames
 from rain.common.running import waiting_for_tasks, was_interrupted
 
 T = TypeVar("T")

@@ -12,10 +12,10 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from rain.client.arguments import LARGEST_PICKLE
 from rain.client.data import DataObject
+from rain.client.explaining.warn import warn_user
 from rain.client.handles import constant_object
 from rain.client.shapes import ObjectShape
 from rain.client.staging import is_same, staged
-from rain.client.warn import warn_user
 from rain.common.content_type import encode_parts
 from rain.common.pickles import Part
 from rain.common.references import Reference, finding_references

@@ -17,13 +17,13 @@ from rain.base.wire.requests import (
     Terminate,
 )
 from rain.client.connection import Asking
+from rain.client.display.pictures import asked, client_picture, dashboard
+from rain.client.display.showing import LINES_PER_SECOND, Showing
+from rain.client.explaining.misspelled import SaysWhatIsMeant
 from rain.client.futures.methods import FutureMethods
 from rain.client.housekeeper import Housekeeper
-from rain.client.misspelled import SaysWhatIsMeant
-from rain.client.pictures import asked, client_picture, dashboard
 from rain.client.reaching import Reached
 from rain.client.reports import governor_info
-from rain.client.showing import LINES_PER_SECOND, Showing
 from rain.common.errors import RainException, SessionException
 
 

@@ -12,7 +12,7 @@ from rain.base.constraints import Constraints
 from rain.base.resources import CPUS
 from rain.client.cached.plans import Cache, checked_cache, checked_cache_key
 from rain.client.environments import Env, checked_env
-from rain.client.misspelled import expect_known
+from rain.client.explaining.misspelled import expect_known
 from rain.client.retrying import RetryOn, attempts_of_function
 from rain.client.shapes import (
     ObjectShape,

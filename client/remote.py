@@ -38,10 +38,11 @@ from rain.client.declared import (
     how_loaded,
 )
 from rain.client.environments import Env, said_of, text_of
+from rain.client.explaining.misspelled import expect_known
+from rain.client.explaining.stack import here
 from rain.client.handles import quick_task
 from rain.client.input import InputBase
 from rain.client.large_arguments import is_surely_large
-from rain.client.misspelled import expect_known
 from rain.client.options import OptionWords, checked
 from rain.client.output import OutputSpec
 from rain.client.retrying import RetryOn
@@ -50,7 +51,6 @@ from rain.client.shapes import (
     ObjectShape,
     TaskShape,
 )
-from rain.client.stack import here
 from rain.client.task import Task
 from rain.common.errors import RainException, RainWarning
 from rain.common.pickles import joined, length_of

@@ -13,10 +13,10 @@ from rain.client import active
 from rain.client.active import get_active_session
 from rain.client.computing import Computing
 from rain.client.data import DataObject
+from rain.client.display.pictures import asked, session_picture
 from rain.client.environments import Env, SessionEnvironments
 from rain.client.handles import submitted_object
 from rain.client.large_arguments import LargeArguments
-from rain.client.pictures import asked, session_picture
 from rain.client.rpc.common import DataObjectState, TaskState
 from rain.client.session_options import SessionOptions
 from rain.client.shapes import ObjectShape

@@ -11,6 +11,8 @@ from rain.base.ids import TaskId, unpack
 from rain.base.resources import CPUS
 from rain.client.active import get_active_session
 from rain.client.data import DataObject
+from rain.client.explaining.stack import Stack, here
+from rain.client.explaining.tracebacks import hides_frames
 from rain.client.rpc.common import WITHOUT_RESULT, TaskState
 from rain.client.shapes import (
     TaskShape,
@@ -23,7 +25,6 @@ from rain.client.shapes import (
     checked_tries,
     notes_as_json,
 )
-from rain.client.stack import Stack, here
 from rain.client.task_parts import (
     PYTHON_TASK,
     decoded_config,
@@ -31,7 +32,6 @@ from rain.client.task_parts import (
     labelled_inputs,
     made_objects,
 )
-from rain.client.tracebacks import hides_frames
 from rain.client.unit import Unit
 from rain.common.attributes import TaskInfo, TaskSpec, TaskSpecInput
 from rain.common.errors import RainException

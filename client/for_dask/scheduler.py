@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, cast
 from attrs import evolve
 
 from rain.client.data import DataObject
+from rain.client.explaining.tracebacks import hides_frames
 from rain.client.for_dask.callbacks import NodeCallbacks, is_watched, watched
 from rain.client.for_dask.concatenations import concatenate_in_files
 from rain.client.for_dask.disk_shuffles import replace_disk_shuffles
@@ -42,7 +43,6 @@ from rain.client.futures.futures import Futures
 from rain.client.futures.shuffling import Part, exchange_task
 from rain.client.options import Options
 from rain.client.task import Task
-from rain.client.tracebacks import hides_frames
 from rain.common.bundles import call_chain, call_chain_of_part, call_group
 from rain.common.content_type import encode_value
 from rain.common.errors import TaskException

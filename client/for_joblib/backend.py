@@ -17,13 +17,13 @@ from typing import Any, TypeAlias
 from joblib import parallel
 
 from rain.client.client import Client
+from rain.client.explaining.stack import Stack, outside_libraries
 from rain.client.for_joblib.batches import BatchSizes
 from rain.client.for_joblib.bundle import UploadedArrays, bundled
 from rain.client.for_joblib.running import RunningBatches
 from rain.client.future import Future
 from rain.client.futures.methods import Submitting
 from rain.client.nested import process_client
-from rain.client.stack import Stack, outside_libraries
 from rain.common.bundles import call_bundle
 from rain.common.running import running_call, waiting_for_tasks
 from rain.common.unpicklable import UNPICKLABLE, travels, what_cannot_be_sent

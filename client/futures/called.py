@@ -18,7 +18,7 @@ from rain.client.cached.sameness import key_of_call
 from rain.client.captured import what_is_captured
 from rain.client.data import DataObject
 from rain.client.environments import said_of, text_of
-from rain.client.misspelled import unknown_argument
+from rain.client.explaining.misspelled import unknown_argument
 from rain.client.options import NO_OPTIONS, OPTIONS, Options, Surrounding
 from rain.client.sent_function import SentFunction
 from rain.client.shapes import ObjectShape, TaskShape

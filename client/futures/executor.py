@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from attrs import evolve, field, frozen
 
+from rain.client.explaining.tracebacks import hide_frames
 from rain.client.future import Future
 from rain.client.futures.pool import PoolFuture, PoolState
 from rain.client.options import Options
-from rain.client.tracebacks import hide_frames
 from rain.common.surroundings import ForEach, Initialized
 
 if TYPE_CHECKING:

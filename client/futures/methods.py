@@ -8,6 +8,7 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar, Unpack, overload
 
+from rain.client.explaining.tracebacks import hide_frames, hides_frames
 from rain.client.future import Future
 from rain.client.futures import shuffling, waiting
 from rain.client.futures.executor import ClusterExecutor
@@ -16,7 +17,6 @@ from rain.client.futures.task_function import TaskFunction
 from rain.client.guards import is_mapping
 from rain.client.options import NO_OPTIONS, Options, OptionWords, chosen
 from rain.client.remote import Remote
-from rain.client.tracebacks import hide_frames, hides_frames
 from rain.common.unpicklable import UNPICKLABLE
 
 if TYPE_CHECKING:

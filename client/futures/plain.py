@@ -27,6 +27,7 @@ from rain.client.arguments import (
     placeholder,
 )
 from rain.client.data import DataObject
+from rain.client.explaining.stack import here
 from rain.client.future import Future
 from rain.client.futures.called import CalledFunctions, Function
 from rain.client.futures.task_function import TaskFunction
@@ -34,7 +35,6 @@ from rain.client.handles import quick_task
 from rain.client.large_arguments import LargeArguments, is_surely_large
 from rain.client.options import NO_OPTIONS, Options
 from rain.client.remote import Remote
-from rain.client.stack import here
 from rain.client.task import Task
 from rain.common.content_type import encode_parts
 from rain.common.errors import RainException

@@ -16,7 +16,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from rain.client.bars import is_seen, is_terminal, new_console
+from rain.client.display.bars import is_seen, is_terminal, new_console
 from rain.client.future import Future
 from rain.client.futures.waiting import as_completed
 

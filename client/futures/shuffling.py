@@ -21,11 +21,11 @@ from rain.base.constraints import Constraints
 from rain.base.exchange import EXCHANGE, LISTED
 from rain.base.resources import CPUS
 from rain.client.data import DataObject
+from rain.client.explaining.stack import here
 from rain.client.future import Future
 from rain.client.handles import quick_task
 from rain.client.options import Options
 from rain.client.shapes import ObjectShape, TaskShape
-from rain.client.stack import here
 from rain.client.task import Task
 from rain.common.errors import RainException
 from rain.common.partitioned import COLLECTED, PARTITIONED

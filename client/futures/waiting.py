@@ -10,11 +10,11 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any, TypeGuard, TypeVar, cast
 
+from rain.client.explaining.tracebacks import hide_frames
 from rain.client.future import Future
 from rain.client.futures.fetching_ahead import FetchingAhead
 from rain.client.futures.working import Working
 from rain.client.guards import is_mapping
-from rain.client.tracebacks import hide_frames
 from rain.common.running import in_a_task, waiting_for_tasks
 
 T = TypeVar("T")

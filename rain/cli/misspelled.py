@@ -1,7 +1,7 @@
 """Answers to unknown options and commands: what was meant, or what Rain has for one of others.
 
 People who come from Dask, Ray or Slurm guess `--port` or `--nworkers`. They get the option of Rain
-that does the same, and where it belongs. `client/misspelled.py` does this for methods.
+that does the same, and where it belongs. `client/explaining/misspelled.py` does this for methods.
 """
 
 from __future__ import annotations

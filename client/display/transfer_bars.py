@@ -123,7 +123,7 @@ class TransferBars:
             self._stop()
 
     def _new_bars(self) -> Progress | None:
-        from rain.client import bars  # noqa: PLC0415 # loads rich
+        from rain.client.display import bars  # noqa: PLC0415 # loads rich
 
         return bars.transfer_bars(self._console)
 

@@ -13,7 +13,7 @@ from rain.base.errors import ConnectionLostError
 from rain.base.wire.answers import HoldUps
 from rain.base.wire.requests import Request, WhatHoldsUp
 from rain.client import RainWarning
-from rain.client.lookout import Lookout, warn_aside
+from rain.client.explaining.lookout import Lookout, warn_aside
 from tests.client.fake import FakeConnection
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rain.client.relative_files import advice
+from rain.client.explaining.relative_files import advice
 
 MESSAGE = (
     "Traceback (most recent call last):\n"

@@ -10,7 +10,7 @@ from attrs import define
 from rich.console import Console
 from rich.progress import Progress
 
-from rain.client.transfer_bars import APPEARS_AFTER, TransferBars
+from rain.client.display.transfer_bars import APPEARS_AFTER, TransferBars
 from rain.stream.watching import Direction
 
 MIB = 1 << 20

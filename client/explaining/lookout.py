@@ -16,7 +16,7 @@ from rain.base.errors import ConnectionLostError
 from rain.base.wire.answers import HoldUps
 from rain.base.wire.requests import WhatHoldsUp
 from rain.client.connection import Connection
-from rain.client.warn import warn_main_thread
+from rain.client.explaining.warn import warn_main_thread
 
 FIRST, SELDOM = 2, 20
 """Beats after which somebody has waited for long, and the most between two questions.

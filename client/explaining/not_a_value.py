@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, NoReturn
 
-from rain.client.misspelled import METHODS_OF_OTHER_FUTURES
-from rain.client.tracebacks import hide_frames
+from rain.client.explaining.misspelled import METHODS_OF_OTHER_FUTURES
+from rain.client.explaining.tracebacks import hide_frames
 
 
 class NotAValue:

@@ -30,7 +30,7 @@ from rain.client import (
     remote,
     tasks,
 )
-from rain.client.showing import SECONDS_SAVED, Allowance, Shaping, write
+from rain.client.display.showing import SECONDS_SAVED, Allowance, Shaping, write
 from tests.client.fake import World
 from tests.support.pipes import named_pipe
 

@@ -15,8 +15,8 @@ import pytest
 from rain.base.errors import ConnectionLostError, RefusedError
 from rain.base.wire.answers import Overview
 from rain.client import Client, RainException, remote
+from rain.client.display.pictures import client_picture, dashboard
 from rain.client.graph import MOST_SHOWN, Graph, Node
-from rain.client.pictures import client_picture, dashboard
 from tests.client.fake import World
 from tests.support.waiting import until_now
 

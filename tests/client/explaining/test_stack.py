@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from rain.client import stack
-from rain.client.sources import with_sources
+from rain.client.explaining import stack
+from rain.client.explaining.sources import with_sources
 
 
 def stack_of(source: str, file_name: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import FrameType
 
 import rain
-from rain.client.stack import LIBRARIES
+from rain.client.explaining.stack import LIBRARIES
 from rain.common.errors import RainWarning
 
 _NOT_OF_USERS = (str(Path(rain.__file__).parent) + "/", *LIBRARIES)

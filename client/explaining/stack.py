@@ -11,11 +11,11 @@ from itertools import islice
 from pathlib import Path
 from types import CodeType, FrameType
 
-from rain.client.sources import cell_of
+from rain.client.explaining.sources import cell_of
 
 DEPTH = 6
 _ENTRIES = 2 * DEPTH
-_OURS = str(Path(__file__).parent) + "/"
+_OURS = str(Path(__file__).parent.parent) + "/"  # rain/client
 
 LIBRARIES = ("<frozen ", *{f"{folder}/" for folder in sysconfig.get_paths().values()})
 """Where other libraries are: frames of asyncio or joblib say nothing about a user's program."""

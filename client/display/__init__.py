@@ -1,0 +1,1 @@
+"""What people see in a terminal, a notebook or a file: bars, pictures, what tasks print."""
