@@ -15,9 +15,9 @@ from rain.base.wire.requests import (
     JoinSession,
     OpenSession,
 )
+from rain.client.brought.uploads import Uploads
 from rain.client.by_name import FutureSession, check_durable
 from rain.client.connection import Asking, Connection
-from rain.client.credentials import Credentials
 from rain.client.data import DataObject
 from rain.client.display.transfer_bars import TransferBars
 from rain.client.environments import Env, checked_env
@@ -31,14 +31,14 @@ from rain.client.items import asked_ids, note_reports
 from rain.client.kept_results import KeptResults
 from rain.client.looking import Looking, nameless_failure
 from rain.client.numbers import SharedNumbers
-from rain.client.reaching import Embedded, Reached, reach, reach_here
+from rain.client.reaching.cluster import Embedded, Reached, reach, reach_here
+from rain.client.reaching.credentials import Credentials
 from rain.client.references import note_client
 from rain.client.reports import ask_reports
 from rain.client.session import Session
 from rain.client.session_options import SessionOptions
 from rain.client.shapes import checked_idempotent
 from rain.client.task import Task
-from rain.client.uploads import Uploads
 from rain.common.errors import RainException
 from rain.files.file import File
 from rain.files.finding import open_files

@@ -22,7 +22,7 @@ from rain.client.display.showing import LINES_PER_SECOND, Showing
 from rain.client.explaining.misspelled import SaysWhatIsMeant
 from rain.client.futures.methods import FutureMethods
 from rain.client.housekeeper import Housekeeper
-from rain.client.reaching import Reached
+from rain.client.reaching.cluster import Reached
 from rain.client.reports import governor_info
 from rain.common.errors import RainException, SessionException
 

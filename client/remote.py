@@ -9,16 +9,7 @@ from attrs import evolve
 
 from rain.base.caching import CONFIG_KEY
 from rain.client.active import get_active_session
-from rain.client.arguments import (
-    LARGEST_PICKLE,
-    InputCollector,
-    Position,
-    advice_to_upload,
-    pickle_argument,
-    pickle_plain,
-    placeholder,
-)
-from rain.client.binding import Binding
+from rain.client.brought.captured import Wrapper
 from rain.client.cached.plans import (
     Cache,
     CachedFunction,
@@ -27,7 +18,6 @@ from rain.client.cached.plans import (
 )
 from rain.client.cached.sameness import key_of_call
 from rain.client.cached.values import value_digest
-from rain.client.captured import Wrapper
 from rain.client.data import DataObject
 from rain.client.declared import (
     Function,
@@ -42,11 +32,21 @@ from rain.client.explaining.misspelled import expect_known
 from rain.client.explaining.stack import here
 from rain.client.handles import quick_task
 from rain.client.input import InputBase
-from rain.client.large_arguments import is_surely_large
 from rain.client.options import OptionWords, checked
 from rain.client.output import OutputSpec
 from rain.client.retrying import RetryOn
-from rain.client.sent_function import SentFunction
+from rain.client.sent.arguments import (
+    LARGEST_PICKLE,
+    InputCollector,
+    Position,
+    advice_to_upload,
+    pickle_argument,
+    pickle_plain,
+    placeholder,
+)
+from rain.client.sent.binding import Binding
+from rain.client.sent.function import SentFunction
+from rain.client.sent.large_arguments import is_surely_large
 from rain.client.shapes import (
     ObjectShape,
     TaskShape,

@@ -8,7 +8,7 @@ from typing import Any
 from attrs import evolve
 
 from rain.base.attempts import Attempts
-from rain.client.arguments import PROTOCOL
+from rain.client.sent.arguments import PROTOCOL
 from rain.client.shapes import checked_attempts
 from rain.common.by_value import dumps
 from rain.common.errors import RainException, TaskTimeout

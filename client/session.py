@@ -11,14 +11,14 @@ from rain.base.ids import ObjectId, SessionId, TaskId, pack
 from rain.base.wire.requests import OverviewOf, TakeHandles, Unkeep
 from rain.client import active
 from rain.client.active import get_active_session
-from rain.client.computing import Computing
 from rain.client.data import DataObject
 from rain.client.display.pictures import asked, session_picture
 from rain.client.environments import Env, SessionEnvironments
 from rain.client.handles import submitted_object
-from rain.client.large_arguments import LargeArguments
 from rain.client.rpc.common import DataObjectState, TaskState
+from rain.client.sent.large_arguments import LargeArguments
 from rain.client.session_options import SessionOptions
+from rain.client.sessions.computing import Computing
 from rain.client.shapes import ObjectShape
 from rain.client.unit import Unit
 from rain.common.attributes import SessionSpec

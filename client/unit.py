@@ -1,4 +1,4 @@
-"""Units: chains of tasks that were submitted as one task (see rain.client.fusing).
+"""Units: chains of tasks that were submitted as one task (see `rain.client.fusing`).
 
 The server knows only the last task of a unit, which stands for all of them.
 """

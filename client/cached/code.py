@@ -26,13 +26,13 @@ from typing import Any, TypeAlias
 
 from attrs import Factory, define
 
-from rain.client.captured import (
+from rain.client.brought.captured import (
     BY_ITSELF,
     content_of_cell,
     global_names,
     imported_names,
 )
-from rain.client.imports import is_installed
+from rain.client.brought.imports import is_installed
 from rain.common.by_value import is_dispatch, is_imported
 
 _UNREADABLE = "unreadable"

@@ -16,8 +16,8 @@ from typing import Any
 
 import cloudpickle
 
+from rain.client.brought.captured import Wrapper
 from rain.client.cached import code
-from rain.client.captured import Wrapper
 from rain.client.data import DataObject
 from rain.client.future import Future
 from rain.client.task import Task

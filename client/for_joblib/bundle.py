@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from rain.client.arguments import LARGEST_PICKLE, PROTOCOL
 from rain.client.future import Future
+from rain.client.sent.arguments import LARGEST_PICKLE, PROTOCOL
 from rain.common.bundles import value_at
 from rain.common.by_value import Pickler
 from rain.common.mapped_files import WRITABLE, mapped

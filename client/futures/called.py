@@ -13,14 +13,14 @@ from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
+from rain.client.brought.captured import what_is_captured
 from rain.client.cached.plans import CachedFunction, named_arguments, plan_of_call
 from rain.client.cached.sameness import key_of_call
-from rain.client.captured import what_is_captured
 from rain.client.data import DataObject
 from rain.client.environments import said_of, text_of
 from rain.client.explaining.misspelled import unknown_argument
 from rain.client.options import NO_OPTIONS, OPTIONS, Options, Surrounding
-from rain.client.sent_function import SentFunction
+from rain.client.sent.function import SentFunction
 from rain.client.shapes import ObjectShape, TaskShape
 from rain.client.submission import Same
 from rain.common.unpicklable import UNPICKLABLE

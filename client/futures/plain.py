@@ -18,7 +18,15 @@ from attrs import evolve
 from rain.base.caching import CONFIG_KEY
 from rain.base.exchange import LISTED
 from rain.base.executor_protocol import PLAIN
-from rain.client.arguments import (
+from rain.client.data import DataObject
+from rain.client.explaining.stack import here
+from rain.client.future import Future
+from rain.client.futures.called import CalledFunctions, Function
+from rain.client.futures.task_function import TaskFunction
+from rain.client.handles import quick_task
+from rain.client.options import NO_OPTIONS, Options
+from rain.client.remote import Remote
+from rain.client.sent.arguments import (
     LARGEST_PICKLE,
     InputCollector,
     Position,
@@ -26,15 +34,7 @@ from rain.client.arguments import (
     pickle_value,
     placeholder,
 )
-from rain.client.data import DataObject
-from rain.client.explaining.stack import here
-from rain.client.future import Future
-from rain.client.futures.called import CalledFunctions, Function
-from rain.client.futures.task_function import TaskFunction
-from rain.client.handles import quick_task
-from rain.client.large_arguments import LargeArguments, is_surely_large
-from rain.client.options import NO_OPTIONS, Options
-from rain.client.remote import Remote
+from rain.client.sent.large_arguments import LargeArguments, is_surely_large
 from rain.client.task import Task
 from rain.common.content_type import encode_parts
 from rain.common.errors import RainException

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, ParamSpec, TypeVar
 
-from rain.client.captured import Wrapper
+from rain.client.brought.captured import Wrapper
 from rain.client.options import Options
 
 P = ParamSpec("P")

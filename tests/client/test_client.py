@@ -53,7 +53,7 @@ def test_an_address_may_have_its_port_and_standbys(
         dialled.extend(addresses)
         return connection
 
-    monkeypatch.setattr("rain.client.reaching.connect", connect)
+    monkeypatch.setattr("rain.client.reaching.cluster.connect", connect)
     client = Client(address, insecure=True)
 
     assert ",".join(spell_address(*place) for place in dialled) == where

@@ -11,9 +11,10 @@ import pytest
 
 import rain.client
 from docs.inner_names import INNER
-from rain.client import Client, reaching
+from rain.client import Client
 from rain.client.futures.executor import ClusterExecutor
 from rain.client.local import LocalCluster
+from rain.client.reaching import cluster as reaching
 from tests.support.shared_cluster import SharedCluster
 
 pytestmark = pytest.mark.whole

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rain.base.ids import ObjectId, TaskId
 from rain.base.wire.answers import Delivery, WaitAnswer
 from rain.client.results import Early, ResultStore
-from rain.client.waiting import SessionNews
+from rain.client.sessions.waiting import SessionNews
 
 
 def test_what_is_told_is_for_nobody_once() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rain.client.arguments import InputCollector, pickle_value
+from rain.client.sent.arguments import InputCollector, pickle_value
 from rain.common import polars_frames
 from rain.common.content_type import decode_value, encode_parts
 from rain.common.pickles import LARGE, Part

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from rain.base.errors import StartError
-from rain.client.addresses import host_and_port
+from rain.client.reaching.addresses import host_and_port
 from rain.common.errors import RainException
 from rain.daemon.addresses import parse_address, parse_addresses
 from rain.daemon.interfaces import address_of_interface

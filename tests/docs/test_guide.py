@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from rain.client import Client, active, reaching
+from rain.client import Client, active
 from rain.client.local import LocalCluster
+from rain.client.reaching import cluster as reaching
 from tests.support.shared_cluster import SharedCluster
 
 PROJECT = Path(__file__).parent.parent.parent

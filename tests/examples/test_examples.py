@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rain.client import reaching
 from rain.client.local import LocalCluster
+from rain.client.reaching import cluster as reaching
 from tests.support.shared_cluster import SharedCluster
 
 pytestmark = pytest.mark.whole

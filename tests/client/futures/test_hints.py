@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rain.client import Client, RainWarning, large_arguments
+from rain.client import Client, RainWarning
+from rain.client.sent import large_arguments
 from tests.client.fake import World
 
 

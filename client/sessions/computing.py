@@ -17,10 +17,10 @@ from rain.client.connection import Connection
 from rain.client.data import DataObject, to_dataobj
 from rain.client.explaining.tracebacks import hides_frames
 from rain.client.failure import noting_failure
-from rain.client.fetching import Fetching
-from rain.client.following import Following
 from rain.client.items import expect_fetchable, expect_object, mark_finished, not_computable
 from rain.client.session_options import SessionOptions
+from rain.client.sessions.fetching import Fetching
+from rain.client.sessions.following import Following
 from rain.client.task import Task
 from rain.client.task_parts import PYTHON_TASK
 from rain.common.data_instance import DataInstance
@@ -93,7 +93,7 @@ class Computing(Following):
         """
         connection = self._connection()
         expect_fetchable(obj)
-        from rain.client.ranges import open_object  # noqa: PLC0415 # loads what streams need
+        from rain.client.sessions.ranges import open_object  # noqa: PLC0415 # loads what streams need
 
         return open_object(self._fetching, connection, obj, path)
 
@@ -111,7 +111,7 @@ class Computing(Following):
         """
         connection = self._connection()
         expect_fetchable(obj)
-        from rain.client.ranges import fetch_range  # noqa: PLC0415 # as above
+        from rain.client.sessions.ranges import fetch_range  # noqa: PLC0415 # as above
 
         return fetch_range(self._fetching, connection, obj, start, stop, path)
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from rain.client import RainException, remote
-from rain.client import uploads as registry
-from rain.client.packing import packed
+from rain.client.brought import uploads as registry
+from rain.client.brought.packing import packed
+from rain.client.brought.uploads import Uploads
 from rain.client.staging import bytes_of
-from rain.client.uploads import Uploads
 from rain.common.imports import imports_of
 from tests.client.fake import World
 

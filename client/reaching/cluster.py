@@ -16,13 +16,13 @@ from attrs import evolve, fields, frozen
 from rain.base.admission import Secret
 from rain.base.resources import checked_amount
 from rain.base.silence import ClientLimits
-from rain.client.addresses import check_address, hosts_and_ports
 from rain.client.connection import Connection, connect
-from rain.client.credentials import Credentials
 from rain.client.environments import Env
 from rain.client.housekeeper import Closable
 from rain.client.kept_results import KeptResults
 from rain.client.local import LocalCluster
+from rain.client.reaching.addresses import check_address, hosts_and_ports
+from rain.client.reaching.credentials import Credentials
 from rain.common.errors import RainException
 from rain.tls.keys import Keys
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rain.client.imports import own_imports
+from rain.client.brought.imports import own_imports
 from rain.common import imports
 from rain.common.errors import RainException
 from rain.common.imports import CallingProgram, note_program

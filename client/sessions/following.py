@@ -9,15 +9,15 @@ from rain.base.failures import OnFailure
 from rain.base.ids import SessionId
 from rain.base.wire.grace import OWN_GRACE, check_seconds
 from rain.base.wire.requests import Cancel, ReportsOf
-from rain.client.building import Building
 from rain.client.data import DataObject
 from rain.client.display.showing import LINES_PER_SECOND
 from rain.client.explaining.tracebacks import hides_frames
 from rain.client.items import asked_ids, submitted_items
 from rain.client.results import ResultStore
 from rain.client.session_options import SessionOptions
+from rain.client.sessions.building import Building
+from rain.client.sessions.waiting import Waiting
 from rain.client.task import Task
-from rain.client.waiting import Waiting
 from rain.common.errors import RainException
 from rain.common.running import in_a_task
 

@@ -15,11 +15,11 @@ from rain.client import (
     Input,
     RainException,
     blob,
-    fusing,
     pickled,
     remote,
     tasks,
 )
+from rain.client.fusing import fused
 from rain.client.unit import LONGEST_NAME, unit_name
 from tests.client.fake import World, world
 from tests.client.fused import PICKLE, chain, inc
@@ -181,13 +181,13 @@ def test_durations_are_added_if_all_are_known(here: World) -> None:
 
 
 def test_a_long_chain_becomes_several_units(here: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fusing, "MEMBERS_AT_MOST", 4)
+    monkeypatch.setattr(fused, "MEMBERS_AT_MOST", 4)
     with here.session:
         made = chain(9)
         here.session.submit(fuse=True)
         assert told(here)[1] == [made[3].packed_id, made[7].packed_id, made[8].packed_id]
         assert made[8].unit is None
-    monkeypatch.setattr(fusing, "CONFIGS_AT_MOST", 2000)
+    monkeypatch.setattr(fused, "CONFIGS_AT_MOST", 2000)
     with here.client.new_session("large") as session:
         first = inc(0)
         second = step(first, "x" * 900)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rain.client.chains import OUTSIDE, ChainGraph, plan_chains, wrong_with
+from rain.client.fusing.chains import OUTSIDE, ChainGraph, plan_chains, wrong_with
 
 
 def links(

@@ -12,7 +12,7 @@ from rain.client.items import is_unfinished
 from rain.client.reports import object_info
 from rain.client.results import ResultStore
 from rain.client.rpc.common import DataObjectState
-from rain.client.waiting import Waiting
+from rain.client.sessions.waiting import Waiting
 from rain.common.data_instance import DataInstance
 from rain.common.data_type import DataType
 from rain.common.fs import unpack_file

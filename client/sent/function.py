@@ -6,13 +6,13 @@ from hashlib import blake2b
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from rain.client.arguments import LARGEST_PICKLE, PROTOCOL
+from rain.client.brought.captured import Captured
+from rain.client.brought.imports import own_imports
 from rain.client.cached.sameness import key_of_function
 from rain.client.cached.values import value_digest
-from rain.client.captured import Captured
 from rain.client.data import DataObject
 from rain.client.handles import constant_object
-from rain.client.imports import own_imports
+from rain.client.sent.arguments import LARGEST_PICKLE, PROTOCOL
 from rain.client.shapes import FUNCTION, ObjectShape
 from rain.client.submission import Same
 from rain.common.by_value import dumps
@@ -21,7 +21,7 @@ from rain.common.log_settings import log_settings
 from rain.common.references import finding_references
 
 if TYPE_CHECKING:
-    from rain.client.packing import PackedModules
+    from rain.client.brought.packing import PackedModules
     from rain.client.session import Session
 
 

@@ -10,7 +10,7 @@ from rain.base.ids import NUMBER_MASK, pack
 from rain.base.wire import INLINE_LIMIT
 from rain.base.wire.submission import Submission
 from rain.client.data import DataObject
-from rain.client.fusing import Units, fused
+from rain.client.fusing.fused import Units, fused
 from rain.client.history import History
 from rain.client.items import expect_visible
 from rain.client.numbers import SharedNumbers

@@ -20,7 +20,7 @@ from rain.common.imports import Imports, running_program, working_folder
 from rain.common.log_settings import log_settings
 
 if TYPE_CHECKING:
-    from rain.client.packing import PackedModules
+    from rain.client.brought.packing import PackedModules
 
 _PROGRAM = secrets.token_hex(8)
 """Another one each time that the program is started: meanwhile a module may have been changed."""

@@ -8,9 +8,9 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from rain.base.errors import InvariantError
-from rain.client.chains import OUTSIDE, Chain, ChainGraph, plan_chains, wrong_with
 from rain.client.data import DataObject
-from rain.client.inside import UnitForms, stand_in
+from rain.client.fusing.chains import OUTSIDE, Chain, ChainGraph, plan_chains, wrong_with
+from rain.client.fusing.inside import UnitForms, stand_in
 from rain.client.shapes import FUNCTION, TaskShape
 from rain.client.submission import Batch
 from rain.client.task import Task

@@ -10,10 +10,10 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
-from rain.client.arguments import LARGEST_PICKLE
 from rain.client.data import DataObject
 from rain.client.explaining.warn import warn_user
 from rain.client.handles import constant_object
+from rain.client.sent.arguments import LARGEST_PICKLE
 from rain.client.shapes import ObjectShape
 from rain.client.staging import is_same, staged
 from rain.common.content_type import encode_parts

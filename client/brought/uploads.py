@@ -16,7 +16,7 @@ from rain.base.sizes import spell_size
 from rain.common.errors import RainException
 
 if TYPE_CHECKING:
-    from rain.client.packing import PackedModules
+    from rain.client.brought.packing import PackedModules
 
 LARGEST = 16 << 20
 """Bytes of all archives of a client, since each function takes them along."""
@@ -31,7 +31,7 @@ class Uploads:
 
     def add(self, path: str | PathLike[str]) -> list[str]:
         """Packs what is at a path now. It replaces earlier uploads of the same modules."""
-        from rain.client.packing import packed  # noqa: PLC0415 # few programs upload
+        from rain.client.brought.packing import packed  # noqa: PLC0415 # few programs upload
 
         upload = packed(Path(path))
         with self._adding:

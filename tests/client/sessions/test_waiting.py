@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from rain.base.errors import RefusedError
-from rain.client import RainException, TimeoutException, blob, directory, remote, waiting
+from rain.client import RainException, TimeoutException, blob, directory, remote
 from rain.client.rpc.common import DataObjectState, TaskState
 from rain.client.session import Session
+from rain.client.sessions import waiting
+from rain.client.sessions.waiting import NAMED_AT_MOST
 from rain.client.task import Task
-from rain.client.waiting import NAMED_AT_MOST
 from tests.client.fake import World
 
 

@@ -13,9 +13,9 @@ from rain.client.data import DataObject
 from rain.client.explaining.tracebacks import hides_frames
 from rain.client.failure import failure_exception
 from rain.client.graph import Graph, graph_of
-from rain.client.outgoing import Outgoing
-from rain.client.sent_function import SentFunction
+from rain.client.sent.function import SentFunction
 from rain.client.session_options import SessionOptions
+from rain.client.sessions.outgoing import Outgoing
 from rain.client.submission import Same
 from rain.client.task import Task
 from rain.common.errors import RainException

@@ -19,9 +19,9 @@ from rain.client.items import (
     mark_done,
     mark_finished,
 )
-from rain.client.outgoing import Outgoing
 from rain.client.results import Early, ResultStore
 from rain.client.rpc.common import TaskState
+from rain.client.sessions.outgoing import Outgoing
 from rain.client.task import Task
 from rain.common.errors import TimeoutException
 from rain.common.running import waiting_for_tasks

@@ -7,7 +7,7 @@ import io
 from rain.base.wire.answers import Fetched
 from rain.client.connection import Connection
 from rain.client.data import DataObject
-from rain.client.fetching import Fetching
+from rain.client.sessions.fetching import Fetching
 from rain.common.data_type import DataType
 from rain.common.errors import RainException
 from rain.files.parts import open_part

@@ -1,0 +1,1 @@
+"""The parts of a session (`rain.client.session`): it builds, submits, waits and fetches."""
