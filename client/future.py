@@ -17,7 +17,7 @@ from rain.base.wire.grace import check_seconds
 from rain.client.errors import CancelledError
 from rain.client.explaining.not_a_value import NotAValue
 from rain.client.explaining.tracebacks import hide_frames
-from rain.client.in_loops import wait_for
+from rain.client.in_loops import expect_no_wait_of_asyncio, wait_for
 from rain.client.references import reading, refer
 from rain.common.content_type import decode_value
 from rain.common.errors import RainException
@@ -172,6 +172,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         >>> done.get().result()
         8
         """
+        expect_no_wait_of_asyncio(fn)
         if self.is_done():
             fn(self)
         else:

@@ -88,6 +88,7 @@ class Service:
         durable sessions are left. Governors go last, when nearly all that they had is not needed.
         """
         self._begin_to_end(reason)
+        self._turn()  # peers whose end has been heard are not there any more
         graph = self.reactor.state.graph
         for client in graph.clients:
             self.inbox.from_client(ClientLeft(client, reason))

@@ -81,7 +81,7 @@ def test_a_cluster_that_nobody_has_ended_is_a_leak_of_processes_threads_and_a_fo
     client = Client(cpus=1)
     left = "\n".join(left_since(before, patience=0.5))
     client.close()
-    for what in ("rain server", "rain-janitor", "thread: rain-", "file: rain-local-"):
+    for what in ("rain embedded", "rain-janitor", "thread: rain-", "file: rain-local-"):
         assert what in left
     assert left_since(before) == []
 

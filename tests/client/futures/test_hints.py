@@ -80,12 +80,11 @@ def test_a_result_that_does_not_come_in_time_is_named(here: World) -> None:
         here.client.submit(abs, -1).result(timeout=0)
 
 
-def test_wait_of_asyncio_is_refused_for_an_executor_with_what_to_write() -> None:
+def test_wait_of_asyncio_is_refused_with_what_to_write() -> None:
     with Client(local=True) as client, client.executor() as pool:
-        future = pool.submit(abs, -1)
-
-        with pytest.raises(TypeError, match=r"asyncio\.ensure_future\(future\) for future in fu"):
-            asyncio.run(asyncio.wait([future]))  # type: ignore[type-var] # pyright: ignore[reportArgumentType] # which is what is tested
+        for future in (client.submit(abs, -1), pool.submit(abs, -1)):
+            with pytest.raises(TypeError, match=r"ensure_future\(future\) for future in futures"):
+                asyncio.run(asyncio.wait([future]))  # type: ignore[type-var] # pyright: ignore[reportArgumentType] # which is what is tested
 
 
 def test_a_timeout_that_the_call_has_raised_stays_what_it_is() -> None:

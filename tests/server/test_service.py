@@ -1,0 +1,35 @@
+"""The border of the server: its last turns."""
+
+from pathlib import Path
+from typing import cast
+
+import structlog
+
+from rain.base.ids import GovernorId
+from rain.base.resources import Resources
+from rain.rpc.handlers import ClientLink, GovernorHello, GovernorLink
+from rain.scheduler.rain import RainScheduler
+from rain.server.clock import Clock
+from rain.server.core.reactor_settings import ReactorSettings
+from rain.server.core.state import State
+from rain.server.service import Service
+from rain.server.spool import Spool
+
+
+def test_a_peer_whose_end_was_heard_just_before_the_server_ends_leaves_once(tmp_path: Path) -> None:
+    # given
+    state = State(ReactorSettings(debug=True))
+    service = Service(RainScheduler, state, Clock(), structlog.get_logger(), Spool(tmp_path))
+    client = service.registration.join_client(cast("ClientLink", object()))
+    hello = GovernorHello(GovernorId(7), "127.0.0.1:1234", Resources(cpus=1))
+    governor = service.registration.join_governor(hello, cast("GovernorLink", object()))
+    service.hear_of_users(())  # with a turn
+    assert state.graph.clients
+    assert state.graph.governors
+    # when
+    client.left("its connection was closed")
+    governor.left("its connection was closed", at_fault=False)
+    service.leave_nobody("the server stops")
+    # then
+    assert not state.graph.clients
+    assert not state.graph.governors
