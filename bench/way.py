@@ -28,6 +28,11 @@ class Way:
 
     lines: dict[str, Lines]
 
+    @property
+    def roles(self) -> list[str]:
+        """Those that this cluster has."""
+        return [role for role in ROLES if self.lines.get(role)]
+
     def files(self) -> list[str]:
         return sorted({name for lines in self.lines.values() for name in lines})
 
@@ -75,13 +80,13 @@ def measure(calls: int) -> Way:
 def way_sheet(way: Way) -> Sheet:
     rows: list[tuple[str, ...]] = []
     for name in way.files():
-        counts = [way.count(role, name) for role in ROLES]
+        counts = [way.count(role, name) for role in way.roles]
         length = len((CHECKOUT / name).read_text().splitlines())
         rows.append((name, *(str(count or "") for count in counts), str(length)))
-    numbers = [str(len(way.lines[role])) for role in ROLES]
+    numbers = [str(len(way.lines[role])) for role in way.roles]
     return Sheet(
         title="The way of one call: lines that ran, by file and process",
-        columns=("file", *ROLES, "lines of it"),
+        columns=("file", *way.roles, "lines of it"),
         rows=(*rows, (f"{len(rows)} files", *numbers, "")),
         caption="client.submit(f, x).result() on a cluster that has had the same call before.",
     )
@@ -96,7 +101,8 @@ def command(calls: int, json_file: Path | None, markdown: bool) -> None:
     with console.status("one call, traced"):
         way = measure(calls)
     values = {
-        role: {name: sorted(numbers) for name, numbers in way.lines[role].items()} for role in ROLES
+        role: {name: sorted(numbers) for name, numbers in way.lines[role].items()}
+        for role in way.roles
     }
     Delivery(json_file, markdown).deliver(
         console, "way", [way_sheet(way)], {"lines": values}, [OURS.distribution]

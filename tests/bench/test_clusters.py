@@ -49,7 +49,9 @@ SMALL = {
     "cache": ["--calls", "3", "--mebibytes", "1", "--repeat", "1"],
 }
 WITHOUT_A_CLUSTER = {"scheduling"}
-WITHOUT_FIGURES = {"soak", "standby", "pauses", "compression", "life", "memory", "shuffle", "wan"}
+WITHOUT_FIGURES = {
+    *("soak", "standby", "pauses", "compression", "life", "memory", "shuffle", "wan", "way"),
+}
 
 
 def one_nap() -> Task:

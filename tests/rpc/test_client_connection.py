@@ -49,6 +49,7 @@ from rain.rpc.codec.split import PART_ROWS
 from rain.rpc.handlers import Reply
 from tests.rpc.client_scenes import OBJECT, SESSION, interrupted, play
 from tests.rpc.fakes import FakeServer, serving
+from tests.support.waiting import until_now
 
 
 def test_every_call_gets_its_answer() -> None:
@@ -237,6 +238,7 @@ def test_our_own_mistake_in_the_client_is_not_blamed_on_the_server(
             client.ask(WaitFor(SESSION, (), (), "session"))
 
     play(scene)
+    until_now(lambda: shown)  # by the thread that has closed the connection before
     assert [str(one.exc_value) for one in shown] == ["two answers"]
 
 
