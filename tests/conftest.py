@@ -12,6 +12,7 @@ import gc
 import os
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -64,6 +65,14 @@ def nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
     """A test that starts processes leaves none of them, and no thread, descriptor or file."""
     is_whole = request.node.get_closest_marker("whole") is not None
     yield from leaks.none_left(is_whole or request.path.parent.name in WITH_PROCESSES)
+
+
+@pytest.fixture
+def cluster_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where embedded clusters make their folders, which stay if a process has died: no leaks."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
 
 
 @pytest.fixture

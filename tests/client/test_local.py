@@ -5,7 +5,6 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -27,16 +26,7 @@ print(cluster.folder, *cluster.pids, flush=True)
 sys.stdin.read()
 """
 
-pytestmark = pytest.mark.whole
-
-
-@pytest.fixture(autouse=True)
-def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Where clusters make their folders."""
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr("tempfile.tempdir", None)
-    yield tmp_path
-    monkeypatch.setattr("tempfile.tempdir", None)
+pytestmark = [pytest.mark.whole, pytest.mark.usefixtures("cluster_folders")]
 
 
 def wait_for_the_end_of(pids: list[int]) -> None:
@@ -60,7 +50,7 @@ def open_descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))  # noqa: PTH208 # counted, not walked
 
 
-def test_a_cluster_starts_and_leaves_nothing_behind(folders: Path) -> None:
+def test_a_cluster_starts_and_leaves_nothing_behind(cluster_folders: Path) -> None:
     descriptors = open_descriptors()
 
     cluster = LocalCluster(cpus=2, governors=2, command=DOUBLE)
@@ -70,13 +60,13 @@ def test_a_cluster_starts_and_leaves_nothing_behind(folders: Path) -> None:
     cluster.close()
 
     wait_for_the_end_of(cluster.pids)
-    assert list(folders.iterdir()) == []
+    assert list(cluster_folders.iterdir()) == []
     assert open_descriptors() == descriptors
 
 
 @pytest.mark.parametrize(("frozen", "executable"), [(True, "/opt/app"), (False, "")])
 def test_a_program_that_is_no_python_starts_no_copies_of_itself(
-    monkeypatch: pytest.MonkeyPatch, folders: Path, frozen: bool, executable: str
+    monkeypatch: pytest.MonkeyPatch, cluster_folders: Path, frozen: bool, executable: str
 ) -> None:
     monkeypatch.setattr(sys, "frozen", frozen, raising=False)
     monkeypatch.setattr(sys, "executable", executable)
@@ -84,11 +74,11 @@ def test_a_program_that_is_no_python_starts_no_copies_of_itself(
     with pytest.raises(RainException, match=f"needs Python, and '{executable}' is this program"):
         LocalCluster(command=DOUBLE)
 
-    assert not list(folders.iterdir())
+    assert not list(cluster_folders.iterdir())
 
 
 def test_a_daemon_that_dies_at_start_is_quoted_and_its_logs_stay(
-    folders: Path, monkeypatch: pytest.MonkeyPatch
+    cluster_folders: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOUBLE", "die")
     descriptors = open_descriptors()
@@ -96,7 +86,7 @@ def test_a_daemon_that_dies_at_start_is_quoted_and_its_logs_stay(
     with pytest.raises(RainException) as caught:
         LocalCluster(governors=20, command=DOUBLE)
 
-    (folder,) = folders.iterdir()
+    (folder,) = cluster_folders.iterdir()
     assert "embedded governor-19 ended with status 1" in str(caught.value)
     assert "the address is in use" in str(caught.value)
     assert f"its logs are in {folder / 'governor-19'}" in str(caught.value)
@@ -106,7 +96,7 @@ def test_a_daemon_that_dies_at_start_is_quoted_and_its_logs_stay(
 
 
 def test_governors_that_cannot_even_be_copied_are_explained(
-    folders: Path, monkeypatch: pytest.MonkeyPatch
+    cluster_folders: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOUBLE", "none")
     descriptors = open_descriptors()
@@ -114,7 +104,7 @@ def test_governors_that_cannot_even_be_copied_are_explained(
     with pytest.raises(RainException, match="pycapnp is not installed") as caught:
         LocalCluster(governors=2, command=DOUBLE)
 
-    (folder,) = folders.iterdir()
+    (folder,) = cluster_folders.iterdir()
     assert "The embedded governors ended with status 1 before" in str(caught.value)
     assert f"logs are in {folder}" in str(caught.value)
     assert open_descriptors() == descriptors
@@ -122,7 +112,7 @@ def test_governors_that_cannot_even_be_copied_are_explained(
 
 @pytest.mark.parametrize("governors", [1, 2])
 def test_a_start_that_is_interrupted_leaves_nothing_behind(
-    folders: Path, monkeypatch: pytest.MonkeyPatch, governors: int
+    cluster_folders: Path, monkeypatch: pytest.MonkeyPatch, governors: int
 ) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
@@ -132,7 +122,7 @@ def test_a_start_that_is_interrupted_leaves_nothing_behind(
     descriptors = open_descriptors()
     with pytest.raises(KeyboardInterrupt):
         LocalCluster(governors=governors, command=DOUBLE)
-    assert list(folders.iterdir()) == []
+    assert list(cluster_folders.iterdir()) == []
     assert open_descriptors() == descriptors
 
 
@@ -145,7 +135,7 @@ def test_a_daemon_that_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_daemon_that_does_not_stop_is_killed(
-    folders: Path, monkeypatch: pytest.MonkeyPatch
+    cluster_folders: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOUBLE", "stubborn")
     monkeypatch.setattr(local, "STOP_SECONDS", 0.01)
@@ -154,11 +144,11 @@ def test_a_daemon_that_does_not_stop_is_killed(
     cluster.close()
 
     wait_for_the_end_of(cluster.pids)
-    assert list(folders.iterdir()) == []
+    assert list(cluster_folders.iterdir()) == []
 
 
 def test_the_logs_of_a_daemon_that_ended_by_itself_stay_and_are_named(
-    folders: Path, caplog: pytest.LogCaptureFixture
+    cluster_folders: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     cluster = LocalCluster(governors=2, command=DOUBLE)
     governor = cluster.pids[1]
@@ -173,7 +163,7 @@ def test_the_logs_of_a_daemon_that_ended_by_itself_stay_and_are_named(
     assert (cluster.folder / "governor-0" / "output").exists()
 
 
-def test_one_governor_is_a_part_of_its_server(folders: Path) -> None:
+def test_one_governor_is_a_part_of_its_server(cluster_folders: Path) -> None:
     descriptors = open_descriptors()
 
     cluster = LocalCluster(command=DOUBLE)
@@ -181,14 +171,14 @@ def test_one_governor_is_a_part_of_its_server(folders: Path) -> None:
     cluster.close()
 
     wait_for_the_end_of(cluster.pids)
-    assert list(folders.iterdir()) == []
+    assert list(cluster_folders.iterdir()) == []
     assert open_descriptors() == descriptors
 
 
 @pytest.mark.parametrize("governors", ["1", "2"])
 @pytest.mark.parametrize("command", [DOUBLE, RAIN], ids=["doubles", "daemons"])
 def test_nothing_outlives_a_client_that_is_killed(
-    folders: Path, command: tuple[str, ...], governors: str
+    cluster_folders: Path, command: tuple[str, ...], governors: str
 ) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", VICTIM, governors, *command],
@@ -203,7 +193,7 @@ def test_nothing_outlives_a_client_that_is_killed(
         victim.kill()
 
         wait_for_the_end_of([int(pid) for pid in pids])
-    assert list(folders.iterdir()) == []
+    assert list(cluster_folders.iterdir()) == []
 
 
 def test_a_cluster_has_a_governor_and_a_cpu() -> None:

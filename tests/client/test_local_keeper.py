@@ -4,7 +4,6 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,8 @@ from tests.support.waiting import until_now
 DOUBLE = (sys.executable, str(Path(__file__).parent / "daemon_double.py"))
 PATIENCE = 30.0
 
+pytestmark = pytest.mark.usefixtures("cluster_folders")
+
 
 def test_a_governor_that_has_lived_for_long_begins_a_new_row_of_deaths() -> None:
     row = DeathsInARow()
@@ -26,15 +27,6 @@ def test_a_governor_that_has_lived_for_long_begins_a_new_row_of_deaths() -> None
     assert not any(row.is_too_long(1.0) for _ in range(IN_A_ROW - 2))
     assert row.is_too_long(1.0)
     assert row.deaths == IN_A_ROW
-
-
-@pytest.fixture(autouse=True)
-def _folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Clusters make their folders here."""
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr("tempfile.tempdir", None)
-    yield
-    monkeypatch.setattr("tempfile.tempdir", None)
 
 
 @pytest.mark.whole

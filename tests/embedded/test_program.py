@@ -2,7 +2,6 @@
 
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,16 +10,7 @@ from rain.client import Client, RainException
 from rain.client.local import LocalCluster
 from tests.support.waiting import until_now
 
-pytestmark = pytest.mark.whole
-
-
-@pytest.fixture(autouse=True)
-def _folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Clusters make their folders here."""
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr("tempfile.tempdir", None)
-    yield
-    monkeypatch.setattr("tempfile.tempdir", None)
+pytestmark = [pytest.mark.whole, pytest.mark.usefixtures("cluster_folders")]
 
 
 def test_a_call_runs_below_the_process_that_the_client_speaks_to() -> None:

@@ -15,7 +15,7 @@ from rain.base.errors import ProtocolError
 from rain.base.ids import NUMBER_BITS, ObjectId, SessionId, TaskId, is_of_server, spell
 from rain.base.states import ObjectState, TaskRow
 from rain.base.wire.update import ObjectNote, Update
-from rain.graph import claims, lateness, moving, progress, references
+from rain.graph import claims, lateness, progress, references
 from rain.graph.copy import move_copy
 from rain.graph.data_object import DataObject
 from rain.graph.exchanges import is_exchange
@@ -31,6 +31,7 @@ from rain.server.core import (
     failing,
     following,
     memory,
+    reported,
     speculation,
     usage,
     waiting,
@@ -78,21 +79,14 @@ def finish(state: State, governor: Governor, update: Update) -> None:
         ):  # seldom: it cannot go with those before it, whose end may change how it stands
             _finish_batch(state, governor, tasks, began, sizes[start:end], data[start:end], notes)
             tasks, began, start = {}, [], end
-            if (
-                task is None
-                or task.assigned is not governor
-                or task.run is None
-                or task.run.number != number
-            ):
-                state.ignored += 1
+            task = reported.task_of_run(state, governor, task_id, number)
+            if task is None:
                 start = end = end + count
                 continue  # with the stop it was told to drop the outputs
             if task.row is TaskRow.CANCELLING:  # it was faster, but that does not count
                 failing.end_cancelled(state, governor, task)
                 start = end = end + count
                 continue
-            if task.row is TaskRow.ASKED:
-                moving.stay(task)
             if task.row is TaskRow.BLOCKED:
                 progress.resume(task, governor)  # an old report was repeated
             if task.row is TaskRow.AHEAD or len(task.outputs) != count:
