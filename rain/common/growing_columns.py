@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import mmap
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import ExitStack
 from importlib import import_module
@@ -136,7 +137,7 @@ class _Masked:
         return made(self._values.mapped(), self._missing.mapped())
 
 
-class _Arrow:
+class _Arrow(ABC):
     """A column in Arrow's memory."""
 
     def __init__(self, dtype: Any, files: ExitStack) -> None:
@@ -159,12 +160,13 @@ class _Arrow:
                 self._missing.append(chunk.is_null().to_numpy(zero_copy_only=False))
                 self._append(chunk)
 
+    @abstractmethod
     def _append(self, chunk: Any) -> None:
-        raise NotImplementedError
+        """More values of the chunk's rows."""
 
+    @abstractmethod
     def _arrays(self) -> list[Any]:
         """What Arrow reads behind the bits that say what is there."""
-        raise NotImplementedError
 
     def mapped(self) -> Any:
         pyarrow: Any = import_module("pyarrow")

@@ -37,19 +37,25 @@ def run_embedded(server: ServerSettings, governor: GovernorSettings) -> int:
     if governor.descriptors is not None:
         governor.descriptors.raise_own()
 
-    @asynccontextmanager
-    async def governed(
-        service: Service, address: str, logs_in: Path, log: FilteringBoundLogger
-    ) -> AsyncGenerator[None]:
-        """The governor runs meanwhile. It ends when the server stops it."""
-        host, _, port = address.rpartition(":")
-        settings = evolve(governor, servers=((host, int(port)),))
-        async with trio.open_nursery() as nursery:
-            await nursery.start(_govern, settings, commands, service, logs_in, log)
-            yield
-
     reactor = evolve(server.reactor, governor_silence=NEVER)
-    return run_server(evolve(server, reactor=reactor), governed)
+    return run_server(evolve(server, reactor=reactor), partial(governed, governor, commands))
+
+
+@asynccontextmanager
+async def governed(
+    governor: GovernorSettings,
+    commands: Commands,
+    service: Service,
+    address: str,
+    logs_in: Path,
+    log: FilteringBoundLogger,
+) -> AsyncGenerator[None]:
+    """The governor of this server runs meanwhile. It ends when the server stops it."""
+    host, _, port = address.rpartition(":")
+    settings = evolve(governor, servers=((host, int(port)),))
+    async with trio.open_nursery() as nursery:
+        await nursery.start(_govern, settings, commands, service, logs_in, log)
+        yield
 
 
 async def _govern(
@@ -75,4 +81,4 @@ async def _govern(
         ties = Ties(Servers(settings.servers), joins, until_the_end)
         await live(settings, ties, commands, logs_in, nursery, log)
         nursery.cancel_scope.cancel()
-    service.links.end_asked.set()  # a governor that was drained does not come back, so this is all
+    service.links.end_asked.set()  # nobody else can run tasks here

@@ -3,90 +3,14 @@ its sessions are there."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from math import inf
-from typing import Any
 
 import pytest
 from attrs import evolve
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from rain.base.failures import OnFailure
-from rain.base.ids import ObjectId, TaskId
-from rain.base.states import TaskRow
-from rain.graph import DataObject, Graph
 from rain.server.core import circles
 from rain.server.core.messages import Granted, Refuse
-from tests.support.effort import examples
-from tests.support.fake_client import FakeClient
-from tests.support.scenes import Scene, scene
-from tests.support.submissions import Draft
-
-READY = TaskRow.READY
-Draw = Callable[[st.SearchStrategy[Any]], Any]
-
-
-class Owner:
-    """A client and its session."""
-
-    def __init__(self, s: Scene) -> None:
-        self.s = s
-        self.client: FakeClient = s.world.client()
-        self.makers: dict[ObjectId, TaskId] = {}
-        self.draft: Draft = self.client.session(on_failure=OnFailure.CONTINUE)
-
-    def submit(self, *inputs: ObjectId, inside: Sequence[ObjectId] = ()) -> tuple[TaskId, ObjectId]:
-        task, (made,) = self.draft.task(*inputs, cpus=0, keep=True)
-        self.makers[made] = task
-        if inside:
-            self.draft.contain(task, *inside)
-        assert isinstance(self.client.submit(self.draft), Granted)
-        return task, made
-
-    def begin(self, task: TaskId) -> None:
-        self.s.assign(task)
-        self.s.governors[0].start(task)
-
-    def start(self) -> tuple[TaskId, ObjectId]:
-        task, made = self.submit()
-        self.begin(task)
-        return task, made
-
-    def lets_go(self, *objects: ObjectId) -> None:
-        tasks = [self.makers.pop(one) for one in objects if one in self.makers]
-        self.client.drop(*tasks, objects=objects)
-
-    def takes(self, *objects: ObjectId) -> None:
-        assert isinstance(self.client.take(*objects, keep=True), Granted)
-
-
-def a_scene() -> Scene:
-    return scene(8, on_failure=OnFailure.CONTINUE)
-
-
-def finish(s: Scene, task: TaskId, *contents: ObjectId, data: bytes | None = b"futures") -> None:
-    s.governors[0].finish(task, data=data, contents=contents)
-
-
-def pass_time(s: Scene) -> None:
-    """So much that there has been another look, and that all has gone that goes in parts."""
-    for _ in range(5):
-        s.world.turn(after=circles.PAUSE)
-
-
-def known(s: Scene, *objects: ObjectId) -> list[ObjectId]:
-    return [one for one in objects if one in s.world.state.graph.objects]
-
-
-def circle(s: Scene, data: bytes | None = b"futures") -> tuple[Owner, Owner, ObjectId, ObjectId]:
-    """Two results in sessions of two clients, each with the future of the other one inside."""
-    one, other = Owner(s), Owner(s)
-    first, a = one.start()
-    second, b = other.start()
-    finish(s, first, b, data=data)
-    finish(s, second, a, data=data)
-    return one, other, a, b
+from tests.server.owners import Owner, a_scene, circle, finish, known, pass_time
 
 
 @pytest.mark.parametrize("data", [b"at the server", None])
@@ -402,90 +326,3 @@ def test_what_has_no_futures_inside_of_results_is_never_looked_at() -> None:
     # then
     assert not s.world.state.graph.suspects
     assert s.world.state.circles_due == inf
-
-
-def reachable(graph: Graph) -> set[DataObject]:
-    """What anybody can get at, by a plain walk from all that claims something for itself."""
-    found: set[DataObject] = set()
-    pending = [one for one in graph.objects.values() if one.handles.wants_data]
-    for task in graph.tasks.values():
-        if not task.is_done:
-            pending += [*task.inputs, *task.session.contents.get(task, ())]
-    while pending:
-        one = pending.pop()
-        if one in found:
-            continue
-        found.add(one)
-        pending += one.session.contents.get(one, ())
-        if one.producer is not None and one.producer.may_run_again:
-            pending += one.producer.inputs
-            pending += one.producer.session.contents.get(one.producer, ())
-    return found
-
-
-class Lives:
-    """Clients that submit, take, let go and leave in any order, while tasks finish."""
-
-    def __init__(self, draw: Draw) -> None:
-        self.draw = draw
-        self.s = a_scene()
-        self.owners = [Owner(self.s) for _ in range(draw(st.integers(1, 4)))]
-        self.gone: list[Owner] = []
-        self.made: list[ObjectId] = []
-        self.waiting: dict[TaskId, Owner] = {}
-
-    def some(self, most: int = 2) -> list[ObjectId]:
-        made = known(self.s, *self.made)
-        return (
-            self.draw(st.lists(st.sampled_from(made), max_size=most, unique=True)) if made else []
-        )
-
-    def submit(self, owner: Owner) -> None:
-        inputs, inside = self.some(), self.some()
-        if all(isinstance(owner.client.take(one, keep=True), Granted) for one in inputs + inside):
-            task, result = owner.submit(*inputs, inside=inside)
-            self.made.append(result)
-            self.waiting[task] = owner
-
-    def run(self, _: Owner) -> None:
-        graph = self.s.world.state.graph
-        ready = [
-            one for one in self.waiting if one in graph.tasks and graph.tasks[one].row is READY
-        ]
-        if ready:
-            task = self.draw(st.sampled_from(ready))
-            self.waiting.pop(task).begin(task)
-            data = None if self.draw(st.booleans()) else b"small"
-            finish(self.s, task, *self.some(3), data=data)
-
-    def take(self, owner: Owner) -> None:
-        for one in self.some():
-            owner.client.take(one, keep=True)
-
-    def let_go(self, owner: Owner) -> None:
-        owner.lets_go(*self.some(4))
-
-    def leave(self, owner: Owner) -> None:
-        if len(self.owners) > 1:
-            self.owners.remove(owner)
-            owner.client.leave()
-
-    def look(self, _: Owner) -> None:
-        self.s.world.turn(after=circles.PAUSE)
-
-
-STEPS = [Lives.submit, Lives.run, Lives.run, Lives.take, Lives.let_go, Lives.let_go, Lives.look]
-
-
-@given(data=st.data())
-@settings(max_examples=examples(250), deadline=None)
-def test_what_stays_is_what_a_plain_walk_reaches(data: st.DataObject) -> None:
-    lives = Lives(data.draw)
-    for step in data.draw(st.lists(st.sampled_from([*STEPS, Lives.leave]), max_size=50)):
-        step(lives, data.draw(st.sampled_from(lives.owners)))
-
-    pass_time(lives.s)
-
-    graph = lives.s.world.state.graph
-    finished = {one for one in graph.objects.values() if one.is_finished}
-    assert finished == {one for one in reachable(graph) if one.is_finished}
