@@ -17,7 +17,7 @@ from rain.base import executor_protocol as protocol
 from rain.base.errors import ProtocolError
 from rain.base.ids import ObjectId, TaskId
 from rain.base.runs import RunCause
-from rain.base.wire.update import TaskNote
+from rain.base.wire.update import MOST_SECONDS, TaskNote
 from rain.common.notes import NOTES_LIMIT
 from rain.common.printed import HEAD, TAIL, KeptText, Streams, logs_of
 from rain.governor.core.events import CallsDone
@@ -25,9 +25,6 @@ from rain.governor.core.results import NOT_RUN, Failed, Made, NotRun, Outputs, P
 from rain.governor.storage.errors import StoreError, not_stored
 
 LARGEST_ANSWER = 1 << 30
-
-MOST_SECONDS = 1e12
-"""A server takes no other times than these."""
 
 Adopt = Callable[[Path], Stored]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from functools import partial
+from math import inf
 from pathlib import Path
 
 import trio
@@ -27,9 +28,6 @@ from rain.server.main import run_server
 from rain.server.service import Service
 from rain.server.settings import ServerSettings
 
-NEVER = 1e12
-"""Seconds after which the governor counts as lost: it lives as long as the server does."""
-
 
 def run_embedded(server: ServerSettings, governor: GovernorSettings) -> int:
     """Runs both until they are told to end; the exit status."""
@@ -37,7 +35,7 @@ def run_embedded(server: ServerSettings, governor: GovernorSettings) -> int:
     if governor.descriptors is not None:
         governor.descriptors.raise_own()
 
-    reactor = evolve(server.reactor, governor_silence=NEVER)
+    reactor = evolve(server.reactor, governor_silence=inf)  # it lives as long as the server
     return run_server(evolve(server, reactor=reactor), partial(governed, governor, commands))
 
 

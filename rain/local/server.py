@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from itertools import count
+from math import inf
 from pathlib import Path
 
 from rain.base.ids import ClientId, GovernorId
@@ -22,9 +23,6 @@ from rain.server.core.state import State
 from rain.server.links import ConnectedClient, Links
 from rain.server.spool import Spool
 
-NEVER = 1e12
-"""Seconds after which the only governor counts as lost."""
-
 GOVERNOR = GovernorId(1)
 
 _ALIVE = Update()
@@ -36,7 +34,7 @@ class Server:
     def __init__(self, folder: Path, clock: Steps) -> None:
         folder.mkdir()
         settings = ReactorSettings(
-            governor_silence=NEVER,
+            governor_silence=inf,  # it is the only one, and is here
             much_wait=0.0,
             little_wait=0.0,
             debug=os.environ.get("RAIN_DEBUG_MODE") == "1",

@@ -25,6 +25,7 @@ from rain.rpc.port import Port
 from rain.rpc.standing_by import stand_by
 from rain.server.core.reactor_settings import ReactorSettings
 from rain.server.journal.folder import JournalFolder
+from rain.server.journal.journal import Journal, open_journal
 from rain.server.journal.reading import latest_generation
 from rain.server.journal.recovery import BehindError, Recovered, Recovery, recover
 from rain.server.lease.folder import FolderStore
@@ -189,8 +190,7 @@ class Led:
     """What a server that leads goes on with."""
 
     lease: Lease
-    folder: JournalFolder
-    recovered: Recovered
+    journal: Journal
     port: Port | None = None  # of a standby
 
 
@@ -222,7 +222,8 @@ async def lead(
                     recovered = await trio.to_thread.run_sync(
                         read_to_end, folder, settings.reactor, recovery
                     )
-                    yield Led(lease, folder, recovered, port)
+                    journal = open_journal(folder, recovered, lease.generation, log)
+                    yield Led(lease, journal, port)
             nursery.cancel_scope.cancel()
     finally:
         store.close()

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 import trio
+from attrs import frozen
 from structlog.typing import FilteringBoundLogger
 
 from rain.base.admission import Secret, http_url
@@ -26,8 +27,8 @@ from rain.server.clock import Clock
 from rain.server.core.state import State
 from rain.server.history.keeper import HistorySettings, open_history
 from rain.server.history.reader import EventReader
-from rain.server.journal.journal import Journal, open_journal
-from rain.server.leading import lead
+from rain.server.journal.journal import Journal
+from rain.server.leading import Led, lead
 from rain.server.plugins import maker_of
 from rain.server.recording import Header, Recorder
 from rain.server.service import Service
@@ -57,93 +58,129 @@ def run_server(settings: ServerSettings, company: Company = alone) -> int:
         os.umask(0o077)  # for the event log and the data of clients
     folder = make_folder(settings.log_folder or default_log_folder("server"), "log folder")
     log = logs.configure("server", folder, settings.log_level)
-
-    async def serve() -> int:
-        return await _serve(settings, make_scheduler, rules, folder, log, company)
-
     garbage.seldom()
     memory.keep_one_heap()
     memory.give_back_large_blocks()
     sampling.start_if_asked("server")
+    known = _Known(settings, make_scheduler, rules, folder, log, company)
     try:
-        return program.run(serve)
+        return program.run(partial(_lead_and_serve, known))
     finally:
         logs.close()
 
 
-async def _serve(
-    settings: ServerSettings,
-    make_scheduler: Callable[[], Scheduler],
-    rules: Rules,
-    folder: Path,
-    log: FilteringBoundLogger,
-    company: Company,
-) -> int:
+@frozen
+class _Known:
+    """What is known before the loop runs, so that mistakes in it are told at once."""
+
+    settings: ServerSettings
+    make_scheduler: Callable[[], Scheduler]
+    rules: Rules
+    logs_in: Path
+    log: FilteringBoundLogger
+    company: Company
+
+
+async def _lead_and_serve(known: _Known) -> int:
+    """A server with a journal leads its cluster first, which a standby may never do."""
+    settings = known.settings
+    if settings.journal is None:
+        await _serve(known, None)
+        return 0
+    async with lead(settings.journal, settings, known.log) as led:
+        if led is not None:
+            await _serve(known, led)
+    return 0
+
+
+async def _serve(known: _Known, led: Led | None) -> None:
+    settings, log = known.settings, known.log
+    journal = None if led is None else led.journal
+    state = State(settings.reactor) if journal is None else journal.state
+    state.status.name = settings.scheduler
+    clock = Clock(state.now)
     async with AsyncExitStack() as stack:
-        journal = led = None
-        if settings.journal is not None:
-            led = await stack.enter_async_context(lead(settings.journal, settings, log))
-            if led is None:
-                return 0
-            journal = open_journal(led.folder, led.recovered, led.lease.generation, log)
-        state = State(settings.reactor) if journal is None else journal.state
-        state.status.name = settings.scheduler
-        clock = Clock(state.now)
-        history = (
-            HistorySettings(folder, settings.event_log_objects, settings.event_log_keep)
-            if settings.event_log
-            else None
-        )
-        at_once, later = (None, history) if settings.on_demand else (history, None)
+        at_once, on_demand = _histories(settings, known.logs_in)
         reader = await stack.enter_async_context(open_history(at_once, state, clock.now, log))
-        service = _make_service(stack, settings, make_scheduler, state, clock, log, journal)
+        service = _make_service(stack, known, state, clock, journal)
         nursery = await stack.enter_async_context(trio.open_nursery())
-        if led is not None and journal is not None and service.journal is not None:
-            compaction = service.journal.compaction = journal.compaction(log)
-            service.journal.lease = led.lease
-            nursery.start_soon(service.journal.run)
-            nursery.start_soon(compaction.run)
-        if journal is not None and journal.goes_on:
-            service.returns()
-        if rules or state.graph.users:
-            service.hear_of_users(rules)
-        if settings.users is not None:
-            hear = service.hear_of_users
-            nursery.start_soon(keep_reading, settings.users, rules, hear, log)
-        listener = listen(
-            nursery,
-            (led and led.port) or (settings.host, settings.port),
-            service.registration,
-            keys=Keys(settings.secret, settings.identity),
-            limits=PeerLimits(client_silence=settings.client_silence),
-            machine=machine_id(),
-        )
+        if led is not None:
+            _go_on(nursery, led, service)
+        _hear_of_users(nursery, known, service)
+        listener = _listen(nursery, settings, led, service)
         stack.callback(listener.close)
         nursery.start_soon(service.turns.run)
-        _keep_house(nursery, settings, service, log)
+        _keep_house(nursery, known, service)
         shown = Shown(state, service.links.live, clock.now, log)
         http = None
-        if later is None:
+        if on_demand is None:
             http = await _serve_http(stack, settings, shown, reader, listener, service)
         else:
-            _offer_dashboard(settings, later, shown, listener, nursery, service)
-        async with company(service, listener.address, folder, log):
+            _offer_dashboard(settings, on_demand, shown, listener, nursery, service)
+        async with known.company(service, listener.address, known.logs_in, log):
             _announce(settings, listener.address, http, journal, log)
-            cause = await lifetime.end(
-                settings.parent_fd,
-                _asked_by_a_client(service),
-                more=() if journal is None else (signal.SIGHUP,),
-            )
-            log.info("server stops", cause=cause)
-            if service.journal is not None and cause == lifetime.by_signal(signal.SIGHUP):
-                service.turns.stop()  # and say nothing, so that peers wait for the next server
-                await service.journal.sync()
-            else:
-                await _end(service, journal, listener, f"the server stops: {cause}")
+            await _until_the_end(settings, service, journal, listener)
         if led is not None and service.links.end_asked.is_set():
             led.lease.let_go(over=True)
         nursery.cancel_scope.cancel()
-    return 0
+
+
+def _histories(
+    settings: ServerSettings, folder: Path
+) -> tuple[HistorySettings | None, HistorySettings | None]:
+    """The event log that begins at once, and the one that begins with the dashboard."""
+    if not settings.event_log:
+        return None, None
+    history = HistorySettings(folder, settings.event_log_objects, settings.event_log_keep)
+    return (None, history) if settings.on_demand else (history, None)
+
+
+def _go_on(nursery: trio.Nursery, led: Led, service: Service) -> None:
+    """Keeps the journal from now on, and goes on where an earlier server has ended."""
+    keeper, journal = service.journal, led.journal
+    assert keeper is not None  # a server that leads has one
+    keeper.compaction = journal.compaction(service.log)
+    keeper.lease = led.lease
+    nursery.start_soon(keeper.run)
+    nursery.start_soon(keeper.compaction.run)
+    if journal.goes_on:
+        service.returns()
+
+
+def _hear_of_users(nursery: trio.Nursery, known: _Known, service: Service) -> None:
+    """What users may do is said before any of them can come, and whenever their file changes."""
+    if known.rules or service.reactor.state.graph.users:
+        service.hear_of_users(known.rules)
+    path = known.settings.users
+    if path is not None:
+        nursery.start_soon(keep_reading, path, known.rules, service.hear_of_users, known.log)
+
+
+def _listen(
+    nursery: trio.Nursery, settings: ServerSettings, led: Led | None, service: Service
+) -> Listener:
+    return listen(
+        nursery,
+        (led and led.port) or (settings.host, settings.port),
+        service.registration,
+        keys=Keys(settings.secret, settings.identity),
+        limits=PeerLimits(client_silence=settings.client_silence),
+        machine=machine_id(),
+    )
+
+
+async def _until_the_end(
+    settings: ServerSettings, service: Service, journal: Journal | None, listener: Listener
+) -> None:
+    """The server works until something ends it, and its peers know what they have to."""
+    more = () if journal is None else (signal.SIGHUP,)
+    cause = await lifetime.end(settings.parent_fd, _asked_by_a_client(service), more=more)
+    service.log.info("server stops", cause=cause)
+    if service.journal is not None and cause == lifetime.by_signal(signal.SIGHUP):
+        service.turns.stop()  # and say nothing, so that peers wait for the next server
+        await service.journal.sync()
+    else:
+        await _end(service, journal, listener, f"the server stops: {cause}")
 
 
 def _announce(
@@ -212,10 +249,9 @@ def _offer_dashboard(
         )
 
 
-def _keep_house(
-    nursery: trio.Nursery, settings: ServerSettings, service: Service, log: FilteringBoundLogger
-) -> None:
+def _keep_house(nursery: trio.Nursery, known: _Known, service: Service) -> None:
     """Starts what has nothing to do with tasks."""
+    settings, log = known.settings, known.log
     nursery.start_soon(service.look_at_the_time)
     if settings.work_folder is None:
         nursery.start_soon(in_a_thread, partial(remove_abandoned, log))
@@ -224,15 +260,10 @@ def _keep_house(
 
 
 def _make_service(
-    stack: AsyncExitStack,
-    settings: ServerSettings,
-    make_scheduler: Callable[[], Scheduler],
-    state: State,
-    clock: Clock,
-    log: FilteringBoundLogger,
-    journal: Journal | None,
+    stack: AsyncExitStack, known: _Known, state: State, clock: Clock, journal: Journal | None
 ) -> Service:
     """The service with its files. Call it after the event log says where sessions go on."""
+    settings = known.settings
     recorder = None
     if settings.record is not None:
         if journal is not None and journal.goes_on:
@@ -250,7 +281,7 @@ def _make_service(
         uploads, writer = journal.uploads, journal.begin()
         stack.callback(writer.close)
     stack.callback(uploads.close)
-    return Service(make_scheduler, state, clock, log, uploads, recorder, writer)
+    return Service(known.make_scheduler, state, clock, known.log, uploads, recorder, writer)
 
 
 def _http_secret(settings: ServerSettings) -> Secret | None:

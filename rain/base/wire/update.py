@@ -8,6 +8,9 @@ from rain.base.runs import RunCause
 from rain.base.transfers import Transfers
 from rain.base.wire.columns import check_counts, uneven
 
+MOST_SECONDS = 1e12
+"""The longest duration, and the latest time: more would give no valid start time."""
+
 
 @define
 class FinishedTasks:

@@ -4,6 +4,7 @@ from rain.base.errors import ProtocolError
 from rain.base.ids import ObjectId, TaskId
 from rain.base.transfers import Transfers
 from rain.base.wire.update import (
+    MOST_SECONDS,
     FinishedTasks,
     Monitoring,
     ObjectNote,
@@ -13,8 +14,6 @@ from rain.base.wire.update import (
 )
 from rain.rpc.codec.border import LOGS_LIMIT, Fields, check_ours, clean, filled, shown, with_columns
 from rain.rpc.codec.runs import read_cause, read_status, write_cause, write_status
-
-_MOST_SECONDS = 1e12  # more would give no valid start time
 
 
 def write_update(update: Update) -> Fields:
@@ -106,7 +105,7 @@ def _write_finished(finished: FinishedTasks) -> Fields:
 def _read_finished(fields: Fields) -> FinishedTasks:
     durations, sizes = fields["durations"], fields["sizes"]
     # The sum tells if one of them is not a number, or infinite.
-    if durations and not (min(durations) >= 0 and sum(durations) <= _MOST_SECONDS):
+    if durations and not (min(durations) >= 0 and sum(durations) <= MOST_SECONDS):
         raise ProtocolError("finished tasks: what they took is no number of seconds")
     if sizes and min(sizes) < 0:
         raise ProtocolError("finished tasks: the size of an output is below zero")
@@ -126,7 +125,7 @@ def _read_finished(fields: Fields) -> FinishedTasks:
 
 def _read_times(what: str, times: list[float]) -> list[float]:
     """Times that are finite numbers: if one is not, the sum tells."""
-    if times and not abs(sum(times)) <= _MOST_SECONDS * len(times):
+    if times and not abs(sum(times)) <= MOST_SECONDS * len(times):
         raise ProtocolError(f"{what}: a time is no number of seconds")
     return times
 
