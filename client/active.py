@@ -1,4 +1,4 @@
-"""Which session new tasks and data objects belong to when none is named.
+"""Finds the active session: the one that new tasks and data objects belong to if none is named.
 
 `with session:` puts a session on a stack that each thread and each asyncio task has for itself; a
 default session serves the whole process when the stack is empty.
@@ -44,11 +44,11 @@ def pop(session: "Session") -> None:
 
 
 def set_default(session: "Session") -> None:
-    """Makes a session the one that serves when the stack is empty."""
+    """Makes a session the default one, which is used when the stack is empty."""
     _default[:] = [session]
 
 
 def drop_default(session: "Session | None" = None) -> None:
-    """Takes a session out of that place, if it has it; without one, whichever has it."""
+    """If this session is the default one, there is no default any more; None means any session."""
     if _default and session in (None, _default[0]):
         _default.clear()

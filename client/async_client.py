@@ -1,4 +1,6 @@
-"""A client for asyncio and trio: the same futures, and nothing that blocks the loop."""
+"""A client for asyncio and trio. It has the same futures as `Client`, and nothing that blocks the
+loop.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ class AsyncClient(Submitting):
     In a task, without arguments, it is the client of the running task, as `get_client` gives it.
 
     `submit`, `map` and `options` return at once, as those of `Client` do, and give futures that are
-    awaited. To cancel a wait cancels the call. Arguments are sent as they are at the call, so the
+    awaited. Cancelling a wait cancels the call. Arguments are sent as they are at the call, so the
     loop waits while they are pickled, but not while they are uploaded. `await client.put(value)`
     pickles a large one in a thread.
 

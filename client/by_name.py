@@ -1,4 +1,6 @@
-"""Sessions of plain calls with an end of their own, and durable ones, which others open again."""
+"""Sessions for calls of plain functions: `Client.session` opens them, durable ones also by name
+again.
+"""
 
 from __future__ import annotations
 
@@ -112,7 +114,7 @@ class FutureSession(FutureMethods):
 
 
 def check_durable(client: Client, name: object, on_failure: str | None) -> None:
-    """RainException for what cannot be durable; a warning if it will not last."""
+    """Raises RainException if a session cannot be durable; warns if the server has no journal."""
     if not isinstance(name, str) or not name or name == "Unnamed Session":
         raise RainException("a durable session needs a name, by which it is opened again")
     if on_failure not in (None, OnFailure.CONTINUE.value):

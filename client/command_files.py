@@ -1,8 +1,10 @@
-"""Files that a command names: it runs in a folder of its own, which holds nothing but its inputs.
+"""Checks the file names in a command, which runs in a folder of its own with nothing but its
+inputs.
 
-So a relative path never leads to a file of the program's folder. As the program itself such a path
-cannot work, and is refused. In another word it may not be meant as a path, so there is only a
-warning. An absolute path does lead to a file, but the cache does not know its content.
+So a relative path never leads to a file in the folder of the user's script. If the first word of a
+command is such a path, the command cannot work and is refused. Any other word may not be meant as a
+path, so there is only a warning. An absolute path does lead to a file, but the cache does not know
+its content.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,7 +14,7 @@ from rain.client.explaining.warn import warn_user
 from rain.common.errors import RainException
 
 WORDS_AT_MOST = 100
-"""In a longer command nobody has written all words by hand."""
+"""Longer commands are not checked: nobody has written all their words by hand."""
 
 
 def check_files(what: str, words: Sequence[str], own: Iterable[str]) -> None:

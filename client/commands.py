@@ -1,8 +1,8 @@
-"""What the words and the environment of a program may be: mistakes are found at once.
+"""Checks the words and the environment variables of a command, so that mistakes are found at once.
 
-No shell is involved unless `shell=True` asks for one. So a pipe would be an argument, and the
-program would complain of something else, or of nothing. In the same way, data that was formatted
-into a text is no data any more.
+No shell is involved unless `shell=True` asks for one. Without one, the program would get `|` as an
+argument, and might report something misleading, or nothing at all. In the same way, a data object
+that was formatted into a string is only text.
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import Any
 from rain.common.errors import RainException
 
 _OPERATOR = re.compile(r"[|&]{1,2}|\|&|(\d*|&)(>>?|<<?<?)(&\d)?|&>>?")
-"""A word that means something to a shell, and seldom anything to a program."""
+"""A word that has a meaning for a shell, and seldom for a program."""
 
 _BEGINNING = re.compile(r"([|&]{1,2}|\d*>>?|<)\s")
 """How such a word begins when the rest of the line is in it, too."""
@@ -71,7 +71,7 @@ def _is_variable(word: str) -> bool:
 
 
 def refuse_shell_words(what: str, args: str | Iterable[Any]) -> None:
-    """RainException when a command is meant for a shell; asked only when `shell` was not said."""
+    """Raises RainException if a command is meant for a shell; called if `shell` was not given."""
     found = _in_line(args) if isinstance(args, str) else _in_words(args)
     if found is not None:
         raise RainException(

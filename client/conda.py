@@ -1,4 +1,4 @@
-"""What users say of conda environments."""
+"""Checks and reads the conda part of an environment (`Env(conda=...)`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ENDINGS: Final = (".yml", ".yaml")
 
 
 def conda_of(conda: str | PurePath | Mapping[str, Any] | None) -> tuple[str, str]:
-    """The description of an environment that is to be made, or the name of one that is there."""
+    """The description of an environment that has to be made, or the name of one that exists."""
     if conda is None:
         return "", ""
     if isinstance(conda, Mapping):

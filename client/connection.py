@@ -1,6 +1,6 @@
 """The interface of a client's connection to the server, and the public forms of its errors.
 
-What it asks are values (`rain.base.wire.requests`). `rain.rpc.client_endpoint.ClientConnection` is
+Its requests are values (`rain.base.wire.requests`). `rain.rpc.client_endpoint.ClientConnection` is
 the real connection; tests pass one of their own.
 """
 
@@ -45,9 +45,9 @@ class Here(Protocol):
         timeout: float | None = None,
         more: Callable[[], bool] | None = None,
     ) -> None:
-        """Runs calls until it is done, or after `timeout` seconds between two of them.
-
-        When nothing can run, `more` sends what was not sent; whether there was anything.
+        """Runs calls until `is_done` is true or `timeout` seconds are over, which is checked
+        between two calls. If nothing can run, `more` is called: it sends what was not sent yet, and
+        returns whether there was anything.
         """
         ...
 
@@ -56,19 +56,19 @@ class Here(Protocol):
         ...
 
     def work_for(self, is_done: Callable[[], bool], more: Callable[[], bool]) -> None:
-        """The same in another thread; nobody waits for that."""
+        """The same in another thread; the caller does not wait for it."""
         ...
 
     def ring(self) -> None:
-        """Waiting threads are to check again whether it is done."""
+        """Wakes the waiting threads, so that they check again whether they are done."""
         ...
 
 
 class Connection(Protocol):
     """A connection to a server. Its methods may be called from any thread."""
 
-    cluster: bytes  # which start of which server this is
-    returns: bool  # it comes back when it has died, with all that it knew
+    cluster: bytes  # identifies the server and its start
+    returns: bool  # a server that has died can be started again with the same state
 
     def at_each_beat(self, call: Callable[[], object]) -> None:
         """Calls this every second, in the thread of the connection, where it must not wait."""
@@ -111,14 +111,13 @@ class Connection(Protocol):
         ...
 
     def say(self, said: Statement | WatchPrinted | CloseSession | Submit) -> None:
-        """Sends what nobody waits for.
-
-        If a submission is refused, the next request that concerns its session says so.
+        """Sends a request without waiting for the answer. If a submission is refused, the next
+        request of its session raises the refusal.
         """
         ...
 
     def has_left(self, submission: Submission) -> bool:
-        """Whether this submission was sent although it was interrupted; says so once."""
+        """Whether this submission was sent although it was interrupted; returns True only once."""
         ...
 
     def stage(self, parts: Sequence[bytes | memoryview]) -> Staged | None:
@@ -130,11 +129,11 @@ class Connection(Protocol):
         ...
 
     def complete_all(self, fetched: Sequence[Fetched]) -> list[Fetched]:
-        """The same for several, side by side where they come over a network."""
+        """The same for several objects, in parallel if they come over a network."""
         ...
 
     def piece(self, fetched: Fetched, wanted: Range) -> Piece:
-        """Some bytes of what was fetched, and nothing else of it."""
+        """Reads a range of bytes of a fetched object, without the rest of it."""
         ...
 
     def give_up(self) -> None:
@@ -145,9 +144,8 @@ class Connection(Protocol):
 
 
 class Asking:
-    """Around a call of the connection: turns what it raises into what users know.
-
-    `explain` makes the exception of a failed session, which names the task that failed.
+    """Around a call of the connection: turns internal errors into the public exceptions. `explain`
+    makes the exception of a failed session, which names the task that failed.
     """
 
     __slots__ = ("explain",)
@@ -192,7 +190,7 @@ def connect(
 ) -> Connection:
     """A connection to the first server, or to one of the others, which take over from it.
 
-    `why_lost` may know why the server has ended; `watch` is told of large transfers.
+    `why_lost` may know why the server has ended; `watch` is called around large transfers.
     """
     # Cap'n Proto takes a while to load; programs that only build graphs do without.
     from rain.rpc.client_endpoint import ClientConnection  # noqa: PLC0415

@@ -62,6 +62,6 @@ def chosen_inputs(
 
 
 def how_loaded(given: InputBase | None, auto_load: bool | None) -> How:
-    """How a parameter gets data objects, for which this `Input` was given or none."""
+    """How a parameter with this `Input`, or without one, gets data objects."""
     load = auto_load if given is None or given.load is None else given.load
     return bool(load), None if given is None else given.content_type

@@ -105,10 +105,8 @@ class Env:
         }
 
     def over(self, base: Env | None) -> Env:
-        """This environment on top of another one.
-
-        Variables are joined, and those of this one win. All else that this one names takes the
-        place of what the other one names.
+        """This environment on top of another one. Variables are merged, and those of this one win.
+        Everything else that this one sets replaces the setting of the other one.
 
         >>> Env(vars={"A": "1"}).over(Env(vars={"A": "0", "B": "2"}, pip=["attrs"]))
         <Env pip=['attrs'] vars=['A', 'B']>
@@ -173,7 +171,7 @@ def _folders_of(env: Env) -> Iterator[tuple[str, bytes]]:
 
 
 class SessionEnvironments:
-    """The environments of one session: what its tasks have by default, and what was sent."""
+    """The environments of one session: the default of its tasks, and those that were sent."""
 
     def __init__(self, session: Session, default: Env | None) -> None:
         self._session = session
@@ -249,12 +247,14 @@ def parted_env(
 
 
 def text_of(env: Env | None) -> str:
-    """What a task that is kept for later runs depends on."""
+    """The part of a cache key for an environment."""
     return "" if env is None else env.environment.text
 
 
 def said_of(env: Env | None) -> list[str]:
-    """The same as a part of something else, which stays as it is without an environment."""
+    """The same as part of a larger text; "" without an environment, so that the larger text stays
+    the same.
+    """
     return [] if env is None else [text_of(env)]
 
 

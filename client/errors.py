@@ -42,7 +42,7 @@ def exception_of(failure: SessionFailure) -> Exception | None:
 
 
 def raised_by_future(failure: SessionFailure, told: SessionException) -> BaseException:
-    """The exception of a future; `told` says in words all that is known of the task."""
+    """The exception of a future; `told` describes the failure in words."""
     error = told.__cause__ if isinstance(told.__cause__, Exception) else None
     if error is None or failure.cancelled:
         return told
@@ -77,7 +77,7 @@ def _both(kind: type[Exception]) -> type[TaskException]:
 
     content = {
         "__init__": init,
-        "__str__": show,  # that of KeyError, for one, would show a repr of the text
+        "__str__": show,  # `KeyError.__str__`, for example, would show a repr of the text
         "__module__": kind.__module__,
         "__qualname__": kind.__qualname__,
         "__doc__": kind.__doc__,

@@ -148,7 +148,7 @@ class _Folder:
         self._bare: dict[int, str] = {}  # objects without a name of their own, and their files
 
     def add_input(self, item: InputBase, path: str | None = None) -> str:
-        """Adds an input and answers the name of its file."""
+        """Adds an input and returns the name of its file."""
         if item.load is not None:
             raise RainException(f"{item!r}: load is for remote functions, not for programs")
         if item.dataobj is None:
@@ -166,7 +166,7 @@ class _Folder:
         return path
 
     def add_output(self, item: OutputBase, label: str | None, path: str | None = None) -> str:
-        """Adds an output and answers the name of its file; `label` serves when it has none."""
+        """Adds an output and returns the name of its file; `label` is used if it has none."""
         if item.encode is not None:
             raise RainException(f"{item!r}: encode is for remote functions, not for programs")
         if path is None:
@@ -211,7 +211,7 @@ class _Folder:
         cache_key: str,
         environment: str,
     ) -> dict[str, Any]:
-        """The parts of the key of the results; the timeout is none of them."""
+        """The parts of the cache key of the results; the timeout is not among them."""
         made = [
             (item.data_type.value, path)
             for item, path in zip(self.outputs, self.out_paths, strict=True)
@@ -242,7 +242,7 @@ class _Folder:
         return kind(f"arg{i}", path, obj)
 
     def _unique_label(self, label: str | None) -> str | None:
-        """Labels name inputs; a second one of the same name goes without."""
+        """The label of an input; a second input of the same name has none."""
         if label is None or label in self._labels:
             return None
         self._labels.add(label)
@@ -250,7 +250,7 @@ class _Folder:
 
 
 def _free_name(label: str | None, taken: set[str]) -> str:
-    """A file name that resembles the label and that nobody has."""
+    """A file name that resembles the label and is not taken."""
     wanted = (label or "input").strip("/").replace("/", "_") or "input"
     if wanted in {".", ".."} or wanted.startswith(("-", "+")):
         wanted = f"input{wanted}"

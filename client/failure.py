@@ -1,4 +1,4 @@
-"""The texts of failed sessions, built from what the server tells and what the client remembers."""
+"""Builds the exception of a failed session from the server's report and the client's records."""
 
 from collections.abc import Sequence
 from types import TracebackType
@@ -86,9 +86,8 @@ def _about(unit: Unit, member: TaskId | None) -> str:
 
 
 class noting_failure:  # noqa: N801 # it reads as what happens inside
-    """If it is one of these tasks that made the session fail, its state and info say so.
-
-    A class, because every wait passes here, and a generator costs three times as much.
+    """A context manager: if one of these tasks has made the session fail, its state and info say
+    so. It is a class, because every wait passes here, and a generator costs three times as much.
     """
 
     __slots__ = ("_tasks",)
@@ -124,11 +123,11 @@ def _note(tasks: Sequence[Task], failure: TaskException) -> None:
     if len(tasks) == 1 and tasks[0].session.on_failure is OnFailure.CONTINUE:
         (only,) = tasks
         if only.unit is None or only.known_state is not TaskState.finished:
-            only.known_state = state  # itself, or since it depends on that task
+            only.known_state = state  # this one, or one that depends on it
 
 
 def _note_in_unit(task: Task, unit: Unit, failure: TaskException) -> None:
-    """Those before the one that has failed are finished; those behind it will never run."""
+    """The tasks before the failed one are finished; those after it will never run."""
     assert failure.task_id is not None
     if pack(*failure.task_id) in unit.members:
         others = task.state or TaskState.notAssigned

@@ -1,7 +1,8 @@
-"""Tasks between the store and files of anywhere: one brings a file, the other publishes data.
+"""Two tasks for files outside of the store: `Fetch` brings a file into it, `Save` writes data out
+of it.
 
-Both are Python tasks: the packages that know object stores are loaded in executors only, and what
-a user gives for a store goes along in the arguments of a call, which nothing shows.
+Both are Python tasks. So packages for object stores are loaded in executors only, and a user's
+credentials travel in the arguments of a call, which no page or log shows.
 """
 
 from collections.abc import Mapping
@@ -41,7 +42,7 @@ def Fetch(  # noqa: N802 # it stands beside the classes of `rain.client.tasks`
     name: str | None = None,
     session: "Session | None" = None,
 ) -> Task:
-    """A file of anywhere as a data object: one of `Client.open_files`, a URL, or a path.
+    """A file outside of the store as a data object: one of `Client.open_files`, a URL, or a path.
 
     A task brings it to its governor, where the store keeps it for all tasks that read it. A `File`
     among the words or inputs of a program does the same by itself.
@@ -68,8 +69,8 @@ def Save(  # noqa: N802 # as above
 ) -> Task:
     """Publishes a blob or a directory at a URL, or at a path of the machine where the task runs.
 
-    It is there when it is complete, and not before. The output is a pickle of its handle, or of the
-    handles of all files of a directory.
+    The file appears when it is complete, and not before. The output is a pickle of its handle, or
+    of the handles of all files of a directory.
 
     >>> (saved,) = session.compute(tasks.Save(blob("rain"), "saved.txt")).load()
     >>> saved.read_text()

@@ -1,6 +1,6 @@
-"""Handles that the library makes itself, of tasks and data objects whose parts are checked already.
+"""Makes handles of tasks and data objects whose parts the library has checked already.
 
-Users make handles by the classes, `Task` and `DataObject`, which check what they are given.
+Users make handles with the classes `Task` and `DataObject`, which check their arguments.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ def constant_object(
     obj = filled(new_handle(DataObject), session, shape, data)
     if found:
         session.note_contents(obj.packed_id, found.values())
-    if session.is_durable and shape.content_type != FUNCTION:  # which is the same by what it does
+    if session.is_durable and shape.content_type != FUNCTION:  # compared by its code
         session.note_key(obj.packed_id, Same(digest_of(data), ()))
     session.add_object(obj)
     return obj

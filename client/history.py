@@ -1,4 +1,4 @@
-"""Remembers submitted tasks, because messages about their failure name them."""
+"""Remembers submitted tasks, so that messages about their failure can name them."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ class History:
             self._forget(left.popleft())
 
     def leave_unit(self, unit: Unit, *, finished: bool) -> None:
-        """The last handle of a unit was collected; its last task is told of separately."""
+        """The last handle of a unit was collected; its last task is reported separately."""
         for member in unit.members[:-1]:
             self._tasks.pop(member, None)
         if finished:

@@ -25,14 +25,13 @@ T = TypeVar("T")
 HOLDING_DATA = 0.1
 """Seconds for which collected handles are gathered whose objects may hold data.
 
-That is a message, for all of them together. With a fifth of this time it cost each of many single
-tasks, one after the other, 50 microseconds of all processes; with more than this it costs no less.
+That is a message, for all of them together. A fifth of this value costs 50 microseconds of CPU time
+for each of many tasks that run one after the other; a larger value saves nothing more.
 """
 
 HOLDING_NOTHING = 1.0
-"""The same for all others: only nodes of the server's graph wait for these.
-
-To let nodes go while small tasks run takes a tenth of their time; a short session ends before that.
+"""The same for all other handles, which keep only nodes of the server's graph alive. Removing nodes
+while small tasks run would take a tenth of their time, and a short session ends before that.
 """
 
 TOLD_AT_ONCE = 10_000
@@ -57,11 +56,11 @@ class Housekeeper:
         self.connection = connection
         self.open_sessions: set[int] = set()
         self.cluster = cluster
-        self.at_close: list[Callable[[], None]] = []  # what else ends then; knows no client either
+        self.at_close: list[Callable[[], None]] = []  # holds no client
         self._collected: deque[ObjectId] = deque()
         self._collected_tasks: deque[TaskId] = deque()
         self._given_back: deque[ObjectId] = deque()  # whatever their sessions
-        self.before_telling: list[Callable[[], None]] = []  # what is taken is told before
+        self.before_telling: list[Callable[[], None]] = []  # taken handles are reported first
         self._noted = inf  # a look was asked for, within this many seconds
         self._notes: SimpleQueue[float] = SimpleQueue()  # the same; 0: stop
         self._flushing = threading.RLock()  # a signal handler may come in the middle
@@ -103,7 +102,7 @@ class Housekeeper:
         with self._flushing:
             self._noted = inf  # before the look, so that no note is missed
             tasks, objects = _taken(self._collected_tasks), _taken(self._collected)
-            open_sessions = self.open_sessions  # a session that was closed needs no such news
+            open_sessions = self.open_sessions  # not needed for a closed session
             tasks = [one for one in tasks if session_of(one) in open_sessions]
             objects = [one for one in objects if session_of(one) in open_sessions]
             objects += _taken(self._given_back)

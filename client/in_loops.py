@@ -1,4 +1,4 @@
-"""Waiting inside of an asyncio or a trio program, without a thread for each wait.
+"""Waits in asyncio and trio programs, without a thread for each wait.
 
 Neither library is loaded unless the program uses it.
 """
@@ -38,9 +38,8 @@ def is_in_loop() -> bool:
 
 
 def expect_no_wait_of_asyncio(callback: object) -> None:
-    """Refuses callbacks of `asyncio.wait`, which would wait for ever for what another thread says.
-
-    All other functions of asyncio await the future, or wrap it in a task.
+    """Refuses callbacks of `asyncio.wait`, which would never be woken by another thread. All other
+    functions of asyncio await the future, or wrap it in a task.
     """
     if getattr(callback, "__module__", None) == "asyncio.tasks":
         raise TypeError(
@@ -50,7 +49,7 @@ def expect_no_wait_of_asyncio(callback: object) -> None:
 
 
 class Awaited(Protocol[T_co]):
-    """A future, as far as a loop has to know it."""
+    """The part of a future that an event loop needs."""
 
     @property
     def is_here(self) -> bool: ...

@@ -1,4 +1,4 @@
-"""Checks and sorts the tasks and objects that the methods of a session are given."""
+"""Checks and sorts the tasks and objects that are passed to the methods of a session."""
 
 from collections.abc import Container, Iterable
 from operator import attrgetter
@@ -75,7 +75,7 @@ def asked_ids(
 
 
 def is_among(item: Task | DataObject, ids: Container[int]) -> bool:
-    """Whether an answer names what the server was asked about for the sake of this item."""
+    """Whether an answer contains this item, or the unit that stands for it."""
     return item.packed_id in ids or (item.unit is not None and item.unit.task_id in ids)
 
 
@@ -87,9 +87,8 @@ def has_failed(obj: DataObject) -> bool:
 
 
 def _note_task(task: Task, report: TaskReport) -> None:
-    """What the server tells of a task or, for one that is inside of a unit, of the unit.
-
-    What a unit's tasks have noted for the user comes together, by their places.
+    """Applies the report of a task or, if the task is inside of a unit, that of the unit. The notes
+    of a unit's tasks come together, by their places.
     """
     state, info = TaskState(report.state.value), task_info(report)
     unit = task.unit
@@ -141,7 +140,7 @@ def mark_done(
     failed: Container[int],
     cancelled: Container[int] = (),
 ) -> None:
-    """Notes what a wait has told, where some of what is done has failed."""
+    """Applies the answer of a wait in which some items have failed."""
     tasks = [task for task in tasks if task.known_state is not TaskState.finished]
     for task in tasks:
         if is_among(task, cancelled):
@@ -158,7 +157,7 @@ def mark_done(
 
 
 def mark_finished(tasks: Iterable[Task], objects: Iterable[DataObject]) -> None:
-    """Notes what a wait has told: tasks are finished, and so is what they have made."""
+    """Applies the answer of a wait: these tasks and their outputs are finished."""
     done = list(objects)
     for task in tasks:
         task.known_state = TaskState.finished

@@ -1,8 +1,8 @@
-"""The folder of a client with a cluster of its own, in which the results of its calls are kept.
+"""Keeps the results of all calls in a folder: `Client(folder=...)`.
 
-A program that was killed and runs again finds there what it had computed: the folder is a cache of
-results (`rain.cache`), used for every call. Calls that are equal are told apart by their places, so
-a program that draws ten times makes ten draws, and finds each of them again.
+The folder is a cache of results (`rain.cache`) that is used for every call. So a program that was
+killed and runs again finds what it had computed. Equal calls are numbered in their order: a program
+that calls a random function ten times gets ten results, and finds each of them again.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class KeptResults:
     def tell_apart(
         self, plan: dict[str, Any], inputs: Sequence[DataObject], options: Options
     ) -> Mapping[str, Any]:
-        """The plan of a call that is kept here; an equal one before it makes it another one."""
+        """The cache plan of a call, with a number that tells it from equal calls before it."""
         if options.cache == self._results:
             told: list[tuple[str, int]] = plan["inputs"]
             reads = [(words, inputs[index].packed_id) for words, index in told]
@@ -74,7 +74,7 @@ def _locked(folder: Path) -> int | None:
         raise RainException(f"the folder {folder} cannot be used: {error.strerror}") from None
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:  # its holder has written who that is
+    except BlockingIOError:  # the program that has locked it has written its pid
         said = os.pread(lock, 20, 0).decode(errors="replace").strip()
         os.close(lock)
         if said == str(os.getpid()):

@@ -1,9 +1,9 @@
 """The embedded cluster: a server and governors as processes of this machine, or one process.
 
-Each process is told two descriptors: on one it says "ready HOST:PORT" when it is, and the other
-reports the end of a pipe when this process has gone, however it went. A small shell waits for the
-end of all of them and removes their folder. The processes have a process group of their own, so
-that Ctrl-C reaches only the program, which then stops them in order.
+Each process gets two descriptors. It writes "ready HOST:PORT" to the first one when it is ready.
+The second one is a pipe that ends when this process has ended, in whatever way. A small shell waits
+for the end of all processes and removes their folder. The processes have a process group of their
+own, so that Ctrl-C reaches only the program, which then stops them in order.
 """
 
 import logging
@@ -103,14 +103,14 @@ class LocalCluster:
                 self._start_apart(governors)
             started = True
         except (KeyboardInterrupt, SystemExit):
-            self.close()  # the program is to end, and nobody asks the logs why
+            self.close()  # no logs are needed if the program is interrupted
             raise
         finally:
             if not started:
                 self.close(keep_logs=True)
 
     def _start_in_one_process(self) -> None:
-        """The server has its governor inside (`rain.embedded`)."""
+        """The server and its governor are one process (`rain.embedded`)."""
         self._hear_of(self._start_server(with_governor=True))
 
     def _start_apart(self, governors: int) -> None:
@@ -138,11 +138,11 @@ class LocalCluster:
         both = ["embedded", *self._arguments(0, 1), *of_server]
         server = self._server = Daemon("server", self.folder / "server", self._alive_write)
         server.start([*self._command, *(both if with_governor else of_server)])
-        remove_abandoned_clusters("local")  # of programs that were killed with their janitors
+        remove_abandoned_clusters("local")  # after a kill -9 of all
         return server
 
     def _hear_of(self, server: Daemon) -> None:
-        """It is ready, and says where it listens."""
+        """Waits until the server is ready, and reads its addresses."""
         address, _, self.http = server.wait_until_ready().partition(" ")
         self.host, _, port = address.rpartition(":")
         self.port = int(port)
@@ -244,8 +244,9 @@ class LocalCluster:
 
 
 def _start_janitor(work: WorkFolder, alive_read: int) -> "subprocess.Popen[bytes]":
-    """Starts the shell. From then on it alone holds the folder, so that who kills it, too, leaves a
-    folder that the next program removes."""
+    """Starts the shell. From then on it alone holds the lock of the folder. If it is killed, too,
+    the next program removes the folder.
+    """
     try:
         janitor = subprocess.Popen(
             ["/bin/sh", "-c", _JANITOR, "rain-janitor", str(work.path)],

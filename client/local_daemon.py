@@ -64,7 +64,7 @@ class Daemon:
             )
 
     def order(self, template: Template, arguments: Sequence[str]) -> None:
-        """Asks for it as a copy; its `process` is still to be told."""
+        """Orders it as a copy of the template process; its `process` is set later."""
         with self._output() as output:
             template.order(
                 self.name,
@@ -83,7 +83,9 @@ class Daemon:
 
     @contextmanager
     def _output(self) -> Generator[IO[bytes]]:
-        """What it writes to. Once it has this and its pipes, only it has them."""
+        """The file for its output. After the start only the process has this file and the pipes
+        open.
+        """
         try:
             with (self.logs / "output").open("wb") as output:
                 yield output

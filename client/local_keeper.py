@@ -1,7 +1,8 @@
-"""Keeps an embedded cluster alive: a governor that has died is replaced, the server cannot be.
+"""Watches an embedded cluster: it replaces governors that have died. A dead server ends the
+cluster.
 
-A thread of the client's process waits for the end of any daemon. Governors that die again and again
-have a reason that another one would meet as well, so their number in a row is bounded.
+A thread of the client's process waits for the end of any daemon. If governors die again and again,
+so will the next one. Therefore the number of deaths in a row is limited.
 """
 
 import logging
@@ -35,7 +36,9 @@ class DeathsInARow:
         self._calm = calm
 
     def is_too_long(self, lived: float) -> bool:
-        """One more has died, this many seconds after its start."""
+        """Counts a death, this many seconds after the start; returns whether there were too many in
+        a row.
+        """
         self.deaths = 1 if lived > self._calm else self.deaths + 1
         return self.deaths >= self._longest
 
@@ -86,12 +89,12 @@ class Keeper:
                     return
 
     def _took(self, daemon: Daemon) -> bool:
-        """A daemon has ended; whether the cluster goes on."""
+        """A daemon has ended; returns whether the cluster goes on."""
         if daemon is self._server:
             return self._is_over(f"the embedded server {spell_end(daemon.end())}")
         status = daemon.end()
         if not status and self._server_parts():
-            return True  # it is heard of next, or nobody wants to hear of it
+            return True  # its end is reported next, or is of no interest
         if self._server.status() is not None:
             return self._is_over(f"the embedded server {spell_end(self._server.end())}")
         if self._row.is_too_long(time.monotonic() - self._born.pop(daemon)):

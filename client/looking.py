@@ -1,4 +1,4 @@
-"""What a client sees of its cluster and shows: dashboard, output, governors, durable sessions."""
+"""The methods of a client that show its cluster: dashboard, output, governors, durable sessions."""
 
 from functools import partial
 from typing import Any
@@ -28,7 +28,7 @@ from rain.common.errors import RainException, SessionException
 
 
 class Looking(FutureMethods, SaysWhatIsMeant):
-    """A client as one that looks at its cluster."""
+    """The methods of `Client` that show the cluster and its sessions."""
 
     def __init__(self, reached: Reached) -> None:
         super().__init__()

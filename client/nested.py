@@ -83,7 +83,9 @@ _given: Given = None
 
 
 def install(given: Given) -> Given:
-    """In local mode: what gives the client of the call that runs now; gives what it was before."""
+    """In local mode: sets the function that returns the client of the running call; returns the old
+    one.
+    """
     global _given  # one call runs at a time
     before, _given = _given, given
     return before

@@ -1,4 +1,4 @@
-"""Numbers for tasks and objects of a session that several clients extend."""
+"""Gives ids to tasks and objects of a session that several clients add to."""
 
 import threading
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The options of a call: cpus, other resources, tries, a priority, a name."""
+"""The options of a call, and their checks: cpus, other resources, tries, a priority, a name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs: external programs as functions of data objects."""
+"""The class `Program`: an external program that is called with data objects like a function."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -1,8 +1,8 @@
-"""Futures that are pickled, and which client takes them in where they are unpickled.
+"""Pickles futures, and chooses the client that a future belongs to where it is unpickled.
 
 A pickle of a future is a call of `refer` with the place of its result, so it may be read in a task,
-in another program, or in the same one. There the client in use takes a handle of the object. The
-pickles of clients name `refer`, so its place is part of the interface.
+in another program, or in the same one. There the current client takes a handle of the object.
+Pickles contain the name of `refer`, so its module and name are part of the interface.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Small results that came with the answer of a wait, until they are fetched."""
+"""Stores small results that came with the answer of a wait, until they are fetched."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -32,17 +32,18 @@ Result: TypeAlias = tuple[bytes, str]
 
 
 class Early:
-    """Ids whose handles were collected before the server has told of them: it may still do so.
+    """Ids whose handles were collected before the server has reported them as done.
 
-    Nobody asks for that news any more, and it would be kept until the session ends. The set is
-    bounded. It is changed by finalizers, so nothing here takes a lock.
+    The server may still report them. Without this set the client would keep these reports, which
+    nobody asks for, until the session ends. The set is bounded. It is changed by finalizers, so
+    nothing here takes a lock.
     """
 
     def __init__(self, at_most: int = AT_MOST) -> None:
         self._at_most = at_most
         self._ids: set[int] = set()
-        # All that were noted lately, in their order, also those that were taken meanwhile: to take
-        # the oldest one out of a dict costs more with each one that is gone.
+        # The latest ids in their order, including those that were taken in the meantime. (Removing
+        # the oldest entry of a dict gets slower with each removed entry.)
         self._order: deque[int] = deque()
 
     def __len__(self) -> int:
@@ -56,7 +57,7 @@ class Early:
             self._ids.discard(self._order.popleft())
 
     def take(self, packed_id: int) -> bool:
-        """Whether it was noted; now the server has told of it."""
+        """The server has reported this id: removes it, and returns whether it was there."""
         if packed_id not in self._ids:
             return False
         self._ids.discard(packed_id)

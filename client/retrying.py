@@ -1,4 +1,4 @@
-"""Which failures are worth another try, as users say it: exception classes, or exit codes."""
+"""Reads the options for retries: how often, and after which exception classes or exit codes."""
 
 from __future__ import annotations
 

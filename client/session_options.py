@@ -1,4 +1,4 @@
-"""What was chosen for a session when it was opened."""
+"""The options of a session, which were chosen when it was opened."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Shapes: what tasks and data objects share, before their session has given it a number.
+"""Shapes: the properties that many tasks or data objects have in common.
 
-Equal shapes become one kind of their session (`rain.base.kinds`). Ten thousand calls of one
-function hold ten thousand references to one shape.
+When they are submitted, equal shapes become one kind of the session, with a number
+(`rain.base.kinds`). Ten thousand calls of one function refer to one shape.
 """
 
 import json

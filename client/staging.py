@@ -1,7 +1,7 @@
-"""Large constants are written into a file when they are made, so that they take no memory.
+"""Writes large constants into files when they are made, so that they take no memory.
 
-A value may change after the call that it was given to, so its bytes are taken at once: pickled
-without their large buffers, and these are written from the memory of the value into the file.
+A value may change after the call that it was passed to, so it is pickled at once. Its large buffers
+are written directly from the memory of the value into the file.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rain.client.session import Session
 
 Constant: TypeAlias = bytes | Staged
-"""What a client has of a constant until it is submitted."""
+"""The content of a constant in the client, until it is submitted."""
 
 
 def encode_constant(session: Session, value: Any, content_type: str) -> Constant:
@@ -27,7 +27,7 @@ def encode_constant(session: Session, value: Any, content_type: str) -> Constant
 
 
 def staged(session: Session, parts: Sequence[Part]) -> Constant:
-    """The same of bytes that follow each other. The parts are not needed any more."""
+    """The same for parts that follow each other. The parts are not needed afterwards."""
     if session.client is not None and length_of(parts) >= STAGED_FROM:
         made = session.client.connection.stage(parts)
         if made is not None:

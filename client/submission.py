@@ -1,4 +1,4 @@
-"""Makes one message to the server of pending tasks and objects. Pure: nothing is sent here."""
+"""Makes one message to the server from the pending tasks and objects. Pure: it sends nothing."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
@@ -109,9 +109,10 @@ class Batch:
 
 
 def build(session_id: int, batch: Batch, kinds: KindTable, compared_in: bytes = b"") -> Submission:
-    """The message of a batch; RainException when the batch contradicts itself.
+    """The message of a batch; raises RainException when the batch contradicts itself.
 
-    With the name of the cluster, if what a task submits is compared with what it has submitted.
+    The name of the cluster is given if a task submits: when the task runs again, its submissions
+    are compared with the earlier ones.
     """
     kept: list[ObjectId] = []
     columns = _task_columns(session_id, batch.tasks, kinds, kept)

@@ -1,4 +1,4 @@
-"""The parts of a task as users give them: inputs, outputs and the config."""
+"""Checks and encodes the parts of a task that users give: inputs, outputs and the config."""
 
 import base64
 import json

@@ -37,7 +37,7 @@ __all__ = [
 
 
 class Concat(Task):
-    """One blob after the other; without inputs the result is empty.
+    """Joins blobs into one, in their order. Without inputs the result is empty.
 
     >>> session.compute(tasks.Concat((blob("ra"), blob("in")))).get_str()
     'rain'
@@ -84,7 +84,8 @@ class Sleep(Task):
 
 
 class Load(Task):
-    """A file that every governor can see under the path; a relative one is that of the client.
+    """Loads a file that every governor can see under this path. A relative path starts at the
+    folder of the client's program.
 
     >>> from pathlib import Path
     >>> _ = Path("text.txt").write_text("rain")
@@ -107,7 +108,8 @@ class Load(Task):
 
 
 class LoadDir(Task):
-    """A directory that every governor can see under the path; a relative one is the client's.
+    """Loads a directory that every governor can see under this path. A relative path starts at the
+    folder of the client's program.
 
     >>> from pathlib import Path
     >>> import os

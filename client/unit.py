@@ -1,4 +1,4 @@
-"""Units: chains of tasks that were submitted as one task (see `rain.client.fusing`).
+"""The class `Unit`: a chain of tasks that was submitted as one task (see `rain.client.fusing`).
 
 The server knows only the last task of a unit, which stands for all of them.
 """
@@ -50,7 +50,7 @@ class Unit:
         return TaskState.finished if self.place(packed_id) < self.place(culprit) else others
 
     def disappeared(self, what: object) -> RainException:
-        """Why an object inside of the unit cannot be fetched."""
+        """The message that an object inside of the unit cannot be fetched, and why."""
         return RainException(
             f"{what!r} has disappeared inside the unit {self.name!r} (task"
             f" {unpack(self.task_id)}): what is to be read from outside must be kept, by keep()"

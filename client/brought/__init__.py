@@ -1,1 +1,1 @@
-"""What functions bring along to where they run: the values that they capture, and modules."""
+"""Collects what is sent along with a function: the values that it captures, and modules."""

@@ -1,8 +1,9 @@
-"""The values that a function captures and its pickle takes along: globals, closures, defaults.
+"""Finds the values that a function captures and that are pickled with it: globals, closures,
+defaults.
 
-Most of them can be compared by identity, which is cheap: names of atoms, functions and classes.
-Values that can change in place (a list, a model) are only noted: the caller then compares the
-pickle of the function. When that cannot be pickled, the value at fault is named.
+Most of them (atoms, functions, classes) can be compared by identity, which is cheap. Values that
+can change in place (a list, a model) are only noted: the caller then compares the pickle of the
+function. If the function cannot be pickled, `what_is_captured` names the value at fault.
 """
 
 import dis
@@ -32,7 +33,7 @@ BY_ITSELF = frozenset({"__dict__", "__weakref__", "__doc__", "__module__", "__ab
 
 
 class Wrapper:
-    """What stands for a function, and captures what that captures."""
+    """An object that wraps a function and captures the same values."""
 
     fn: Callable[..., Any]
 

@@ -1,6 +1,7 @@
-"""The folders from which this program imports its own modules: beside the script, in the notebook's
-folder, or named by PYTHONPATH; or the zip file that it is in. Executors on the same machine import
-them from there, too.
+"""Finds the folders from which this program imports its own modules.
+
+These are the folder of the script or notebook, the folders in PYTHONPATH, or the zip file that the
+program is in. Executors on the same machine import the modules from the same folders.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from rain.client.brought.packing import PackedModules
 
 _PROGRAM = secrets.token_hex(8)
-"""Another one each time that the program is started: meanwhile a module may have been changed."""
+"""Different for each start of the program, because a module may have changed between two starts."""
 
 _BEGAN = time.time()
 
@@ -106,7 +107,9 @@ def _files_of(names: Iterable[str], folders: tuple[str, ...]) -> Iterator[str]:
 
 
 def _states(files: Iterable[str]) -> Iterator[tuple[str, float]]:
-    """What tells a file from what it was before, and since when it is so."""
+    """The state of each file (size, times), to notice that it has changed, and the time of the
+    change.
+    """
     for file in files:
         try:
             status = os.stat(file)  # noqa: PTH116 # of many files, for each function

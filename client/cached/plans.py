@@ -1,7 +1,8 @@
-"""What a call says of the key of its results, as its config has it (see rain/base/caching.py).
+"""Builds the client's part of a cache key: what the results of a call depend on (see
+rain/base/caching.py).
 
-A part of a key is named in the words in which a task is told why it has to run: "function",
-"argument x", "input genome", "command", "environment", "cache_key".
+Each part has the name that users see when they ask why a task had to run: "function", "argument x",
+"input genome", "command", "environment", "cache_key".
 """
 
 from __future__ import annotations

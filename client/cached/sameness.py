@@ -1,8 +1,8 @@
-"""What makes a call of a durable session the same as one of an earlier run of the program.
+"""Keys of calls in durable sessions: equal for a call and for the same call of an earlier run.
 
-That is the code of the function and the values of its arguments, as for results that are kept in
-a cache, not how these happen to be pickled. Data that they stand for is named by its object: the
-server knows what makes that the same.
+A key depends on the code of the function and the values of its arguments, as for results in a
+cache, and not on how they happen to be pickled. A data object in the arguments is named by its id:
+the server knows which objects of two runs are the same.
 """
 
 from __future__ import annotations

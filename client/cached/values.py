@@ -24,7 +24,7 @@ from rain.client.task import Task
 
 Handle = DataObject | Task | Future[Any]
 OnHandle = Callable[[Handle], str]
-"""Is told of data that stands in a value; answers what stands for it in the digest."""
+"""Called with each data object in a value; returns what represents it in the digest."""
 
 _ATOMS = frozenset({type(None), bool, int, float, complex, str, bytes, type(...)})
 _HANDLES = (DataObject, Task, Future)
@@ -52,7 +52,7 @@ class _Digesting:
         self._on_handle = on_handle
         self._known: dict[int, bytes] = {}
         self._inside: dict[int, int] = {}  # what is being taken apart, and how deep it is
-        self._kept: list[object] = []  # so that no other object gets an address that is known
+        self._kept: list[object] = []  # so that no address is reused
 
     def of(self, value: object) -> bytes:
         kind: type = type(value)

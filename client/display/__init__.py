@@ -1,1 +1,1 @@
-"""What people see in a terminal, a notebook or a file: bars, pictures, what tasks print."""
+"""Output for people in terminals and notebooks: progress bars, pictures, what tasks print."""

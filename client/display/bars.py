@@ -1,4 +1,4 @@
-"""Bars in terminals and notebooks: where they are drawn, and how they look."""
+"""Progress bars in terminals and notebooks: where they are drawn, and how they look."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rain.base.sizes import spell_size
 
 
 def new_console() -> Console:
-    """What the program prints is for stdout, which may be a file."""
+    """A console on stderr: stdout is for the output of the program, and may be a file."""
     return Console(stderr=True)
 
 
@@ -25,7 +25,7 @@ def is_seen(console: Console) -> bool:
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Whether what is written there is seen at once."""
+    """Whether a stream is a terminal."""
     return stream is not None and stream.isatty()
 
 
@@ -43,7 +43,8 @@ class BytesColumn(ProgressColumn):
 def transfer_bars(console: Console | None = None) -> Progress | None:
     """Bars that go when they are full; None where nobody sees them, or others are shown.
 
-    Nobody has asked for these, so they take nothing: not the streams, and no place of other bars.
+    The user has not asked for these bars, so they leave stdout and stderr alone and never replace
+    other bars.
     """
     console = console or new_console()
     if not is_seen(console) or console.is_dumb_terminal or _others_are_shown():

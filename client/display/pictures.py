@@ -16,7 +16,7 @@ _BOX = "border-left:3px solid #888;padding:2px 10px;line-height:1.5;display:inli
 
 
 def asked(ask: Callable[[], Overview]) -> Overview | None:
-    """An overview, or None from a server that does not answer: a picture raises nothing."""
+    """The overview of the server, or None if it does not answer: a picture raises no exception."""
     try:
         return ask()
     except RainError:

@@ -1,7 +1,7 @@
-"""Shows here what tasks print on the cluster, while they run.
+"""Shows in this program what tasks print on the cluster, while they run.
 
-A thread asks the server for lines, writes them, and asks again. So a terminal that is slow holds up
-nothing but itself: what it does not read in time the server leaves out, and a line says how much.
+A thread asks the server for lines, writes them, and asks again. So a slow terminal delays nothing
+else: the server leaves out lines that are not fetched in time, and one line says how many.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from rain.client.connection import Connection
 from rain.common.errors import RainException
 
 PAUSE = 0.1
-"""Seconds between two questions: what is printed meanwhile comes together."""
+"""Seconds between two requests: what is printed in the meantime comes in one answer."""
 
 DRAINING = 5.0
 """Seconds for which the end of a client waits for a terminal that does not read."""
 
 LINES_PER_SECOND = 200.0
 SECONDS_SAVED = 5.0
-"""Lines that may be written at once, after a silence, in seconds of lines."""
+"""How many seconds' worth of lines may be written at once after a pause."""
 
 
 class Allowance:
-    """How many lines may be written: a number a second, and more at once after a silence."""
+    """Limits how many lines are written: a number per second, and more at once after a pause."""
 
     def __init__(self, per_second: float = LINES_PER_SECOND) -> None:
         self.per_second = per_second
-        self._saved = inf  # at the start as after a long silence
+        self._saved = inf  # at the start, as after a long pause
         self._looked = 0.0
 
     def take(self, wanted: int, now: float) -> int:
@@ -52,13 +52,13 @@ class Allowance:
 
 
 def prefix_of(lines: PrintedLines) -> str:
-    """Says which task has printed a line: "[train 3/12 node7:7001]"."""
+    """The prefix that says which task has printed a line: "[train 3/12 node7:7001]"."""
     named = f"{lines.name} " if lines.name else ""
     return f"[{named}{spell(lines.task)} {lines.governor}]"
 
 
 class Shaping:
-    """Makes lines for people of what is told: whole ones, each with the task that printed it."""
+    """Turns the received output into whole lines, each with the task that printed it."""
 
     def __init__(self) -> None:
         self.allowance = Allowance()
@@ -108,7 +108,7 @@ class Showing:
         self._shaping = Shaping()
 
     def show_all(self, on: bool, per_second: float) -> None:
-        """Shows the output of all sessions, or no longer."""
+        """Starts or ends showing the output of all sessions."""
         _check(per_second)
         with self._lock:
             self._all = on
@@ -117,7 +117,7 @@ class Showing:
             self._changed(per_second)
 
     def show_one(self, session: int, on: bool, per_second: float) -> None:
-        """The same of one session."""
+        """Starts or ends showing the output of one session."""
         _check(per_second)
         with self._lock:
             if on:
@@ -141,7 +141,7 @@ class Showing:
 
     def _changed(self, per_second: float) -> None:
         if self._connection.here is not None:
-            return  # what calls print in this process is shown by itself
+            return  # the output of calls in this process appears without help
         if not (self._all or self._chosen):
             self._end()
             return
@@ -179,7 +179,7 @@ def _check(per_second: object) -> None:
 
 def _show(connection: Connection, shaping: Shaping, ending: threading.Event) -> None:
     """The thread: until it is told to end and has shown all that has come."""
-    with suppress(RainError, OSError, ValueError):  # the server has gone, or who would read this
+    with suppress(RainError, OSError, ValueError):  # the server has gone, or the terminal
         while (told := connection.ask(TakePrinted(wait=True))) or not ending.is_set():
             write(shaping.shape(told, time.monotonic()))
             ending.wait(PAUSE)

@@ -1,7 +1,8 @@
-"""Bars for the bytes of large transfers, when they last.
+"""Progress bars for large transfers that last longer than a moment.
 
-All transfers in one direction that run at a time have one bar. It is drawn by the threads that move
-the bytes, so nothing runs beside them; what draws is loaded when the first bar appears.
+All transfers that run at the same time in one direction share a bar. The threads that move the
+bytes draw it, so there is no extra thread. The drawing library is loaded when the first bar
+appears.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ class TransferBars:
                     flow.direction.value, total=total, completed=flow.moved
                 )
             self._bars.update(flow.bar, total=total, completed=flow.moved, refresh=True)
-        except (OSError, ValueError):  # of a terminal that has gone: the transfer goes on
+        except (OSError, ValueError):  # the terminal has gone; the transfer goes on
             self._is_over = True
             self._stop()
 
@@ -135,7 +136,7 @@ class TransferBars:
 
 
 def _may_be_seen() -> bool:
-    """Whether there may be somebody who looks, told at no cost."""
+    """A cheap check whether anybody can see a bar."""
     if in_a_task():
         return False
     is_terminal: Callable[[], bool] | None = getattr(sys.stderr, "isatty", None)

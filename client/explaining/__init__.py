@@ -1,1 +1,1 @@
-"""What helps when something goes wrong: where in the program it was, what was meant, what to do."""
+"""Error messages that help: where in the program it happened, what was meant, what to do."""

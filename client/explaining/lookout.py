@@ -1,8 +1,8 @@
-"""Warns a program that waits when its tasks are held up by something that people can mend.
+"""Warns a waiting program if its tasks are held up by something that the user can fix.
 
-A program that waits, for a session, for a future, in a loop or inside of joblib, has a call at the
-server that is not answered yet. While there is one for some seconds, the server is asked what
-holds the tasks up: seldom, and the less often the longer it takes. The wait itself goes on.
+A program that waits (for a session, for a future, in an event loop, inside of joblib) has an
+unanswered request at the server. If that lasts for some seconds, the client asks the server what
+holds the tasks up, and repeats the question with growing pauses. The wait itself goes on.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ from rain.client.connection import Connection
 from rain.client.explaining.warn import warn_main_thread
 
 FIRST, SELDOM = 2, 20
-"""Beats after which somebody has waited for long, and the most between two questions.
-
-A client that shows what tasks print always waits for something.
+"""Heartbeats until the first question, and the most between two questions. A client that shows what
+tasks print always has an unanswered request.
 """
 
 
 class Lookout:
-    """What holds up the tasks of one client; each reason is told once."""
+    """What holds up the tasks of one client; each reason is shown once."""
 
     def __init__(self, connection: Connection, warn: Callable[[str], object]) -> None:
         self._connection = connection
@@ -38,7 +37,7 @@ class Lookout:
         connection.at_each_beat(partial(_call, WeakMethod(self.beat)))
 
     def beat(self) -> None:
-        """A second has passed. In the thread of the connection, which must not wait here."""
+        """Called every second in the thread of the connection, so it must not block."""
         if not self._connection.is_waited_for:
             self._waited, self._next = 0, FIRST
             return

@@ -10,11 +10,11 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 ALIKE = 0.6
-"""How much of a name must be right, from 0 to 1, for the other one to be what was meant."""
+"""How similar two names must be, from 0 to 1, for one to be suggested for the other."""
 
 
 _RETRIES = frozenset({"retries", "max_retries", "num_retries", "n_retries"})
-"""How others call what we call tries, without the first run."""
+"""Names in other systems for our `tries`; they do not count the first run."""
 
 _GPUS = frozenset({"gpus", "num_gpus", "n_gpus"})
 
@@ -98,9 +98,11 @@ _OPTIONS_OF_OTHER_CLIENTS = {
 
 
 class SaysWhatIsMeant:
-    """Has no methods that only others have, and says what is written here for them."""
+    """A base class: access to a method that only other systems have raises an error that names
+    ours.
+    """
 
-    if not TYPE_CHECKING:  # for type checkers it has no others at all
+    if not TYPE_CHECKING:  # type checkers see no such methods
 
         def __getattr__(self, name: str) -> NoReturn:
             here = _METHODS_OF_OTHERS.get(name)
@@ -119,7 +121,7 @@ def expect_known(where: str, given: Mapping[str, object], known: Collection[str]
 
 
 def names_misspelled(function: Callable[P, T]) -> Callable[P, T]:
-    """A decorator: a misspelled keyword is told with the one that was meant."""
+    """A decorator: the error about a misspelled keyword suggests the one that was meant."""
     known = tuple(inspect.signature(function).parameters)[1:]
     where = function.__qualname__.removesuffix(".__init__")
 

@@ -1,4 +1,4 @@
-"""The error of a future that is used like the value that it stands for."""
+"""The error when a future is used as if it were its value."""
 
 from typing import TYPE_CHECKING, NoReturn
 
@@ -7,7 +7,7 @@ from rain.client.explaining.tracebacks import hide_frames
 
 
 class NotAValue:
-    """Refuses what only the value can do, and says how to get that.
+    """Refuses operations that only the value supports, and says how to get the value.
 
     Type checkers do not see these methods, so that they still find `future + 1`.
     """

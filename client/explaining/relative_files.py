@@ -1,8 +1,10 @@
-"""Advice for files that a task does not find: it runs in a folder of its own, without a shell.
+"""Advice for a task that does not find a file, since it runs in a folder of its own, without a
+shell.
 
-A relative path means the folder of the executor, where nothing of the user is. When a task has not
-found a file that lies in the folder of this program, its message says what to write instead. In
-the same way it says so when a program was given a pattern, which only a shell makes file names of.
+A relative path is relative to the folder of the executor, which has no files of the user. If a task
+does not find a file that exists in the folder of this program, its message says what to write
+instead. The same happens for a program that was given a pattern such as `*.csv`, which only a shell
+expands.
 """
 
 import re

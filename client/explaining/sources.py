@@ -1,7 +1,7 @@
 """Shows the source lines of this program in tracebacks that come from executors.
 
-A governor cannot read the lines of a notebook, nor those of a script on another machine. They are
-here, where the function was written, so they are put in when the traceback has come.
+A governor cannot read the lines of a notebook, nor those of a script on another machine. This
+program can, so it adds the lines to a traceback that it receives.
 """
 
 import linecache
@@ -13,7 +13,9 @@ _FRAME = re.compile(r'  File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<name>
 
 
 def with_sources(text: str) -> str:
-    """The text of a traceback with the lines that it misses, and with the cells of a notebook."""
+    """The text of a traceback with its missing source lines, and with the numbers of notebook
+    cells.
+    """
     if '  File "' not in text:
         return text
     lines = text.split("\n")

@@ -29,7 +29,7 @@ _last: list[Stack] = [()]
 def here(above: int = 0) -> Stack:
     """The innermost frames of the caller that are not the client library itself.
 
-    A caller that knows how many frames above its own are the library's saves looking at them.
+    A caller that knows how many frames above its own belong to the library saves the search.
     """
     frame = sys._getframe(1 + above)  # pyright: ignore[reportPrivateUsage] # inspect's own is 30 times slower
     while frame.f_code.co_filename.startswith(_OURS) and frame.f_back is not None:
@@ -38,7 +38,9 @@ def here(above: int = 0) -> Stack:
 
 
 def outside_libraries() -> Stack:
-    """The same without the libraries that have called the client, however many frames they have."""
+    """The same, but also without the frames of libraries (joblib, Dask) that have called the
+    client.
+    """
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage] # as above
     while frame.f_code.co_filename.startswith((_OURS, *LIBRARIES)) and frame.f_back is not None:
         frame = frame.f_back

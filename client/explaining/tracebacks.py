@@ -1,7 +1,7 @@
 """Tracebacks of failures for users: the lines of their program, and then the error.
 
-Python notes each function that an exception passes. Without this the traceback of a failed task
-would end with functions of this library, which say nothing about the failure.
+A traceback lists each function that an exception passes. Without this module, the traceback of a
+failed task would end with functions of this library, which say nothing about the failure.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ def hide_frames(error: BaseException, *others: type[Exception]) -> None:
 
 
 def hides_frames(function: Callable[P, T]) -> Callable[P, T]:
-    """A decorator for public functions: what they raise for users comes without our frames."""
+    """A decorator for public functions: the exceptions that they raise for users have no frames of
+    this library.
+    """
 
     @wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> T:

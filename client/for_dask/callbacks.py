@@ -13,14 +13,14 @@ Key: TypeAlias = Hashable
 Callback: TypeAlias = Callable[..., object]
 
 WORKER = "rain"
-"""The worker that callbacks of Dask are told for a node."""
+"""The name of the worker that Dask's callbacks get for each node."""
 
 _local: Any = local_callbacks
 _unpack: Callable[[Iterable[Any]], Sequence[Sequence[Callback]]] = unpack_callbacks
 
 
 class NodeCallbacks:
-    """Tells callbacks of the nodes of one graph."""
+    """Calls Dask's callbacks for the nodes of one graph."""
 
     def __init__(self, active: Iterable[Any], dsk: Any, nodes: Mapping[Key, Any]) -> None:
         _, _, self._pretask, self._posttask, _ = _unpack(active)
@@ -43,10 +43,11 @@ class NodeCallbacks:
         return bool(self._pretask or self._posttask)
 
     def follow(self, futures: dict[Key, Future[Any]]) -> None:
-        """Tells of each node when it is done, up to the first failure.
+        """Calls the callbacks for each node that is done, up to the first failure.
 
-        All nodes are said to run from the beginning, since only the cluster knows when they do. The
-        futures that are done are taken out, so that the cluster can forget their results.
+        All nodes are reported as running from the beginning, since only the cluster knows when they
+        run. Futures that are done are removed from the mapping, so that the cluster can forget
+        their results.
         """
         running, finished = self.state["running"], self.state["finished"]
         keys = {id(future): key for key, future in futures.items()}
@@ -79,7 +80,7 @@ def is_watched(callbacks: Any) -> bool:
 
 @contextmanager
 def watched(callbacks: Any, dsk: Any, nodes: Mapping[Key, Any]) -> Generator[NodeCallbacks | None]:
-    """The time in which a graph is computed; None if nobody wants to hear of it."""
+    """Around the computation of a graph; gives None if there are no callbacks."""
     with _local(callbacks) as active:
         if not active:
             yield None

@@ -1,7 +1,8 @@
-"""Functions of numpy and Dask whose time grows only with the bytes that they read and make.
+"""Lists functions of numpy and Dask whose run time depends only on the bytes that they read and
+make.
 
-They work element by element, add up, make arrays, or move parts of them. Everything else may take
-any time: matrix products, decompositions, what reads files, and the functions of users.
+They work element by element, add up, make arrays, or move parts of them. Other functions may take
+any time: matrix products, decompositions, functions that read files, and functions of users.
 """
 
 from __future__ import annotations

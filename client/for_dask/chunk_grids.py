@@ -1,4 +1,4 @@
-"""How the chunks of one array lie over the chunks of another one of the same shape.
+"""Computes how the chunks of an array overlap with those of another array of the same shape.
 
 A grid of chunks has the lengths of its chunks on each axis, as `x.chunks` of Dask has them. A chunk
 is named by its place in the grid.

@@ -1,11 +1,11 @@
-"""Which nodes of a graph become one task, because they are too small to be tasks of their own.
+"""Groups nodes of a graph that are too small to be tasks of their own: each group becomes one task.
 
 Pure: it knows nodes by their keys, what they read, and how much work they are. Nodes get colours
-from the beginning of the graph to its end, as chunks do in Mars. Those of one colour are a group,
-which has one result: all readers of all other nodes in it are in it, too. So groups never wait for
-each other in a circle, and nothing is left out that somebody else reads.
+from the beginning of the graph to its end, as chunks do in Mars. The nodes of one colour are a
+group. A group has one result: only its last node is read by nodes outside of the group. So groups
+never wait for each other in a cycle, and no other result is needed outside.
 
-As many groups are left at each depth of the graph as keep all cpus at work.
+At each depth of the graph enough groups are left to keep all cpus busy.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ GROUPS_PER_CPU = 4
 """How many groups there are at each depth for each cpu, if there are as many nodes."""
 
 MEMBERS_AT_MOST = 100
-"""By then a task costs little beside its nodes, and more would only be lost together."""
+"""With this many nodes the cost of the task itself is small. Larger groups would only lose more
+work in a failure.
+"""
 
 
 @define
@@ -91,8 +93,7 @@ class _Colouring:
         }
 
     def _joining(self, key: Key) -> list[Key]:
-        """The groups that could get the colour of a node; none unless all that it reads can.
-
+        """The groups that could get the colour of a node; none unless all groups that it reads can.
         Otherwise they would wait for something that only the node needs.
         """
         inside = {key}

@@ -1,6 +1,6 @@
-"""Tables of which Dask makes one, as for `repartition` and groupings: in files, if large.
+"""Lets Dask concatenate large tables in files, as for `repartition` and groupings.
 
-So a task has none of the whole table in its own memory (`rain.common.mapped_columns`).
+So a task does not need memory for the whole table (`rain.common.mapped_columns`).
 """
 
 from __future__ import annotations

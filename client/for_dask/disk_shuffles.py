@@ -1,11 +1,11 @@
-"""Shuffles that Dask has written through files, which become exchanges.
+"""Replaces shuffles that Dask does through files by exchanges.
 
-Unless it is told otherwise, Dask appends the rows of all partitions of a data frame, or the items
-of all partitions of a bag, to files of one machine, and reads each new partition from there. A node
-that runs twice, as after an eviction for memory, appends its rows twice: the result is wrong, and
-nothing says so. As an exchange each run makes an object of its own, on any machine.
+By default, Dask appends the rows of all partitions of a data frame, or the items of all partitions
+of a bag, to files of one machine, and reads each new partition from there. A node that runs twice
+(for example after a memory eviction) appends its rows twice: the result is wrong, without any
+error. In an exchange each run makes an object of its own, on any machine.
 
-A shuffle that is not written in the way that is known here is refused.
+A shuffle of a form that this module does not recognise is refused.
 """
 
 from __future__ import annotations

@@ -78,7 +78,9 @@ def grids_of(notes: Mapping[str, Mapping[str, Any]]) -> dict[str, Grid]:
 
 
 def _has(value: Any, name: str) -> bool:
-    """Whether values of its type have this; some of Dask's take each name for one of their own."""
+    """Whether the type of a value has this attribute. (Some of Dask's values accept any attribute
+    name.)
+    """
     kind: Any = type(value)
     return hasattr(kind, name)
 
@@ -136,7 +138,7 @@ def is_data(node: Node) -> bool:
 
 
 def list_pieces(*_: object) -> None:
-    """Stands for an exchange in graphs; the cluster has a task of its own for it."""
+    """Represents an exchange in graphs; the cluster has a built-in task for it."""
 
 
 def is_exchange(node: Node) -> bool:

@@ -1,7 +1,7 @@
-"""To which parts the rows of a table go: asked for some rows at a time.
+"""Computes the part numbers of a table's rows block by block, to save memory.
 
-Dask hashes the columns that a table is shuffled by, for which pandas makes an object of Python of
-each different string: for a moment that can take more memory than the table.
+Dask hashes the columns that a table is shuffled by. For this, pandas makes a Python object of each
+different string, which can temporarily take more memory than the table.
 """
 
 from __future__ import annotations

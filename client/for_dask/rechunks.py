@@ -1,9 +1,9 @@
-"""Rechunks in Dask's graphs, which become exchanges (`rain.client.futures.shuffling`).
+"""Replaces rechunks in Dask's graphs by exchanges (`rain.client.futures.shuffling`).
 
 Dask plans a rechunk in several steps, because a graph that takes each piece out of each chunk has
-too many nodes. Each step reads and writes the whole array. Here all steps become one: old chunks
-are cut apart, each into one object of the cluster, and each new chunk reads its pieces out of them.
-What is to be cut follows from the chunks of both arrays alone.
+too many nodes. Each step reads and writes the whole array. Here all steps become one: each old
+chunk is cut into pieces, which are stored as one object, and each new chunk reads its pieces from
+these objects. The cuts follow from the chunks of both arrays alone.
 """
 
 from __future__ import annotations

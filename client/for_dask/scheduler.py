@@ -56,7 +56,7 @@ Make the partitions or chunks smaller (npartitions=, chunks=, blocksize=), or gi
 memory. The result of a groupby, drop_duplicates or value_counts is in few partitions: ask for more
 with split_out=, for instance split_out=16. Strings in columns of type "object" take several times
 their size: .astype("string[pyarrow]")."""
-"""What to do where a task of Dask's has too much memory."""
+"""Advice when a task of Dask's needs too much memory."""
 
 
 class DaskScheduler:
@@ -93,7 +93,7 @@ class DaskScheduler:
         rechunks = Rechunks(needed)
         shuffles = Shuffles()
         notes: Mapping[str, Mapping[str, Any]] = {}
-        if is_watched(callbacks):  # they hear of each node, so that none may be left out
+        if is_watched(callbacks):  # they are called for each node, so none may be left out
             nodes = ordered(rechunks.nodes)
         else:
             notes = notes_of(dsk)

@@ -1,8 +1,8 @@
-"""Shuffles in Dask's graphs, which become exchanges (`rain.client.futures.shuffling`).
+"""Replaces shuffles in Dask's graphs by exchanges (`rain.client.futures.shuffling`).
 
-Dask writes a shuffle of M partitions into N as M nodes that split, M x N nodes that take one piece
-each out of what was split, and N nodes that read M pieces. The M x N nodes are left out. All the
-pieces are one object of the cluster, and each of the N nodes reads its part.
+Dask writes a shuffle of M partitions into N as M nodes that split, M x N nodes that each take one
+piece out of a split, and N nodes that read M pieces each. The M x N nodes are left out. The pieces
+of each split are one object, and each of the N nodes reads its part of all of these.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Which nodes of Dask's graphs are surely small: what they read and make is, and what they call.
+"""Finds the nodes of Dask's graphs that are surely small: they read and make little, and call only
+cheap functions.
 
 Dask notes the chunks of its arrays, and so their bytes. `cheap_functions` knows the functions that
-take no longer than their bytes do. What calls anything else is never small.
+take no longer than their bytes do. A node that calls any other function is never small.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from rain.client.for_dask.chunk_grids import exact
 from rain.client.for_dask.graphs import Chain, Key, Node, is_data, target_of
 
 SMALL = 256 * 1024
-"""Bytes that a small node reads and writes at most: about as many as numpy works on in the time in
-which a task is sent, run and heard of."""
+"""Bytes that a small node reads and writes at most: about as many as numpy processes in the time
+that it takes to send a task, run it and get its result.
+"""
 
 _NUMPY_VALUES = (np.generic, np.dtype, np.random.SeedSequence)
 """Values of numpy that are no arrays."""
@@ -71,7 +73,8 @@ class _Looking:
     def __init__(self, sizes: Mapping[str, int | None]) -> None:
         self._sizes = sizes
         self._made: dict[Key, int] = {}  # bytes, of what is known
-        # Whether functions are cheap, by their identities; those that are here keep these.
+        # Whether functions are cheap, by their identities. The functions are kept alive, so that no
+        # identity is reused.
         self._known: dict[int, tuple[object, bool]] = {}
 
     def work(self, key: Key, node: Node) -> int | None:

@@ -1,6 +1,6 @@
-"""Graphs that store into arrays of the program, which tasks on a cluster cannot reach.
+"""Refuses graphs that store into arrays in the memory of the program, which tasks cannot reach.
 
-They would store into copies, and nothing would say so.
+Such tasks would store into copies, without any error.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A backend of joblib: what scikit-learn and others run in parallel runs on a cluster.
+"""A backend for joblib: what scikit-learn and others run in parallel by joblib runs on a cluster.
 
 Only `backend` and `bundle` need joblib or numpy. `rain/common/joblib_backend.py` makes the backend
 known to joblib.

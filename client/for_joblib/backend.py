@@ -1,7 +1,7 @@
 """A backend for joblib: it runs the batches that `joblib.Parallel` makes.
 
-joblib decides how many calls are in a batch and how many batches are on their way at a time. Its
-callback, which sends the next batch, runs in the client's thread for callbacks.
+joblib decides how many calls are in a batch and how many batches are sent at a time. Its callback,
+which sends the next batch, runs in the client's thread for callbacks.
 """
 
 # joblib is not annotated, and what pyright guesses of its base classes is wrong.
@@ -71,7 +71,7 @@ class RainBackend(parallel.ParallelBackendBase):  # type: ignore[misc] # joblib 
     # joblib asks these before and after a call.
 
     def effective_n_jobs(self, n_jobs: int | None) -> int:
-        """How many batches can run at a time, as far as joblib has to know it."""
+        """How many batches can run at a time, as joblib asks for it."""
         if n_jobs == 0:
             raise ValueError("n_jobs == 0 in Parallel has no meaning")
         if n_jobs is not None and n_jobs > 0:
@@ -96,7 +96,9 @@ class RainBackend(parallel.ParallelBackendBase):  # type: ignore[misc] # joblib 
         self._uploads.clear()
 
     def terminate(self) -> None:
-        """The `Parallel` does not use this any more; without it this can be collected."""
+        """The `Parallel` does not use this any more; without the reference the backend can be
+        collected.
+        """
         self._uploads.clear()
         self._batches = BatchSizes()
         self.parallel = None

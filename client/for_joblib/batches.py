@@ -1,11 +1,11 @@
-"""How many calls a batch has: as many as take about a fifth of a second.
+"""Chooses how many calls a batch has: enough to take about a fifth of a second.
 
-joblib's own rule doubles the size of a batch with each round, which is right where a round takes no
-time. Here a round is a way to the server and back, so sizes grow faster.
+joblib's own rule doubles the size of a batch with each round, which is right if a round takes no
+time. Here a round is a round trip to the server, so sizes grow faster.
 """
 
 GOAL = 0.2
-"""Seconds that a batch should take at least, so that its way does not matter,"""
+"""Seconds that a batch should take at least, so that the round trip does not matter,"""
 
 MOST = 2.0
 """and at most, so that it does not keep others waiting."""

@@ -1,8 +1,8 @@
-"""Batches of joblib as pickles, with the large arrays taken out, wherever in them they stand.
+"""Pickles joblib's batches. Large arrays in them are taken out and uploaded separately.
 
-An array is uploaded when it is met for the first time. Views are known by the memory that they
-show, since data frames and others make new views of the same memory each time they are pickled.
-Arrays that map a file for writing are not uploaded: what calls write would be lost.
+An array is uploaded when it is met for the first time. Views are identified by their memory, since
+data frames and others make new views of the same memory each time they are pickled. Arrays that map
+a file for writing are not uploaded, because what the calls write would be lost.
 """
 
 import io

@@ -1,4 +1,4 @@
-"""The batches that run, and a wait for those of one `joblib.Parallel`."""
+"""Keeps track of running batches, and waits for those of one `joblib.Parallel`."""
 
 import threading
 from typing import Any

@@ -1,12 +1,12 @@
-"""Straight chains in a graph, each of which may become one unit. Pure, and knows no tasks.
+"""Plans which straight chains in a graph become one unit each. Pure: nodes are only numbers here.
 
 A node and its reader are in one chain if the node has no other reader, the reader reads no other
 node, the result of the node need not stay visible, and both have the same group, which the caller
 gives. The chains are the longest sequences of such pairs, in any order of the nodes. A cycle has no
 start and is left alone.
 
-Only what nobody else reads is inside of a chain: a result that stays visible may be that of its
-last node.
+Results inside of a chain are read by nobody else; only the result of its last node may stay
+visible.
 """
 
 from collections.abc import Hashable, Sequence
@@ -81,7 +81,7 @@ def _links_between(links: ChainGraph) -> list[int]:
 
 
 def wrong_with(links: ChainGraph, chains: Sequence[Chain]) -> str:
-    """The fault of a plan, "" for none: the rule once more, stated for sets."""
+    """Checks a plan against the same rule, stated for sets: the fault, or "" for none."""
     rule = _Rule(links)
     seen: set[int] = set()
     for chain in chains:

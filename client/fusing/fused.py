@@ -1,7 +1,7 @@
 """Fusing: straight chains of remote functions in a submission become one task each.
 
-What is planned in `chains` is carried out here, on what is about to be sent; nothing is changed
-that a refusal would have to change back.
+This module carries out the plan of `chains` on a submission before it is sent. It changes nothing
+that a refusal of the submission would have to undo.
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ _OUTSIDE = (OUTSIDE,)
 
 
 def fused(batch: Batch, *, check: bool = False) -> tuple[Batch, Units]:
-    """The same work in fewer tasks; with `check` the plan is looked at once more."""
+    """The same work in fewer tasks; with `check` the plan is verified."""
     tasks = batch.tasks
     links = _links(batch)
     chains = plan_chains(links)
@@ -98,7 +98,7 @@ def _links(batch: Batch) -> ChainGraph:
                 shape.idempotent,
             )
             last = shape
-        # The process of a unit has no environment, and what it reads last belongs to one.
+        # The process of a unit has no environment, so tasks with one are never fused.
         if _calls_function(task) and not (shape.cache or shape.environment):
             # A timeout is for one call: what a unit of them may take is known to nobody.
             alike.append(None if shape.attempts.timeout else key)

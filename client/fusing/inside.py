@@ -1,7 +1,8 @@
-"""The one task that is sent for the members of a unit (see rain/base/units.py).
+"""Makes the one task that is sent for the members of a unit (see rain/base/units.py).
 
-It has the id and the outputs of its last member, reads what its members read of others, and holds
-their configs in its own. Parts that units of equal members share are made once for a submission.
+The task has the id and the outputs of the last member. It reads all inputs of the members that come
+from outside, and its config contains their configs. Parts that units of equal members share are
+made once for a submission.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,9 @@
-"""Borrowed futures: they were unpickled here, or belong to other clients.
+"""Borrowed futures: futures that were unpickled in this process, or belong to other clients.
 
-This client takes a handle of each, and gives it back when the future is collected. Taken handles
-are reported before returned ones, so that a future from the result of another one is taken while
-that result is still held. The client waits for each unfinished one separately.
+This client takes a handle of each object, and gives it back when the future is garbage-collected.
+It reports the handles that it has taken before those that it gives back. So a future that was found
+in the result of another one is taken while that result is still held. The client waits for each
+unfinished future separately.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from rain.client.session import Session
 
 Ended = Callable[[ObjectId, WaitAnswer | Exception], None]
-"""Is told that an object is there, or by an exception why it cannot be had."""
+"""Called when an object is finished (None), or with the exception that says why it never will be.
+"""
 
 
 class BorrowedObject(DataObject):

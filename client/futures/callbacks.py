@@ -1,4 +1,4 @@
-"""The functions that users want to be called when a future is done: a thread of their own."""
+"""Calls the users' callbacks of finished futures, in a thread of their own."""
 
 import logging
 import os
@@ -16,9 +16,9 @@ _log = logging.getLogger("rain.client")
 class Callbacks:
     """Calls functions one after the other, in a thread that starts with the first.
 
-    The thread that hears the server cannot do that: a function may wait for another future. A
-    forked child has no such thread; it starts one of its own, to call functions of futures that
-    fail there. What was due in its parent is called by that.
+    The thread that receives messages cannot do that, since a function may wait for another future.
+    A forked child has no such thread. It starts one of its own for futures that fail in the child.
+    The parent calls what was due in the parent.
     """
 
     def __init__(self) -> None:
@@ -33,7 +33,9 @@ class Callbacks:
         self._has_started = False
 
     def hold(self, future: object) -> None:
-        """Keeps a future that nobody may have any more until one of its callbacks is due."""
+        """Keeps a future alive until one of its callbacks is due, even if the program has dropped
+        it.
+        """
         self._held.add(future)
 
     def put(self, fn: Callback, future: object) -> None:
@@ -57,7 +59,7 @@ class Callbacks:
             fn, future = due
             try:
                 fn(future)
-            # The user's function may raise anything; those of others are called all the same.
+            # A user's function may raise anything; the others are called all the same.
             except Exception:  # noqa: BLE001
                 _log.exception("a callback of %r has failed", future)
             del due, fn, future  # the queue may be empty for long

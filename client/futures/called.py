@@ -1,4 +1,4 @@
-"""Callables that a client has called, so that the next call of one need not look at it anew.
+"""Remembers the callables that a client has called, so that the next call of one is cheap.
 
 A callable is sent once in a session. Its parameters and the shapes of its calls are remembered.
 """
@@ -107,7 +107,7 @@ class CalledFunction:
         self._most = len(plain) if is_known else -1
 
     def is_of(self, owner: object) -> bool:
-        """Whether it is about this one; another one may have come to its address."""
+        """Whether it belongs to this callable; its address may have been reused."""
         return self._kept is owner or (self._owner is not None and self._owner() is owner)
 
     @property

@@ -1,8 +1,8 @@
-"""The ends of futures: of the calls of a client, and of those that it has borrowed.
+"""Receives the ends of futures: of the calls of a client, and of futures that it has borrowed.
 
-The server is asked once for news of the session. As soon as calls are done it answers, small
-results included, and is asked for more. All this runs in the thread of the connection, which must
-not wait here for anything.
+The client asks the server for news of the session. The server answers as soon as calls are done,
+with small results in the answer, and the client asks again. All this runs in the thread of the
+connection, which must not block.
 """
 
 from __future__ import annotations
@@ -36,16 +36,18 @@ class Ends:
         self._connection = connection
         self._id = SessionId(session.session_id)
         self._all: WeakValueDictionary[int, Future[Any]] = WeakValueDictionary()  # by object
-        self._open: set[ObjectId] = set()  # not made yet, also if nobody has the future any more
+        self._open: set[ObjectId] = set()  # not finished yet, even if the future is gone
         self._heard = 0  # how many tasks the news have named
         self._follows = False  # the server was asked for news
 
     def know(self, future: Future[Any]) -> None:
-        """One more future, of what is there."""
+        """Registers a future that is done."""
         self._all[future.handle.packed_id] = future
 
     def register(self, future: Future[Any]) -> None:
-        """One that is open, before its call may be sent: another thread hears of its end."""
+        """Registers an open future. This comes before its call is sent, since another thread
+        receives its end.
+        """
         self.know(future)
         self._open.add(future.handle.packed_id)
 
@@ -54,11 +56,11 @@ class Ends:
         return self._all.get(object_id)
 
     def give_up(self, object_ids: Iterable[ObjectId]) -> None:
-        """The ends of these are no longer of interest."""
+        """Forgets these futures: nobody needs their ends any more."""
         self._open.difference_update(object_ids)
 
     def answered(self, outputs: Sequence[ObjectId], answer: WaitAnswer | Exception | None) -> None:
-        """The answer to a submission: refused, all of its calls have failed."""
+        """The answer to a submission. If it was refused, all of its calls have failed."""
         if isinstance(answer, Exception):
             if isinstance(answer, RefusedError):
                 self._session.note_refusal()

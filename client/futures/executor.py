@@ -1,4 +1,6 @@
-"""The futures of a client as `concurrent.futures` has them: for code that is given an executor."""
+"""An executor of `concurrent.futures` whose calls run on the cluster, for code that takes an
+executor.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +90,7 @@ class ClusterExecutor(concurrent.futures.Executor):
 
     @property
     def _broken(self) -> str | bool:
-        """As the executors of Python say that they are of no use."""
+        """The exception of a broken executor, as Python's own executors raise it."""
         return False if self._pool.broken is None else str(self._pool.broken)
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:

@@ -1,8 +1,8 @@
-"""Fetching large results while others are still made or loaded.
+"""Fetches large results while others are still being computed or loaded.
 
-Small results come with the news that they are there. A larger one is asked for, and on a long way
-that takes several round trips. A program that began with it only when the last call has ended would
-wait for the way once more for each few of them.
+Small results come with the news that their calls have finished. A larger one has to be fetched, and
+over a slow link that takes several round trips. If the program began to fetch only after the last
+call, it would wait for these round trips again and again.
 """
 
 from __future__ import annotations
@@ -24,14 +24,16 @@ AT_ONCE = 32
 """Results that are fetched side by side."""
 
 HELD = 64 * 1024 * 1024
-"""With as many bytes fetched and not loaded, none more are fetched ahead: all of them will be here
-once more when they are loaded."""
+"""At most as many bytes are held that were fetched and not loaded: loading them takes the same
+memory once more.
+"""
 
 
 def may_begin(on_the_way: int, held: int, *, needed: bool) -> bool:
     """Whether one more may be fetched; `needed` says that the first one is to be loaded now.
 
-    It then comes together with those behind it. Alone, each would take the whole time of its way.
+    It is then fetched together with the following ones. Alone, each would take its full round
+    trips.
     """
     return on_the_way < AT_ONCE and (needed or held < HELD)
 
@@ -56,7 +58,7 @@ class FetchingAhead:
         self._is_over = False
 
     def __enter__(self) -> Self:
-        """Hears of those that end from now on, and looks at those that have ended."""
+        """Listens for ends from now on, and looks at those that have ended already."""
         for home in self._homes:
             home.at_each_end.append(self._hear)
         if self._homes:
@@ -84,7 +86,7 @@ class FetchingAhead:
     def all_have_ended(self) -> None:
         """They are loaded now in the order of their places, and the rest is fetched in it, too.
 
-        A thread that waits may know of the last one before it is heard here.
+        A waiting thread may know of the last end before this does.
         """
         with self._lock:
             self._wanted = set()
@@ -92,7 +94,7 @@ class FetchingAhead:
             self._line = deque(one for one in places if self._is_to_come(one))
 
     def reach(self, future: Future[Any]) -> None:
-        """This one is loaded next. What has not come then is asked for by `result`."""
+        """This one is loaded next. If it has not arrived by then, `result` fetches it."""
         overtakes = False
         with self._lock:
             if self._line and self._line[0] is future:
@@ -117,7 +119,7 @@ class FetchingAhead:
         return not future.is_here and future not in self._coming and future.home.here is None
 
     def _hear(self, future: Future[Any]) -> None:
-        """One is done, perhaps another one; in whatever thread."""
+        """A future is done, perhaps not one of these. Called in any thread."""
         if future.is_here:  # the usual case: it is small, and has come with the news
             return
         with self._lock:

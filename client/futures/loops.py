@@ -1,10 +1,10 @@
-"""Fetching ahead for programs that read one result after the other, in whatever kind of loop.
+"""Fetches results ahead for programs that read one result after the other, in any kind of loop.
 
-Small results come with the news that they are there. A larger one is asked for when it is read,
-and on a long way each of them takes the time of the way. So when a program has read results of
-some calls of one name, more are fetched at the same time: those of calls that were submitted next
-to them, that are done, and whose futures somebody still has. At most as many results are
-fetched in vain as were read. Nothing is fetched for a program that reads none.
+Small results come with the news that their calls have finished. A larger one is fetched when it is
+read, and over a slow link each fetch takes a round trip. So when a program has read results of some
+calls of one name, more results are fetched at the same time: those of calls that were submitted
+next to them, that are done, and whose futures still exist. At most as many results are fetched in
+vain as were read. Nothing is fetched for a program that reads none.
 """
 
 from __future__ import annotations

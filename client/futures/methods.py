@@ -224,7 +224,7 @@ class WithOptions(Submitting):
 
 
 class FutureMethods(Submitting):
-    """The part of a client that speaks of plain functions and futures."""
+    """The methods of a client for plain functions and futures."""
 
     def __init__(self) -> None:
         self._opening = threading.RLock()
@@ -400,7 +400,8 @@ def task(**options: Unpack[OptionWords]) -> Callable[[Callable[P, T]], TaskFunct
 def task(fn: Callable[..., Any] | None = None, /, **options: Unpack[OptionWords]) -> Any:
     """A decorator that sets options, as `Client.options`, for all calls of a function by `submit`.
 
-    `@task` without options changes nothing, and marks what is meant to be submitted.
+    `@task` without options changes nothing, and only marks a function that is meant to be
+    submitted.
 
     Called directly, the function stays what it was.
 

@@ -1,4 +1,4 @@
-"""The tasks of plain calls: any callable, any arguments, one result.
+"""Makes the tasks of plain calls: any callable, any arguments, one result.
 
 Futures that are arguments become inputs whose values the function gets. Inside of other arguments
 they stay futures. An argument that is large when it is pickled is uploaded as an object of its own,
@@ -54,7 +54,7 @@ class PlainCalls:
     def __init__(self, session: Session, take_over: Callable[[Future[Any]], Future[Any]]) -> None:
         self._session = session
         self._kept = None if session.client is None else session.client.kept_results
-        self._take_over = take_over  # gives a future of this client for one of another client
+        self._take_over = take_over  # turns a future of another client into one of this client
         self._functions = CalledFunctions()
         self._with_defaults: dict[Options, Options] = {}  # by those that calls were given
         self._large = LargeArguments(session, "client.put(value)")
@@ -187,7 +187,9 @@ class PlainCalls:
 
 
 def _keeping(options: Options, given: Sequence[DataObject]) -> Options:
-    """No cache for calls that read a part: where pieces are says nothing of what they are."""
+    """No cache for calls that read a part: the locations of pieces say nothing about their
+    contents.
+    """
     reads_part = any(one.wire_shape.content_type == LISTED for one in given)
     return evolve(options, cache="") if reads_part else options
 

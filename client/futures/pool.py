@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _log = logging.getLogger("concurrent.futures")
-"""The logger of the executors of Python: failed initializers are told there."""
+"""The logger of Python's own executors, which failed initializers are written to."""
 
 
 class PoolFuture(Future[T]):
     """The future of a call of an executor, in all respects as those of `concurrent.futures`.
 
-    `cancel` leaves a call alone that runs. A function that is called when it is done finds the
-    result here, so that nobody waits for the cluster in an event loop.
+    `cancel` does not touch a running call. A done-callback finds the result in this process, so
+    that an event loop never waits for the cluster.
     """
 
     def __init__(self, pool: PoolState, home: Futures, handle: DataObject, task: Task) -> None:
@@ -173,7 +173,7 @@ class PoolState:
             return future.cancelled() or future.note_cancelled()
 
     def release(self, future: PoolFuture[Any]) -> None:
-        """Something needs the result: it cannot wait for its turn."""
+        """Something needs the result, so the call is sent now."""
         with self._lock:
             if future in self._waiting:
                 self._start(future)
@@ -250,14 +250,14 @@ class PoolState:
             _at_work.discard(self)
 
     def _drop(self, error: BaseException) -> None:
-        """The client is closed: nobody will send what waits here."""
+        """The client is closed: calls that wait here will never be sent."""
         rest = list(self._waiting)
         self._waiting.clear()
         for future in rest:
             future.note_failed(error)
 
     def _break(self, error: InitializerError) -> None:
-        """The initializer has failed somewhere: the executor is of no use."""
+        """The initializer has failed in some process: the executor is broken."""
         with self._lock:
             if self.broken is not None:
                 return

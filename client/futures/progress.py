@@ -1,4 +1,4 @@
-"""A bar for each name of calls, in terminals and notebooks."""
+"""Shows a progress bar for each name of calls, in terminals and notebooks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ from rain.client.futures.waiting import as_completed
 
 
 def show_progress(futures: Iterable[Future[Any]], console: Console | None = None) -> None:
-    """Waits until all are done, and shows how many are; only waits where nobody can see it."""
+    """Waits until all are done, and shows how many are. Without a terminal or notebook it only
+    waits.
+    """
     chosen = list(futures)
     console = console or new_console()
     counts = Counter(future.name for future in chosen)

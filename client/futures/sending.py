@@ -1,10 +1,10 @@
-"""Sending the calls of a client: when there are many, when somebody waits, or after a moment.
+"""Sends the calls of a client: when there are many, when a thread waits for one, or after a moment.
 
-Most calls are gathered and leave together. A thread sends those for which nobody waits yet. It
-looks every millisecond as long as it finds calls, less and less often while it finds none, and
-sleeps when none came for some time. To wake it for every call would cost a program that makes one
-call after the other a tenth of its time. Such a program sends its calls itself, when it waits for
-them; so the thread finds none there, and hardly wakes.
+Most calls are gathered and sent together. A thread sends calls that nobody waits for yet. It looks
+for calls every millisecond as long as it finds some, less and less often while it finds none, and
+sleeps after a while without any. Waking it for every call would cost a program that makes one call
+after the other a tenth of its time. Such a program sends each call itself when it waits for the
+result, so the thread finds none and hardly ever wakes.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Sending:
         except (RainError, RainException) as error:
             self._fail_unsent(error)
         for cancel in cancels:
-            # The caller has gone on. Waits for results hear that the server is lost.
+            # The caller has gone on. Waits for results raise that the server is lost.
             with suppress(RainError, RainException):
                 self._say(cancel)
 
@@ -95,7 +95,9 @@ class Sending:
         return True
 
     def send_and_hear(self) -> None:
-        """Sends all, and waits for the answer: a full disk, for instance, refuses large values."""
+        """Sends all, and waits for the answer, which may be a refusal (for instance because a disk
+        is full).
+        """
         self._unsent = 0
         self.thread.sent()
         self._borrowing.take()
@@ -178,7 +180,7 @@ class CallSender:
         self._send = send  # so that the thread keeps no client alive
         self._is_due = False
         self._is_asleep = True
-        # Both bear a signal handler that submits in the middle of a submit.
+        # Reentrant locks: a signal handler may submit in the middle of a submit.
         self._wake: SimpleQueue[None] = SimpleQueue()
         self._starting = threading.RLock()
         self._thread: threading.Thread | None = None

@@ -81,7 +81,9 @@ class Exchange:
         return Part(last.handle, number, tuple(collected))
 
     def _collecting(self, lists: list[Future[Any]], number: int) -> list[Future[Any]]:
-        """One call for each of the first rounds; the calls of a part like to run at one place."""
+        """One call for each of the first rounds. The calls of a part have a preference for one
+        place.
+        """
         anywhere = Options(
             name="collect",
             resources=((CPUS, 0),),  # it waits for the network

@@ -18,7 +18,7 @@ _METHODS_OF_OTHERS = {"delay": "submit", "map": "map", "remote": "submit", "subm
 
 
 class TaskFunction(Wrapper, Generic[P, T]):
-    """A function that can be called as ever, and says what its calls on the cluster need."""
+    """A function with options for its calls on the cluster. It can still be called directly."""
 
     fn: Callable[P, T]
 

@@ -140,8 +140,9 @@ def _first_done(futures: Sequence[Future[Any]], wanted: int) -> list[int]:
 def _until_done(futures: Sequence[Future[T]], wanted: int, timeout: float | None) -> None:
     """Until that number of them are done, or the time is over.
 
-    Their homes tell of each one that ends. To wait at each of them would cost a program that takes
-    one by one a lock, a waiter and their removal for each that is left, each time.
+    It listens once at the clients of the futures, which report each end. A waiter at each future
+    would cost a program that takes one result after the other a lock, a waiter and their removal
+    for each remaining future, each time.
     """
     working = send_all(futures, timeout)
     if working is not None:

@@ -1,4 +1,4 @@
-"""Waiting for several futures of a cluster in this process: the waiting thread runs calls.
+"""Waits for several futures of a cluster in this process; the waiting thread runs the calls.
 
 Futures of other clusters may be among them. When one of those is done, the thread looks again.
 """

@@ -1,1 +1,1 @@
-"""How a client gets to its cluster: which one it is for, and how it shows who it is."""
+"""Finds the cluster of a client and connects to it: addresses, credentials, embedded clusters."""

@@ -1,4 +1,4 @@
-"""The address and the port of `Client`: what they mean, or why they mean nothing."""
+"""Checks and reads the address and the port of `Client`."""
 
 from __future__ import annotations
 

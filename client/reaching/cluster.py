@@ -1,4 +1,5 @@
-"""Which cluster a client is for: what the arguments of `Client` mean, or why they mean none.
+"""Finds or starts the cluster that the arguments of `Client` mean; refuses arguments that
+contradict.
 
 There are three ways: a server that runs already, a cluster that is started for this client alone,
 and one in this process.

@@ -1,4 +1,4 @@
-"""How a client shows who it is: with a secret, a certificate, or nothing."""
+"""Chooses the credentials of a client: a secret, a certificate, or none."""
 
 from __future__ import annotations
 

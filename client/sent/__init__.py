@@ -1,1 +1,1 @@
-"""What a call becomes on its way: its function and its arguments, as tasks read them."""
+"""Pickles the function and the arguments of a call, as tasks read them."""

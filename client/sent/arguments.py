@@ -1,9 +1,9 @@
-"""Arguments of remote functions as pickles, with the data objects inside them taken out.
+"""Pickles the arguments of remote functions; data objects inside of them become inputs of the task.
 
-A data object, or a task with one output, may stand anywhere in an argument. It becomes an input of
+A data object, or a task with one output, may be anywhere inside an argument. It becomes an input of
 the task, and in the pickle a call of `rain.executor.executor.unpickle_input_object` takes its
 place, which puts the data there when the function runs. A future inside of an argument stays a
-future: the task does not wait for it, and the server is told that it is inside.
+future: the task does not wait for it, but the server learns that it is inside.
 """
 
 import io

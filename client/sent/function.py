@@ -1,4 +1,4 @@
-"""Functions of a session: each is sent once, and again when a captured value changes."""
+"""Sends the functions of a session: each once, and again when a captured value changes."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 class _Reloads:
     """Counts calls of `importlib.reload`, after which functions may have new code.
 
-    It is a finder in `sys.meta_path`, which is asked for each import and told which module is
-    reloaded. It finds nothing itself. Without it every call would have to look at all modules.
+    It is a finder in `sys.meta_path`. The import system calls it for each import, and passes the
+    module if one is reloaded. It finds nothing itself. Without it every call would have to look at
+    all modules.
     """
 
     def __init__(self) -> None:

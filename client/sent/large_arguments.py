@@ -1,4 +1,4 @@
-"""Arguments of calls that are large when they are pickled.
+"""Uploads arguments of calls that are large when they are pickled.
 
 Each is uploaded as an object of its own, once for equal ones, and becomes an input of its task.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rain.client.session import Session
 
 REPEATED_AT_MOST = 100_000_000
-"""Bytes that calls may bring again before their client hints at an upload."""
+"""Bytes that calls may send again before the client suggests `client.put`."""
 
 
 MOST_COMPARED = 32
@@ -34,9 +34,8 @@ the speed of memory, where a digest takes ten times as long."""
 
 
 def is_surely_large(value: Any) -> bool:
-    """Whether a value says that it is large, as arrays and tables do: it need not be pickled first.
-
-    Its size may be no number at all, as that of a Dask array.
+    """Whether a value has a size attribute that says it is large, as arrays and tables have. Then
+    it need not be pickled first. The attribute may be no number, as for a Dask array.
     """
     size = getattr(value, "nbytes", 0)
     return isinstance(size, int) and size > LARGEST_PICKLE
@@ -90,7 +89,9 @@ class LargeArguments:
         return known
 
     def _hint(self, label: str, size: int) -> None:
-        """Once: to pickle it again, only to find that it is there, takes longer and longer."""
+        """Warns once: pickling the value again for each call, only to find that it was uploaded
+        already, takes time.
+        """
         before, self._repeated = self._repeated, self._repeated + size
         if before <= REPEATED_AT_MOST < self._repeated:
             warn_user(

@@ -1,4 +1,4 @@
-"""Fetching: the data of kept objects, which came with an answer or is asked for."""
+"""Fetches the data of kept objects, unless it came with an earlier answer."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +20,7 @@ from rain.files.local import part_beside
 
 
 def download(path: Path, data_type: DataType, fetch: Callable[[Path], None]) -> None:
-    """Lets `fetch` write a file, and puts what it is under the path, whole or not at all.
+    """Lets `fetch` write a file, and then moves the data to the path, completely or not at all.
 
     A blob becomes a file. A directory comes as an archive, which is unpacked into the path.
     """

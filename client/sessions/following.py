@@ -1,4 +1,4 @@
-"""What a session does with submitted tasks: waits, cancels, states and output."""
+"""The methods of a session for submitted tasks: waits, cancels, states and output."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -204,15 +204,16 @@ class Following(Building):
     def _cancel(
         self, tasks: Sequence[Task], objects: Sequence[DataObject], *, whole: bool = False
     ) -> None:
-        """A wait for this was interrupted: unless the session stops, nobody wants it.
+        """A wait for this was interrupted, so it is cancelled if the session goes on after
+        failures.
 
-        A task is interrupted when it is cancelled itself; then the server cancels what it has
-        submitted, unless that is to go on.
+        In a task, a wait is interrupted because the task is cancelled. Then the server decides
+        about what it has submitted.
         """
         if in_a_task():
             return
         if self.active and self.client is not None and self._owned:
-            with suppress(RainError):  # an interruption is what the user is told
+            with suppress(RainError):  # the user sees the interruption
                 wanted = asked_ids(tasks, objects)
                 said = Cancel(SessionId(self.session_id), *wanted, whole=whole)
                 self.client.connection.say(said)

@@ -1,4 +1,4 @@
-"""Tasks and objects on their way to the server: not submitted yet, or remembered."""
+"""Sends the tasks and objects of a session to the server, one submit after the other."""
 
 import os
 import threading
@@ -105,7 +105,7 @@ class Outgoing:
         self.history = History()
         self.submits = 0  # the number that was accepted
         self.has_units = False  # some of what was submitted is inside of units
-        self.lets_inputs_go = False  # tasks that are submitted have no handles of others' results
+        self.lets_inputs_go = False  # submitted tasks do not hold handles of their inputs
         self._session_id = session_id
         self._idempotent = idempotent  # the tasks may run twice at a time, unless they deny it
         self._compared_in = compared_in  # the cluster, if a task submits, which may run again
@@ -122,13 +122,13 @@ class Outgoing:
     def submit(
         self, send: Callable[[Submission], T], has_left: Callable[[Submission], bool], fuse: bool
     ) -> tuple[Submission, T] | None:
-        """Sends all that is pending, if there is anything; whatever `send` raises changes nothing.
+        """Sends all that is pending; returns the submission and the result of `send`, or None.
 
-        Unless that is an interruption, and what was sent has left already. Gives what was sent,
-        and what sending it gave. With `fuse`, chains are sent as one task each.
+        If `send` raises, nothing has changed, unless it was interrupted after the message had left.
+        With `fuse`, each chain is sent as one task.
 
-        A signal handler may come in the middle of that: what it submits is left to the call that
-        was interrupted, which must see that it was asked again.
+        A signal handler may run in the middle of a submit. What it submits is sent by the
+        interrupted call, which finds `is_asked_again` set.
         """
         with self._sending:
             if self.is_sending:
@@ -168,7 +168,7 @@ class Outgoing:
             sent = send(message)
             accepted = True
         finally:
-            # Asked in any case, so that the connection lets go of it.
+            # Called in any case, so that the connection forgets the submission.
             left = built is not None and has_left(built)
             if accepted or left:
                 self._kinds.accepted()

@@ -1,4 +1,4 @@
-"""Parts of kept objects: some bytes, or a file that is read where it lies."""
+"""Reads parts of kept objects: a range of bytes, or a file whose bytes are fetched on demand."""
 
 from __future__ import annotations
 

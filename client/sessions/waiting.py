@@ -1,4 +1,4 @@
-"""Waiting: what a session asks about its tasks and objects, and how it applies the answers."""
+"""Waits for the tasks and objects of a session: its requests, and what it does with the answers."""
 
 from collections.abc import Callable, Sequence
 from math import inf
@@ -28,12 +28,13 @@ from rain.common.running import waiting_for_tasks
 from rain.common.utils import short_str
 
 NAMED_AT_MOST = 16
-"""A wait for some of more than these follows the session instead of naming them again."""
+"""A wait for some of more items than this follows the session instead of sending all their ids
+again.
+"""
 
 GLANCE = 0.01
-"""Seconds for which what is known of a session is new enough for one who need not wait.
-
-A loop that takes one task after the other would ask for each of them.
+"""Seconds for which the last news of a session is new enough if there is no need to wait. Without
+this, a loop that takes one task after the other would send a request for each of them.
 """
 
 Connect = Callable[[], Connection]
@@ -132,7 +133,7 @@ class Waiting:
         objects: Sequence[DataObject],
         timeout: float | None,
     ) -> None:
-        """Until all are finished."""
+        """Waits until all are finished."""
         open_tasks = [task for task in tasks if task.state is not TaskState.finished]
         open_objects = [obj for obj in objects if is_unfinished(obj) or has_failed(obj)]
         if open_tasks or open_objects:
@@ -147,7 +148,7 @@ class Waiting:
         objects: Sequence[DataObject],
         timeout: float | None,
     ) -> tuple[list[Task], list[DataObject]]:
-        """Until one is finished, or the time is over; those that are."""
+        """Waits until one is finished, or the time is over; returns the finished ones."""
         check_timeout(timeout)
         if len(tasks) + len(objects) > NAMED_AT_MOST:
             return self._follow(connect, tasks, objects, timeout)
@@ -182,7 +183,7 @@ class Waiting:
         objects: Sequence[DataObject],
         timeout: float | None,
     ) -> tuple[list[Task], list[DataObject]]:
-        """The same for many items: what the server has reported before is not asked for again."""
+        """The same for many items: it asks only for what the server has not reported yet."""
         news = self.news
         now = monotonic()
         end = inf if timeout is None else now + timeout
