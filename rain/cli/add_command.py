@@ -1,4 +1,4 @@
-"""The command `rain add`: what `rain start` says of governors, for a cluster that runs."""
+"""The command `rain add`: adds governors to a running cluster, with the options of `rain start`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""cluster.toml: a whole cluster in one file, in the words of the command line.
+"""Reads cluster.toml: the options of `rain start` for a whole cluster in one file.
 
-The file has no list of options of its own. Its keys are the options of the command that it stands
-for, and their values are read by that command: what `rain start slurm` can be told, the file can
-say, and what is wrong is found in the same place.
+The file has no list of options of its own. Its keys are the options of the command that it
+replaces, and that command checks their values. So every option of `rain start slurm` can be in the
+file, and mistakes are reported in the same way.
 """
 
 from __future__ import annotations
@@ -28,17 +28,19 @@ if TYPE_CHECKING:
 
 LAUNCHER, KINDS = "launcher", "kinds"
 _OF_EACH_KIND = ("governors", "max", "min", "kind")
-"""What stands in each kind, if there are several."""
+"""Keys that have to be inside a kind, not above the kinds."""
 _OF_SCALED, _OF_FIXED = {"idle", "largest"}, {"wait"}
-"""What is shared only by kinds whose number follows the work, and by those with a fixed one."""
+"""Keys above the kinds that apply only to kinds whose number follows the work, or only to those
+with a fixed number.
+"""
 _NO_PATH = "none"
 _CALLED = {"further": "options"}
-"""Arguments of commands that have a better name where no `--` stands before them."""
+"""Better names for arguments of commands, which have no `--`."""
 
 
 @frozen
 class ClusterFile:
-    """The command that a file stands for, and what it says for its parameters."""
+    """The command that a file replaces, and the values of its parameters."""
 
     path: Path
     command: click.Command
@@ -139,7 +141,7 @@ def _command(name: object, at: str) -> click.Command:
 
 @frozen
 class _Place:
-    """Where something is said: in a file with this text, perhaps in one of its kinds."""
+    """A place in a file, for error messages: the file, its text, and the kind if there is one."""
 
     file: Path
     text: str
@@ -151,9 +153,8 @@ class _Place:
 
 
 def line_of(text: str, key: str, kind: int | None = None) -> int:
-    """The line on which a key of a TOML file begins. It is the first after whose value it is there.
-
-    TOML itself knows best where a value ends, so it is asked for each line. `kind` is the number of
+    """The line on which a key of a TOML file begins. The parser reads the file up to each line in
+    turn: the key begins on the line after which the result first has it. `kind` is the number of
     the table in `kinds` that has the key.
     """
     lines = text.splitlines(keepends=True)
@@ -175,10 +176,7 @@ def line_of(text: str, key: str, kind: int | None = None) -> int:
 def read_values(
     command: click.Command, given: Mapping[str, object], place: _Place | None = None
 ) -> dict[str, object]:
-    """What is said for the parameters of a command, under their names in it.
-
-    It is said in a place of a file, or by a program.
-    """
+    """The values of a command's parameters by their names, as a file or a program gives them."""
     known = {_key(parameter): parameter for parameter in command.params}
     found: dict[str, object] = {}
     for key, value in given.items():
@@ -202,7 +200,7 @@ def read_values(
 
 
 def _key(parameter: click.Parameter) -> str:
-    """How a file calls a parameter: by its longest option, without the hyphens before it."""
+    """The key of a parameter in a file: its longest option, without the leading hyphens."""
     if isinstance(parameter, click.Option):
         return max(parameter.opts, key=len).lstrip("-")
     name = parameter.name or ""

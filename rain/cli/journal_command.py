@@ -1,4 +1,6 @@
-"""The command `rain journal`: what a server that returns would know, and whether it could."""
+"""The command `rain journal`: shows what a restarted server would restore, and checks that it
+could.
+"""
 
 from __future__ import annotations
 

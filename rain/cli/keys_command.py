@@ -94,8 +94,8 @@ def client(name: str, folder: Path, days: float) -> int:
 def user(name: str, folder: Path | None, secret_file: Path | None, days: float) -> int:
     """Make the key of a user of the cluster.
 
-    Clients with it, Client(tls=FILE) or Client(secret_file=FILE), belong to this user, who sees
-    and ends no work of others. All other keys are those of the cluster's owner.
+    Clients with it, Client(tls=FILE) or Client(secret_file=FILE), belong to this user, who cannot
+    see or end the work of others. All other keys are those of the cluster's owner.
     """
     if secret_file is not None:
         if folder is not None:
@@ -131,12 +131,11 @@ def renew(folder: Path, hosts: tuple[str, ...], days: float) -> int:
 @click.argument("file", type=PATH)
 @_DAYS
 def revoke(file: Path, days: float) -> int:
-    """Call back the certificates of FILE, whose key was lost.
+    """Revoke the certificates of FILE, whose key was lost or stolen.
 
-    All other files of its folder learn of it, and running daemons that use them let nobody in with
-    the lost key from then on. Copy governor.pem to other machines, as after
-    'renew'. The files server.pem, governor.pem and client.pem get a new key, another file is
-    removed.
+    All other files in its folder are updated, and running daemons that use them refuse the lost key
+    from then on. Copy governor.pem to the other machines, as after 'renew'. The files server.pem,
+    governor.pem and client.pem get a new key; any other file is removed.
     """
     from rain.tls import folder as files
 

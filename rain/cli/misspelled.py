@@ -1,7 +1,8 @@
-"""Answers to unknown options and commands: what was meant, or what Rain has for one of others.
+"""Suggestions for unknown options and commands, also for those of Dask, Ray and Slurm.
 
-People who come from Dask, Ray or Slurm guess `--port` or `--nworkers`. They get the option of Rain
-that does the same, and where it belongs. `client/explaining/misspelled.py` does this for methods.
+People who come from Dask, Ray or Slurm guess `--port` or `--nworkers`. The error names the option
+of Rain that does the same, and the command that has it. `client/explaining/misspelled.py` does this
+for methods.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ BEHIND = "batch systems get it after '--': rain start slurm --governors 4 -- {0}
 
 @frozen
 class Here:
-    """What is written here for options that others have."""
+    """The options of Rain that replace options of other systems."""
 
     theirs: frozenset[str]
     write: str = ""
-    """The option of Rain, with what follows it."""
+    """The option of Rain with its argument."""
     otherwise: str = ""
-    """The advice where no command in sight takes that option."""
+    """The advice where no related command has that option."""
 
 
 def _here(theirs: str, write: str = "", otherwise: str = "") -> Here:
@@ -106,7 +107,7 @@ _COMMANDS = {
     "worker": "rain governor HOST:PORT",
     "workers": "rain status",
 }
-"""What is written here for a command of others."""
+"""The commands of Rain that replace commands of other systems."""
 
 _LAUNCHERS = {
     "gridengine": "sge",
@@ -120,7 +121,7 @@ _LAUNCHERS = {
 
 
 def unknown_option(error: click.NoSuchOption) -> click.UsageError:
-    """The same error, with what is written here."""
+    """The same error, with a suggestion."""
     context = error.ctx
     if context is None:
         return error
@@ -162,13 +163,13 @@ def unknown_command(name: str, path: str, known: Collection[str]) -> str:
 
 
 def did_you_mean(name: str, known: Collection[str]) -> str:
-    """The one that looks most like it, as the end of a message."""
+    """The most similar name, as the end of a message."""
     alike = get_close_matches(name, known, 1)
     return f": did you mean {alike[0]}?" if alike else ""
 
 
 class NamesCommands(click.Group):
-    """A group that answers an unknown command with what was meant."""
+    """A group that suggests another name for an unknown command."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -31,7 +31,8 @@ LEVELS = click.Choice(["debug", "info", "warning", "error"])
 
 
 def parsed(parse: Callable[[str], object]) -> Callable[..., Any]:
-    """A callback of an option whose texts are read by a function; its ValueError is told as it is.
+    """A callback of an option whose texts are parsed by a function; the text of its ValueError
+    becomes the error message.
 
     An option that may be repeated gets a tuple.
     """
@@ -94,7 +95,7 @@ def silence(name: str, default: float, text: str) -> Option:
 
 
 def number(name: str, default: float, text: str) -> Option:
-    """An option that says how many times as much, at least once."""
+    """An option that is a factor of at least 1."""
     return click.option(
         name,
         type=click.FloatRange(min=1.0),
@@ -106,7 +107,7 @@ def number(name: str, default: float, text: str) -> Option:
 
 
 def count(name: str, default: int, text: str) -> Option:
-    """An option that is a number of things, at least one."""
+    """An option that is a whole number of at least 1."""
     return click.option(
         name,
         type=click.IntRange(min=1),
@@ -209,7 +210,8 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 
 
 def server_options(http: str = "") -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Adds what says which server is meant, and how to be let in; the command gets it as `server`.
+    """Adds the options for the address and the credentials of a server; the command gets them as
+    `server`.
 
     `http` is the help of its option; without it there is none.
     """

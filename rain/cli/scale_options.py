@@ -1,4 +1,4 @@
-"""--min, --max and --idle: governors as many as the work needs, instead of a fixed number."""
+"""The options --min, --max and --idle, with which the number of governors follows the work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`rain start` without the name of a launcher, as in Rain 0.4; and the command of each launcher."""
+"""The command `rain start` without the name of a launcher, as in Rain 0.4, and a list of the
+others.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +77,7 @@ def start_alone(
 
 
 def start_names() -> list[str]:
-    """What may follow `rain start`."""
+    """The names that may follow `rain start`."""
     from rain.launchers.registry import launcher_names
 
     return ["local", "ssh", *launcher_names()]

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 class _Spoken(NamedTuple):
-    """What people call a launcher, what they may say after its options, and what that is."""
+    """The names of a launcher and of its arguments in help texts."""
 
     title: str
     further: str
     meaning: str
-    part: str = ""  # where a governor is, if the launcher knows how many suit it
+    part: str = ""  # if the launcher starts one governor on each by default
 
 
 def _batch(title: str, program: str) -> _Spoken:
@@ -46,21 +46,21 @@ _SPOKEN = {
     "dask": _Spoken(
         "inside a Dask cluster",
         "ADDRESS",
-        "ADDRESS is that of its scheduler. A governor is there as long as its worker.",
+        "ADDRESS is the address of its scheduler. A governor runs as long as its worker.",
         "worker",
     ),
     "ray": _Spoken(
         "inside a Ray cluster",
         "[ADDRESS]",
-        "ADDRESS is that of its head; by default it is the cluster of this machine. Each governor"
-        " is in an actor, which has its cpus.",
+        "ADDRESS is the address of its head node, by default of the cluster on this machine. Each"
+        " governor runs in an actor, which reserves its cpus.",
         "node",
     ),
     "kubernetes": _Spoken(
         "as pods of Kubernetes",
         "IMAGE [-- OPTIONS]",
         "IMAGE is a container image with Rain in it. OPTIONS are --namespace NAME, --context NAME,"
-        " and --template FILE: a pod with what else each of them is to have.",
+        " and --template FILE, a manifest with further settings of each pod.",
     ),
 }
 

@@ -1,4 +1,4 @@
-"""What may follow `rain start` and `rain add`: the name of a launcher, or a file."""
+"""The command groups `rain start` and `rain add`: the name of a launcher, or a file, follows."""
 
 from __future__ import annotations
 

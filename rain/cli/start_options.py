@@ -1,4 +1,6 @@
-"""The options that every way of `rain start` has, and what it says when the cluster is ready."""
+"""The options that all forms of `rain start` have in common, and the text when the cluster is
+ready.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class OfServer(click.Option):
-    """An option of the server: governors that are added to a cluster are not told it."""
+    """An option of the server: `rain add` does not have it."""
 
 
 _OF_SERVER = (
@@ -199,14 +201,14 @@ _OF_GOVERNORS = (
         " '/scratch/$USER'.",
     ),
 )
-"""What governors that are added to a cluster may be told, too."""
+"""The options that `rain add` has, too."""
 
 
 def start_options(run: Callable[..., StartRequest]) -> Callable[..., StartRequest]:
     """Adds the options of all starts, which the command gets as `options`.
 
-    The command starts nothing: it says what is asked for. So a file and a program can ask for it in
-    the same words, and for governors of a cluster that runs.
+    The command itself starts nothing: it returns a request. So a file, a program and `rain add` can
+    use the same options.
     """
 
     @wraps(run)

@@ -1,7 +1,7 @@
-"""Spec and info of tasks, data objects and sessions.
+"""The specs and infos of tasks, data objects and sessions that users see.
 
-A spec describes what the user requested, an info what happened. Their JSON leaves out empty values
-and has no other names than the ones below.
+A spec describes what the user requested, an info what happened. In JSON, empty values are left out,
+and unknown names are refused.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
-"""Calls of other libraries that a client has pickled as a whole, as executors run them.
+"""Runs calls of joblib and Dask that a client has pickled as a whole.
 
-Rain's own calls have one pickle for each argument. The adapters of joblib and Dask send what their
-library wants to be run as one pickle, and what comes from the cluster beside it.
+Rain's own calls have one pickle for each argument. The adapters of joblib and Dask send one pickle
+with the calls of their library, and separately the values that come from the cluster.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def value_at(place: int) -> Any:
-    """Stands in a pickle for the value of the cluster at this place."""
+    """A placeholder in a pickle for the value of the cluster at this place."""
     raise pickle.UnpicklingError(f"the value at {place} is known only where the call runs")
 
 
@@ -42,8 +42,8 @@ def call_chain(data: bytes, *values: Any) -> Any:
     """Runs nodes of a Dask graph of which only the first reads others than those before it.
 
     Pickled with the nodes are the keys of the values that the first one depends on and, by their
-    keys, small values that the client had itself. What a node makes is let go when the last node
-    that reads it has run.
+    keys, small values that the client had itself. The result of a node is dropped when the last
+    node that reads it has run.
     """
     chain: list[tuple[Hashable, Callable[[Mapping[Hashable, Any]], Any]]]
     chain, keys, known = pickle.loads(data)
@@ -58,7 +58,7 @@ def call_chain(data: bytes, *values: Any) -> Any:
 
 
 def _read_later(chain: Sequence[tuple[Hashable, Any]]) -> list[set[Hashable]]:
-    """For each node of a chain what nodes behind it read."""
+    """For each node of a chain, the keys that later nodes read."""
     later: list[set[Hashable]] = [set()]
     for _, node in reversed(chain[1:]):
         later.append(later[-1] | set(node.dependencies))

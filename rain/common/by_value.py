@@ -1,14 +1,14 @@
-"""Pickles functions and classes that a reader cannot import, with the names of their files.
+"""Pickles functions and classes that a reader cannot import, including the names of their source
+files.
 
-New releases of cloudpickle leave these names out. With them, the traceback of a call names the file
-of each line, and shows the line itself where that file can be read. The code says for which Python
-it is (`code.py`).
+New releases of cloudpickle leave these names out. With the names, a traceback shows the file of
+each line, and also the line if the file can be read. The code says for which Python it is
+(`code.py`).
 
-cloudpickle takes functions with a cache for something that can be imported, and classes with a
-cached property, or functions of `functools.singledispatch`, for something that cannot be pickled.
-Here they are made again around the functions that are inside of them, with an empty cache. It also
-copies `dataclasses.MISSING`, which the fields of a class of a script have, and which is compared by
-its identity.
+cloudpickle tries to import functions with a cache, and fails to pickle classes with a cached
+property and functions of `functools.singledispatch`. This module rebuilds them around the functions
+inside, with an empty cache. cloudpickle also copies `dataclasses.MISSING`, which has to be the same
+object everywhere.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _DISPATCHES: CodeType = _dispatch(len).__code__
 
 _REDUCERS: Any = cloudpickle.Pickler.dispatch_table
 _CHILDS_MAIN = "__mp_main__"
-"""What multiprocessing calls the module of a script in the processes that it spawns."""
+"""The name of the main module in processes that multiprocessing spawns."""
 
 _MAIN = frozenset({"__main__", _CHILDS_MAIN})
 
@@ -132,7 +132,7 @@ class Pickler(cloudpickle.Pickler):
         buffer_callback: Callable[[Any], Any] | None = None,
     ) -> None:
         childs_main = sys.modules.get(_CHILDS_MAIN)
-        if childs_main is not None:  # it comes when the script has run, long after this module
+        if childs_main is not None:  # loaded when the script has run, long after this module
             library: Any = cloudpickle
             library.register_pickle_by_value(childs_main)
         super().__init__(file, protocol, buffer_callback)  # type: ignore[no-untyped-call] # pyright: ignore[reportUnknownMemberType] # not annotated

@@ -1,4 +1,4 @@
-"""Chunks of arrays that are cut into pieces, and made of them: what the tasks of a rechunk call."""
+"""Cuts chunks of arrays into pieces, and makes chunks of pieces, for the tasks of a rechunk."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def cut_apart(
 
 def _cut(chunk: Any, box: Box) -> Any:
     piece = chunk[tuple([slice(start, stop) for start, stop in box])]
-    # Only what lies together is read without a copy, or mapped.
+    # Only contiguous memory is read without a copy, or mapped.
     return np.ascontiguousarray(piece) if type(piece) is np.ndarray else piece
 
 

@@ -1,7 +1,7 @@
-"""Code that travels: it is for the release of Python that has made it, and for no other.
+"""Marks pickled code with the release of Python that has made it, and refuses it in any other.
 
-Functions that a reader cannot import are pickled with their code. Another release of Python takes
-such code and does something else with it, up to a crash. So the pickle says for which one it is.
+Functions that a reader cannot import are pickled with their code. Another release of Python would
+load such code and misinterpret it, up to a crash. So the pickle names the release.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from types import CodeType
 from typing import Any
 
 HERE = "{}.{}".format(*sys.version_info)
-"""The release of this Python, as 3.11: within it code stays the same."""
+"""The release of this Python, such as 3.11. The format of code is the same within a release."""
 
 
 class OtherPythonError(TypeError):

@@ -1,15 +1,15 @@
-"""Columns of tables that grow in files without names, and are mapped in the end.
+"""Builds columns of tables in unnamed files that grow, and maps them at the end.
 
 A column is a few arrays of plain values, each of which grows in a file of its own:
 
-* numbers, flags and times of numpy are their values,
-* times with a time zone are their times of UTC,
-* numbers and flags of pandas that may be missing are their values, and which are missing,
-* strings of Arrow's, as pandas has them, are their bytes, where each ends, and which are missing;
-  numbers and times of Arrow's are their values, and which are missing.
+* numbers, flags and times of numpy: the values,
+* times with a time zone: the times in UTC,
+* nullable numbers and flags of pandas: the values, and which are missing,
+* strings of Arrow in pandas: the bytes, where each string ends, and which are missing; numbers and
+  times of Arrow: the values, and which are missing.
 
-Nothing else can grow so: objects of Python, among them strings in columns of type `object`,
-categories, periods, and what Arrow nests.
+Other columns cannot grow like this: Python objects (also strings in columns of type `object`),
+categories, periods, and nested types of Arrow.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MOST_BYTES = {name: int(np.iinfo(number).max) for name, number in _ENDS.items()}
 
 
 class DifferentError(Exception):
-    """A table cannot follow those before it: it has other columns, other types, or too much."""
+    """A table cannot be appended: it has other columns or types, or is too large."""
 
 
 class GrowingColumn(Protocol):
@@ -47,7 +47,7 @@ class GrowingColumn(Protocol):
         ...
 
     def mapped(self) -> Any:
-        """All of them, for a table; what changes one changes a copy of its page."""
+        """All values, for a table. A change of a value is made in a private copy of its page."""
         ...
 
 
@@ -56,7 +56,7 @@ Begin = Callable[[Any, ExitStack], GrowingColumn]
 
 
 def way_of(dtype: Any) -> Begin | None:
-    """What begins a column of this type; None if it cannot grow in files."""
+    """The function that begins a column of this type; None if it cannot grow in files."""
     if isinstance(dtype, np.dtype):
         return _Plain if dtype.kind in _PLAIN else None
     pandas: Any = import_module("pandas")

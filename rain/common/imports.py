@@ -1,14 +1,15 @@
-"""The folders from which a program imports its own modules, what it has uploaded, how it logs, and
-where it works; sent with each function.
+"""The import folders, uploads, logging settings and current folder of a program, which are sent
+with each of its functions.
 
-They are appended after the end of the function's pickle, where no unpickler reads:
+They are appended to the function's pickle, behind its end, where no unpickler reads:
 
 
     pickle | the fields of Imports | length | "rainpath"
 
-The length is that of what is between the pickle and itself.
+The length is the number of bytes of the fields.
 
-A task tells functions, too: as a part of its program (`CallingProgram`).
+A task that calls functions sends the same data as the program that it belongs to
+(`CallingProgram`).
 """
 
 from __future__ import annotations
@@ -36,12 +37,12 @@ class Imports(NamedTuple):
     logging: tuple[Any, ...] | None = None  # the fields of `LogSettings`
     began: float = 0.0  # when the program has started
     changed: str = ""  # the states of its loaded files that were changed since then
-    python: str = ""  # its version, "3.11"; "" if an earlier release has told it
+    python: str = ""  # its version, "3.11"; "" from an earlier release of Rain
     folder: str = ""  # its current folder; "" if that was removed
 
 
 class CallingProgram(NamedTuple):
-    """The program that has told the function which this process runs."""
+    """The program that has sent the function which this process runs."""
 
     began: float
     uploads: tuple[bytes, ...]
@@ -106,11 +107,11 @@ def other_python(data: bytes | mmap) -> str:
 
 
 def code_of(data: bytes) -> bytes | None:
-    """The part of a function's pickle that two processes with the same code have alike, or None.
+    """The part of a function's pickle that is equal in two processes with the same code, or None.
 
-    That is its pickle, which files it may have come from were changed since the program has
-    started, and what was uploaded; not which process it was, where that works, from which folders
-    it imports, what else it has loaded, and how it logs.
+    It contains the pickle, the states of source files that were changed since the start of the
+    program, and the uploads. It does not contain the process, its current folder, its import
+    folders, its other modules, and its logging settings.
     """
     try:
         imports = imports_of(data)
@@ -118,7 +119,7 @@ def code_of(data: bytes) -> bytes | None:
             return data
         told: bytes = msgpack.packb([imports.changed, list(imports.uploads)])
     except (ValueError, TypeError, AttributeError, msgpack.UnpackException):
-        return None  # somebody else has written it
+        return None  # not written by Rain
     end = len(data) - _FOOTER.size
     length, _ = _FOOTER.unpack(data[end:])
     return data[: end - length] + told

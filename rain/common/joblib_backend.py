@@ -1,6 +1,7 @@
-"""Makes the backend known to joblib, which is imported only then, in programs and in tasks.
+"""Registers Rain's backend with joblib, in programs and in tasks, as soon as joblib is imported.
 
-An executor does so when it starts, so this imports nothing that it has not loaded anyway.
+An executor does this when it starts, so this module imports nothing that an executor has not loaded
+anyway.
 """
 
 import sys
@@ -75,7 +76,7 @@ class _Expecting:
 
 
 class _Registering:
-    """Loads joblib as it would be loaded without this, and registers the backend."""
+    """A loader that loads joblib as usual, and then registers the backend."""
 
     def __init__(self, loader: "Loader") -> None:
         self._loader = loader

@@ -1,4 +1,4 @@
-"""How a program has set up its logging: it travels with its functions, and holds in its tasks."""
+"""Carries the logging settings of a program to its tasks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STYLES: tuple[tuple[Style, type[logging.PercentStyle]], ...] = (
 
 
 class LogSettings(NamedTuple):
-    """The level of the root logger, how its handler writes, and the levels of other loggers."""
+    """The level of the root logger, the format of its handler, and the levels of other loggers."""
 
     level: int
     format: str = logging.BASIC_FORMAT
@@ -34,7 +34,9 @@ _taken_over: dict[str, int] = {}
 
 
 def log_settings() -> LogSettings | None:
-    """What this program has set; None if nothing, or nothing else than Python does by itself."""
+    """The settings of this program; None if it has set nothing, or only what Python does by
+    default.
+    """
     root = logging.root
     if not root.handlers:
         return None
@@ -59,7 +61,7 @@ def _levels() -> tuple[tuple[str, int], ...]:
 
 
 def _is_plain(handler: logging.Handler) -> bool:
-    """Whether it is one as `basicConfig` makes it."""
+    """Whether it is a handler as `basicConfig` makes it."""
     return type(handler) is logging.StreamHandler
 
 
@@ -73,9 +75,9 @@ def _format_of(handler: logging.Handler) -> tuple[str, str | None, Style]:
 
 
 def apply(settings: LogSettings | None) -> None:
-    """Lets the root logger of this process be as that of a program; None lets it be Python's own.
+    """Sets up the root logger of this process as in a program; None restores Python's defaults.
 
-    Code that has added a handler in this process has decided for itself.
+    If code in this process has added a handler of its own, nothing changes.
     """
     root = logging.root
     for handler in [handler for handler in root.handlers if handler.name == NAME]:
@@ -98,9 +100,9 @@ def apply(settings: LogSettings | None) -> None:
 
 
 def forget_default() -> None:
-    """Removes the handler that Python adds by itself when a program logs that has set nothing.
+    """Removes the handler that Python adds when a program logs without any set-up.
 
-    With it, a later task could not set up its logging by `basicConfig`.
+    With this handler, `basicConfig` would have no effect in a later task.
     """
     root = logging.root
     if len(root.handlers) == 1 and root.level == logging.WARNING:

@@ -1,13 +1,13 @@
-"""Tables that are put together in files, so that they take hardly any memory.
+"""Concatenates tables in files, so that they take hardly any memory.
 
-To put tables together is to have all of them twice for a moment, and the functions that read the
-result, such as a sort, make a copy of their own. So the rows are appended to files without names,
-one for each column, which are mapped in the end. Their pages are a cache of the kernel's, which it
-writes out and drops when memory is short: they are no memory of the task. While there is memory
-nothing is written to a disk, and appending to a file is faster than filling new memory.
+Concatenating tables in memory needs all of them twice for a moment, and functions that read the
+result, such as a sort, make another copy. So the rows are appended to unnamed files, one for each
+column, which are mapped at the end. Their pages belong to the page cache of the kernel, which
+writes them out when memory is short; they do not count as memory of the task. As long as there is
+memory nothing is written to a disk, and appending to a file is faster than filling new memory.
 
-What columns can grow so says `growing_columns`. What else a table has, such as objects of Python
-and categories, is put together in memory.
+`growing_columns` says which columns this works for. Other columns, such as Python objects and
+categories, are concatenated in memory.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Arrays that map a file for writing, where a call of joblib runs: what it writes is in the file.
+"""Opens arrays that map a file for writing in calls of joblib, so that the calls write to the file.
 
-They travel as the path of the file. The machine must have it, as on a common file system.
+Only the path of the file is sent. The machine must have the file, for instance on a shared file
+system.
 """
 
 from pathlib import Path

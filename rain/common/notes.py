@@ -1,4 +1,4 @@
-"""The notes of a user about a task or a data object, as they travel."""
+"""Encodes the user's notes on a task or a data object as JSON for the wire."""
 
 import json
 from typing import Any

@@ -1,10 +1,10 @@
-"""Partitioned values: the pieces that one input of a shuffle was split into.
+"""Encodes partitioned values: the pieces that one input of a shuffle was split into.
 
 As data they are one object with an index (rain/stream/parts.py). A reader of one part reads the
 bytes of one piece.
 
-What was collected of one part has the same form: its pieces are those of some inputs, one behind
-the other, in the bytes that these were written as.
+The collected pieces of one part have the same form: the pieces of some inputs, one after the other,
+in their original bytes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ COLLECTED = "pieces"
 
 
 class Partitioned:
-    """What a task returns that makes a piece for each part: by number, since some may lack."""
+    """Returned by a task that makes pieces for the parts: a mapping by number, since some parts may
+    have none.
+    """
 
     pieces: Mapping[int, Any]
     size = 0

@@ -4,11 +4,11 @@ A value with large buffers (mostly numpy arrays) becomes an ordinary pickle that
 load, in which each large buffer is contiguous and aligned. After its end, where no unpickler reads,
 follows the same pickle without the buffers, and the positions of the buffers in the file. If the
 data is a mapped file, `load` reads only this second pickle, and the value refers to views of the
-buffers. The loaded value belongs to its reader: pages are copied on write, so nobody else sees
+buffers. The loaded value belongs to its reader: pages are copied on write, so no other reader sees
 changes.
 
-A single buffer is large from 256 KiB on. Many smaller ones are large together: a list of a thousand
-arrays, or the columns of a table.
+A single buffer is large from 256 KiB on. Many smaller ones count if they are large together: a list
+of a thousand arrays, or the columns of a table.
 
     pickle | the pickle without its buffers | offset and length of each buffer | footer
 """
@@ -26,8 +26,9 @@ LARGE = 256 * 1024
 """Buffers of at least this size are mapped; smaller values are loaded as usual."""
 
 SMALL = 32 * 1024
-"""Buffers of at least this size are mapped, too, when all of them are large together. What is not
-mapped is written twice."""
+"""Buffers of at least this size are mapped, too, if all of them are large together. Smaller buffers
+are written twice.
+"""
 
 ALIGNMENT = 64
 MAGIC = b"rainview"
@@ -40,8 +41,9 @@ WITHOUT_BUFFERS = frozenset({int, float, bool, str, bytes, type(None)})
 """Types whose pickles have no buffers; only large bytes have several parts."""
 
 REDUCERS: dict[type, Any] = {}
-"""How picklers take types whose libraries have not given their buffers to them; filled by
-`polars_frames` in a program that uses polars."""
+"""Reducers for types whose own pickles have no separate buffers; filled by `polars_frames` in a
+program that uses polars.
+"""
 
 _PLACE = Struct("<QQ")
 _FOOTER = Struct("<QQQ8s")  # position and length of the second pickle, number of buffers

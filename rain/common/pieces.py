@@ -1,8 +1,7 @@
-"""The pieces of one part of a shuffle, for the task that merges them.
+"""Reads the pieces of one part of a shuffle, for the task that merges them.
 
-They are read while the task asks for them: some at a time, from the governors that have them, and
-the next ones while the task works on these. Those of this machine are mapped, as far as they are
-large.
+Pieces are read on demand, some at a time, from the governors that have them. The next pieces are
+read while the task works on the current ones. Large pieces on the same machine are mapped.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from rain.common.pickles import Part, load
 from rain.common.secret_file import secret_from_environment
 
 BYTES_AT_ONCE = 16 * 1024 * 1024
-"""About so much of a part is read at once, and twice as much is in memory."""
+"""About this much of a part is read at once, and twice as much is in memory."""
 
 OBJECTS_AT_ONCE = 256
 

@@ -1,12 +1,12 @@
-"""Pickles large frames and series of polars by their columns, so that these are mapped like arrays.
+"""Pickles large frames and series of polars column by column, so that they are mapped like arrays.
 
 Polars itself pickles a frame as one piece of bytes, which each reader decodes into memory of its
 own. As a table of Arrow it has a buffer for each column, on both ways without a copy. What is read
 is rebuilt by polars and Arrow alone, so any unpickler can do it.
 
-A frame travels as polars has it, if Arrow does not know one of its types, if what came back would
-not have the same types, or if pyarrow is not installed. So does a frame whose buffers have much
-more than its values: a slice or a selection of texts still refers to all of them.
+Polars' own pickle is used if Arrow does not know one of the types, if the types would change on the
+way, or if pyarrow is not installed. It is also used for a frame whose buffers are much larger than
+its values: a slice or a selection of strings still refers to all of them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""What is found while a value is pickled: the futures inside of it.
+"""Finds the futures inside of a value while it is pickled.
 
-The maker of data, a client or an executor, says what is inside, so that the cluster keeps that as
-long as the data. Futures note themselves here when they are pickled, by whatever way that happens.
+A client or an executor that makes data reports the futures inside, so that the cluster keeps their
+results as long as the data. A future registers itself here when it is pickled, whatever pickler
+does it.
 """
 
 import threading
@@ -11,7 +12,7 @@ from typing import Protocol
 
 
 class Home(Protocol):
-    """What all futures of a client share, as far as it matters where they are pickled."""
+    """The client of a future, as far as pickling needs it."""
 
     def secure(self, references: "Sequence[Reference]") -> None:
         """The server knows these when this returns, and keeps them until the run has ended."""
@@ -63,7 +64,9 @@ def note_reference(reference: Reference) -> None:
 
 
 def secure(found: "dict[int, Reference]") -> list[int]:
-    """Before data leaves a task: what is inside of it stays until the server has heard of that."""
+    """Called before data leaves a task: the results of futures inside stay until the server knows
+    of them.
+    """
     homes = {id(one.home): one.home for one in found.values()}
     for home in homes.values():
         home.secure([one for one in found.values() if one.home is home])

@@ -1,7 +1,7 @@
-"""The task that this process runs, for code that waits for other tasks or submits them.
+"""The task that this process runs, for code that submits tasks or waits for them.
 
-An executor puts itself in here, in local mode for the time of each call. Everywhere else there is
-no task, and waiting is nothing special.
+An executor installs itself here, in local mode only during each call. In other processes there is
+no task, and waiting is an ordinary wait.
 """
 
 from types import TracebackType
@@ -17,11 +17,13 @@ class Running(Protocol):
         ...
 
     def begin_wait(self) -> bool:
-        """The calling thread waits for other tasks; whether that concerns the running task."""
+        """The calling thread begins to wait for other tasks; returns whether this blocks the
+        running task.
+        """
         ...
 
     def end_wait(self) -> None:
-        """It has what it waited for, or has given up."""
+        """The wait has ended."""
         ...
 
 
@@ -41,7 +43,7 @@ def running_call() -> tuple[int, int] | None:
 
 
 def in_a_task() -> bool:
-    """Whether this process runs tasks, so that nobody but Rain interrupts it."""
+    """Whether this process runs tasks, so that only Rain interrupts it."""
     return _here is not None
 
 

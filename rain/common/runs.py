@@ -1,4 +1,4 @@
-"""The runs of a task, as its info and its exception tell them."""
+"""The runs of a task, as users see them in its info and its exception."""
 
 from typing import Any
 

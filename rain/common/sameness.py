@@ -1,8 +1,8 @@
-"""Compares what two runs of a program submit, in which the same things have other names.
+"""Compares the submissions of two runs of a task, in which equal objects have different ids.
 
-A task that is tried again submits what it has submitted before. But its functions say behind their
-pickles from which process they come, and the futures inside of its values stand for other objects.
-Both are taken out before anything is compared. The rest is compared to the last byte.
+A task that is tried again submits the same calls as before. But the pickles of its functions end
+with data about their process, and the futures inside of its values have other ids. Both are removed
+before the comparison. The rest is compared byte by byte.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ID = 8
 
 
 def place_of(cluster: bytes, object_id: ObjectId) -> bytes:
-    """Where the result of a future is, as its pickle says it: in as many bytes for each."""
+    """The cluster and object id of a future in its pickle, always in the same number of bytes."""
     return cluster + object_id.to_bytes(ID)
 
 

@@ -1,4 +1,4 @@
-"""The functions that tasks of a shuffle call in place of those that users give."""
+"""Wrappers that the tasks of a shuffle call around the functions of users."""
 
 from __future__ import annotations
 
@@ -34,15 +34,16 @@ def pieces_in_rounds(
 
 
 def collect(pieces: Pieces, before: Collected | None) -> Collected:
-    """Brings the pieces of one part and some inputs to one place, as they were written.
+    """Brings the pieces of one part and some inputs to one place, in their original bytes.
 
-    `before` is what was collected of the part before this: it is a reason to run where that is.
+    `before` is the result of the previous round for the same part: because it is an input, the task
+    prefers to run in the same place.
     """
     return Collected([*pieces.as_written()])
 
 
 class TakeApart:
-    """Takes some items out of what a function makes, by the numbers of their parts."""
+    """Takes some items out of the result of a function, by the numbers of their parts."""
 
     def __init__(self, fn: Callable[..., Any], parts: tuple[int, ...]) -> None:
         self._fn = fn

@@ -1,4 +1,5 @@
-"""What is called in the place of a function: with an initializer before it, or for many arguments.
+"""Wrappers around functions for `concurrent.futures`: run an initializer first, or call for many
+arguments.
 
 These are pickled together with the function, so executors need this module.
 """
@@ -24,7 +25,7 @@ class InitializerError(BrokenExecutor):
 
 
 class _Outcome(NamedTuple):
-    """What came of an initializer in this process."""
+    """The outcome of an initializer in this process."""
 
     failure: str  # its traceback
     made: dict[str, Any]  # the global names that it has set
@@ -57,8 +58,8 @@ class Initialized:
             outcome = _outcomes[self._executor] = _initialize(self._initializer, self._initargs)
         if outcome.failure:
             raise InitializerError(self._executor, outcome.failure)
-        # What is pickled by value has globals of its own in each pickle: the initializer that was
-        # called may be the copy of another function's pickle.
+        # Functions that are pickled by value have separate globals in each pickle, and the
+        # initializer may have come with the pickle of another function.
         _globals_of(self._initializer).update(outcome.made)
         self._is_ready = True
 

@@ -1,5 +1,5 @@
-"""What the tasks of a shuffle of Dask's call: tables are split by a column of part numbers, and
-items by what they are grouped by.
+"""Functions for the tasks of Dask's shuffles: they split tables by a column of part numbers, and
+items by their groups.
 
 Dask and pandas are only imported where such a task runs.
 """
@@ -32,8 +32,8 @@ ROWS_AT_ONCE = 32 * 1024
 def rows_by_part(table: Any, column: str, parts: Collection[int]) -> Partitioned:
     """The rows of each of these parts; a column has the part of each row.
 
-    Those of a large table are taken for one part after the other while they are written: so the
-    table is in memory once, whatever its columns are.
+    The rows of a large table are taken one part after the other while they are written. So the
+    table is in memory only once, whatever its columns are.
     """
     size = _size(table)
     if size < AT_ONCE:
@@ -102,7 +102,8 @@ def with_column(rows: Any, at: int, name: str, value: Any) -> Any:
 
 
 def narrow(places: Any, most: int) -> Any:
-    """The numbers of parts, of up to 16 bits if all have no more: numpy sorts those by counting.
+    """The numbers of parts, of up to 16 bits if all have no more: numpy sorts these with a radix
+    sort.
 
     Args:
         places: one for each row.
@@ -120,7 +121,7 @@ def concatenated(concat: Callable[..., Any], tables: Sequence[Any], *ignore_inde
 
     Rows keep their index, whether or not it may be ignored.
     """
-    if not all(hasattr(table, "memory_usage") for table in tables):  # values and arrays, too
+    if not all(hasattr(table, "memory_usage") for table in tables):  # also for values and arrays
         return concat(tables, *ignore_index)
     filled = [table for table in tables if len(table)]
     if len(filled) < 2 or sum(map(_size, filled)) < AT_ONCE:
@@ -137,7 +138,7 @@ def with_part_numbers(
 ) -> Any:
     """What Dask's function makes of a table: the same with a column of part numbers.
 
-    They follow from each row alone, so it is asked for some rows at a time.
+    Each number depends on its row alone, so the function is called for some rows at a time.
 
     Args:
         by: the rows of a table, a column or an index, or how columns are called.
@@ -220,7 +221,9 @@ def groups_of(listed: list[ListedObject], part: int, grouper: Any) -> list[tuple
 
 
 def _grouped(grouper: Any, items: Iterable[Any]) -> dict[Any, list[Any]]:
-    """Lists of items by what a function, or what else Dask takes for one, says of each."""
+    """Lists of items, grouped by the value of a function, or of something else that Dask accepts as
+    one.
+    """
     groupby: Any = import_module("toolz").groupby
     groups: dict[Any, list[Any]] = groupby(grouper, items)
     return groups

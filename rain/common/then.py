@@ -1,4 +1,4 @@
-"""What a function returns that hands the rest on to another task (`rain.client.then`)."""
+"""The value that a function returns to pass on its result to another task (`rain.client.then`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that cannot be sent: what of them, and advice what to do instead."""
+"""Explains why a value cannot be pickled: names the part, and says what to do instead."""
 
 import pickle
 from collections.abc import AsyncGenerator, Coroutine, Generator, Iterator
@@ -16,7 +16,7 @@ UNPICKLABLE = (TypeError, AttributeError, pickle.PicklingError, RuntimeError)
 
 DEEPEST = 20
 MOST_PARTS = 1000
-"""Of more parts in one container, the others are not looked at."""
+"""Only this many parts of one container are checked."""
 
 _INTO_A_MODULE = "Put it into a module beside the script, from which tasks import it."
 
@@ -38,7 +38,7 @@ def what_cannot_be_sent(value: object, error: BaseException, name: str = "") -> 
 
 
 def advice(part: object) -> str:
-    """What to do about something that pickle does not take."""
+    """Advice for a value that pickle does not accept."""
     if isinstance(part, Generator):
         return "A generator stays where it was made: make a list of it."
     if isinstance(part, Coroutine | AsyncGenerator):
@@ -68,7 +68,7 @@ def _aside(_: object) -> None:
 
 
 def _culprit(value: object) -> tuple[str, object]:
-    """The way to the innermost part that cannot be pickled, as Python writes it, and that part."""
+    """The innermost part that cannot be pickled, and the Python expression that leads to it."""
     path = ""
     seen = {id(value)}
     for _ in range(DEEPEST):
@@ -83,7 +83,7 @@ def _culprit(value: object) -> tuple[str, object]:
 
 
 def _parts(value: Any) -> Iterator[tuple[str, object]]:
-    """What pickle takes out of a value, and how Python writes the way there."""
+    """The parts that pickle finds in a value, with the Python expressions that lead to them."""
     if isinstance(value, dict):
         table: dict[object, object] = value
         yield from ((f"[{key!r:.50}]", item) for key, item in table.items())

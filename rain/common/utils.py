@@ -1,4 +1,4 @@
-"""Small helpers to format texts for people."""
+"""Formats texts and sizes for people."""
 
 KIBI = 1024
 

@@ -1,7 +1,8 @@
 """Work that a daemon does beside its turns: timers, watched descriptors, threads.
 
-A turn is a plain function that never waits. What it starts runs in tasks of the program's nursery,
-and ends with the program. An exception in such a task is a bug of ours, and ends the program.
+A turn is a plain function that never waits. The work that it starts runs in tasks of the program's
+nursery, and ends with the program. An exception in such a task is a bug of ours, and ends the
+program.
 """
 
 from __future__ import annotations
@@ -126,9 +127,9 @@ class Background:
 def trouble_of(result: outcome.Outcome[object], *expected: type[E]) -> E | None:
     """The error with which a thread has ended, if it is one of these.
 
-    It is not raised: its traceback would then name the frames of the loop, one of which has the
-    result with the error. Such a circle stays until the garbage collector runs, which is seldom
-    (`rain.daemon.garbage`).
+    It is not raised: its traceback would then refer to the frames of the loop, and one of these
+    refers to the error. Such a reference cycle stays until the garbage collector runs, which is
+    seldom (`rain.daemon.garbage`).
     """
     if isinstance(result, outcome.Error) and isinstance(result.error, expected):
         return result.error

@@ -55,7 +55,7 @@ NOT_HERE = (
 
 
 class _Piece:
-    """What is being sent, and how much of it the socket took, send by send."""
+    """A piece that is being sent, and how much of it the socket has taken, send by send."""
 
     __slots__ = ("_content", "_taken")
 
@@ -109,7 +109,7 @@ class Caller:
         self._socket = connected
         self._is_encrypted = isinstance(connected, Encrypted)
         self._lock = threading.RLock()  # around sending
-        self._busy = False  # a thread sends; in the same thread only a signal handler sees that
+        self._busy = False  # a thread sends; only a signal handler of that thread sees True
         self._sender = 0  # the thread that sends, or has sent last
         self._piece: _Piece | None = None
         self._wake_reading, self._wake_writing = socket.socketpair()
@@ -161,16 +161,17 @@ class Caller:
                 self._wake()  # the thread goes on when the socket takes more
 
     def _send(self) -> bool:
-        """Sends what the socket takes at once; whether anything is left.
+        """Sends what the socket takes at once; returns whether anything is left.
 
-        Only the main thread waits for another one that sends. All others leave what they say to
-        that one: it may be the main thread, and a signal handler in it may wait for them.
+        If another thread is sending, only the main thread waits for it. All others leave their
+        messages to the sending thread, which may be the main thread with a signal handler that
+        waits for them.
         """
         while True:
             if threading.current_thread() is threading.main_thread():
                 with self._lock:  # Ctrl-C never leaves it taken
                     if self._busy:
-                        return False  # this thread was interrupted while it sent, and goes on later
+                        return False  # this thread was interrupted while it was sending
                     left = self._send_locked()
             elif self._lock.acquire(blocking=False):
                 try:
@@ -179,7 +180,7 @@ class Caller:
                     self._lock.release()
             else:
                 return False
-            if left or not self._said:  # else something was said while this thread had the lock
+            if left or not self._said:  # else a message was added while this thread had the lock
                 return left
 
     def _send_locked(self) -> bool:
@@ -240,7 +241,9 @@ class Caller:
             _open.discard(self)
 
     def _say_farewell(self) -> None:
-        """A server that comes back waits for clients that have not said that they leave."""
+        """Tells the server that this client leaves. A restarted server waits for clients that have
+        not said so.
+        """
         if self.redial is not None:
             self.peer.abort("the client has left")
             self._send()

@@ -1,9 +1,9 @@
-"""The calls of a client: each is sent by the thread that makes it, which its answer wakes.
+"""Makes the calls of a client: the calling thread sends the message, and the answer wakes it.
 
 The calls of one thread arrive in their order. While large constants of a submission are being
 uploaded, no call overtakes the submission, not even a call of another thread. The answer to a
-submission comes before the answers to all calls behind it. So after an answer it is known whether
-an earlier submission was refused.
+submission comes before the answers to all later calls. So the answer to a call also shows that no
+earlier submission was refused.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class GivenUpError(Exception):
 class PendingCall(Generic[T]):
     """One call, and where a thread waits for its answer.
 
-    Ctrl-C may come between any two steps. A thread that does not wait any more leaves the answer to
-    an heir.
+    Ctrl-C may come between any two steps. A thread that stops waiting passes the answer to a
+    function.
     """
 
     def __init__(
@@ -73,7 +73,9 @@ class PendingCall(Generic[T]):
             raise
 
     def leave_to(self, heir: Callable[[T | Exception], object]) -> None:
-        """No thread waits here any more: the answer goes there, even if it has come already."""
+        """No thread waits any more: the answer goes to this function, even if it has arrived
+        already.
+        """
         self._heir = heir
         self._pass_on(heir)
 
@@ -134,9 +136,8 @@ class ClientCalls:
         why_lost: Callable[[], str] | None,
     ) -> None:
         self.failed: dict[SessionId, Exception] = {}
-        """What went wrong with submissions that no thread waited for.
-
-        It is told by the next call that concerns their session, in whatever thread.
+        """The errors of submissions that no thread waited for. The next call that concerns the
+        session raises the error, in any thread.
         """
         self._caller = caller
         self._questions = caller.peer.questions
@@ -155,7 +156,7 @@ class ClientCalls:
 
     @property
     def unanswered(self) -> int:
-        """How many calls may still be answered; the bootstrap is never finished."""
+        """The number of open questions, with the bootstrap, which is never finished."""
         return len(self._questions)
 
     def prepare(
@@ -225,7 +226,7 @@ class ClientCalls:
             self.note_failure(session, answer)
 
     def raise_failure(self, session: SessionId | None) -> None:
-        """Tells, once, that a submission of this session has failed."""
+        """Raises, once, the error of a failed submission of this session."""
         if self.failed and session is not None:
             failure = self.failed.pop(session, None)
             if failure is not None:
@@ -266,7 +267,7 @@ class ClientCalls:
         return ConnectionLostError(f"the server at {where} closed the connection{reason}")
 
     def close(self) -> None:
-        """From the thread that closes: every later call is told that."""
+        """Called by the thread that closes the connection: every later call raises this."""
         if self._caller.is_usable:
             self._closed_here = True
         self._caller.close("closed by the client")
@@ -307,16 +308,16 @@ class ClientCalls:
         return self.lost()
 
     def take_key(self, key: bytes, uploads: str) -> None:
-        """How to upload: told at first, and again when the server was away."""
+        """Takes the key for uploads: at first, and again after the server was away."""
         found = UploadFolder.read(uploads)
         self.upload_folder = "" if found is None else found.for_us(machine_id())
         self.key = key
 
     def was_cut(self) -> bool:
-        """Whether the connection is lost and there is another one, which may take a while.
+        """Whether the connection was lost and has been replaced; may take a while.
 
-        The server is asked for a sign of life: it answers over the connection that there was, or
-        that connection has ended.
+        It sends a ping to the server. Either the answer comes over the same connection, or that
+        connection has ended.
         """
         outcomes: list[Fields | CallError] = []
         heard = threading.Event()

@@ -1,4 +1,4 @@
-"""A client's connection to the server, for any thread.
+"""The client's side of its connection to the server; any thread may use it.
 
 A call is sent by the thread that makes it, which then waits. If the wait is interrupted, the server
 is asked to give the call up, too.
@@ -60,8 +60,8 @@ def _close(calls: ClientCalls, downloads: Downloads) -> None:
 class ClientConnection:
     """A registered client. It closes with its last reference.
 
-    A server that comes back when it has died is looked for, as long as the limits say. Calls that
-    wait go on waiting, and nothing is done twice.
+    If a server with a journal dies, the client tries to reconnect for as long as the limits say.
+    Waiting calls go on waiting, and nothing is executed twice.
 
     `StartError`: the server cannot be reached. `RefusedError`: a request is not granted.
     `SessionFailedError`: the session of a request has failed. `ConnectionLostError`: the server has
@@ -155,7 +155,7 @@ class ClientConnection:
         self._begin(session)
         asked = self._prepare(submit)
         if asked.upload is not None or not submit.wanted:
-            # What is uploaded belongs to the session when the submission is answered.
+            # Uploaded data belongs to the session once the submission is answered.
             self._send(submit, asked)
             return partial(self.ask, WaitFor(session, (), submit.wanted, "all"))
         try:
@@ -176,7 +176,7 @@ class ClientConnection:
             self._tell(said)
 
     def has_left(self, submission: Submission) -> bool:
-        """Whether this submission is on its way, wherever an interruption came; told once."""
+        """Whether this submission was sent before an interruption; returns True only once."""
         known = self._latest.pop(submission.session, None)
         return known is not None and known[0] is submission and self._calls.has_left(known[1])
 

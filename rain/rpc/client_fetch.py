@@ -1,4 +1,4 @@
-"""The bytes of large objects for a client: from the governor that has them, or through the server.
+"""Reads large objects for a client: from a governor that has them, or through the server.
 
 Everything here runs in the thread of the user who waits for it.
 """
@@ -90,9 +90,9 @@ class Downloads:
     def complete(
         self, fetched: Fetched, into: Path | None, ask_again: Callable[[ObjectId], Fetched]
     ) -> Fetched:
-        """A finished object with its bytes, from the place that has them by now.
+        """A finished object with its bytes, from a governor that has them now.
 
-        What has come from one that broke off is kept: the next one gives the rest.
+        If a transfer breaks off, the received bytes are kept, and the next governor sends the rest.
         """
         if fetched.data is not None and into is None:
             return fetched

@@ -1,7 +1,8 @@
-"""The part of an object that a client has received so far, in memory or in a file.
+"""Collects the bytes of an object that a client receives, in memory or in a file.
 
-If a holder breaks off, another holder of the same bytes continues from there, as for a governor
-(`rain.governor.storage.arriving`). Only one thread, that of the transfer, uses this.
+If the transfer from one holder breaks off, another holder of the same bytes continues from there,
+as for a governor (`rain.governor.storage.arriving`). Only one thread, that of the transfer, uses
+this.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ from rain.stream.stamps import Stamp
 
 FILE_FROM = 64 * 1024 * 1024
 MEMORY_SHARE = 4
-"""From that size on, data that would take more than a fourth of the memory that is left is kept in
-a file without a name, which the system may put out of memory. All other data becomes bytes."""
+"""Data of at least `FILE_FROM` bytes that would take more than a fourth of the free memory is kept
+in an unnamed file, whose pages the kernel can write out. All other data becomes bytes.
+"""
 
 
 class Received:

@@ -1,6 +1,6 @@
 """Registers a client with a server, and registers it again when the server has come back.
 
-What goes wrong is raised as `StartError`, in one line.
+If that fails, it raises `StartError` with one line.
 """
 
 from __future__ import annotations

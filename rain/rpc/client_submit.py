@@ -1,4 +1,6 @@
-"""Sending a submission: large constants go ahead over a stream, long columns as several parts."""
+"""Sends a submission: large constants first, over a stream, and long columns in several
+messages.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cuts a stream of bytes into pieces that begin with what says how long they are. Pure.
+"""Cuts a byte stream into pieces that begin with their length. Pure.
 
 The pieces are the messages of Cap'n Proto (`capnproto.messages`) and the frames of executors
 (`executor_frames`), which differ in how they begin.
@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 
 
 class Cutter(ABC):
-    """Takes chunks, wherever they were cut, and gives the pieces that are complete."""
+    """Takes chunks of any size, and gives the pieces that are complete."""
 
     skipped = 0
     """Bytes at the beginning of each piece that are not given."""

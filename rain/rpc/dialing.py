@@ -1,6 +1,7 @@
 """Connects to an address and passes the admission there, in a thread that may block.
 
-`trio_dialing.py` does the same for a daemon. A client does without trio, which takes long to load.
+`trio_dialing.py` does the same for a daemon. Clients do not use trio, because it takes long to
+load.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _random = random.Random()  # the program may have seeded its own
 
 
 class NotLetInError(UnreachableError):
-    """The other side does not let us in, or we do not trust it; the reason."""
+    """The other side does not admit us, or we do not trust it. The text is the reason."""
 
 
 class NotTrustedError(NotLetInError):
@@ -53,7 +54,9 @@ class NotLeadingError(StartError):
 
 
 def dial_in_turn(servers: Servers, dial: Callable[[], Connected]) -> Connected:
-    """What dialling the current one of them gives, or the first one after it that works."""
+    """Dials the current address, and then the ones after it, until one works; returns the
+    result.
+    """
     troubles: list[RainError] = []
     for _ in servers.addresses:
         try:
@@ -135,7 +138,7 @@ _ANOTHER_PORT = "; is that the port of a server of Rain?"
 
 @contextmanager
 def spelled(where: str, timeout: float, secret: Secret | None) -> Generator[None]:
-    """Says in one way what went wrong."""
+    """Turns the different errors into one kind of message."""
     try:
         yield
     except (TimeoutError, StalledError):
@@ -198,7 +201,7 @@ def _connect(host: str, port: int, timeout: float) -> socket.socket:
 
 
 def refused(where: str, reasons: list[str]) -> str:
-    """Why no address of a host takes us."""
+    """The error when no address of a host accepts the connection."""
     refusal = os.strerror(errno.ECONNREFUSED)
     hint = "; is the server running?" if refusal in reasons else ""
     return f"{where}: {', '.join(dict.fromkeys(reasons))}{hint}"

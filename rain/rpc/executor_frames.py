@@ -1,7 +1,7 @@
 """Sends and receives the frames between a governor and its executors, over a stream socket.
 
-A frame is a length of four bytes, the lowest first, and then the content. A frame is sent at once,
-as far as the socket takes it. All frames that arrive together are handed over as one list.
+A frame is a length of four bytes (little-endian), and then the content. A frame is sent at once, as
+far as the socket takes it. All frames that arrive together are passed on as one list.
 """
 
 import socket
@@ -41,7 +41,7 @@ class FrameParser(Cutter):
 
 
 def _nobody(_: object) -> None:
-    """Hears nothing more."""
+    """Ignores frames after the end."""
 
 
 class SocketLink:
@@ -112,8 +112,8 @@ class SocketLink:
 
     def _release(self) -> None:
         self._open = False
-        # The owner of the link is freed with it: these are methods of the owner, and Python's
-        # collector, which would free circles, seldom runs in daemons.
+        # Breaks the reference cycle with the owner, whose methods these are: the garbage collector
+        # seldom runs in daemons.
         self._on_frames = self._on_closed = _nobody
         self._watch.stop()
         self._socket.close()

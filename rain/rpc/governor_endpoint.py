@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LEAST_TIME = 0.001
-"""What a governor says that has no time left."""
+"""Sent by a governor that has no time left."""
 
 CONNECT_TIMEOUT = 10.0
 
@@ -107,13 +107,13 @@ class Upstream:
 
 
 def _taken(_: Fields | CallError) -> None:
-    """It was taken, or the connection has ended, which is told elsewhere."""
+    """The update was received, or the connection has ended, which is handled elsewhere."""
 
 
 def _control(handler: ControlHandler) -> Offered:
     """What the server may ask of this governor."""
 
-    parts: list[Orders] = []  # of what is not whole yet
+    parts: list[Orders] = []  # of an order that is not complete yet
 
     def order(part: tuple[Orders, bool], call: IncomingCall) -> None:
         orders, more = part

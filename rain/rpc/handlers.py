@@ -1,6 +1,6 @@
 """The interfaces between the endpoints of this folder and the programs, in plain Python.
 
-The server, the governor and the client implement or receive them; the endpoints carry them over
+The programs implement one half of them and call the other half; the endpoints carry the calls over
 Cap'n Proto. All methods are plain functions that return at once and are called in the thread of
 trio, one at a time. A handler that cannot answer yet keeps the `Reply`. A handler that raises
 `ProtocolError` closes the peer that called it, and only that one.
@@ -32,7 +32,7 @@ T_contra = TypeVar("T_contra", contravariant=True)
 class Reply(Protocol[T_contra]):
     """The answer that one call still waits for. Exactly one of the methods is called, once.
 
-    When the caller has gone meanwhile, the answer goes nowhere, without an error.
+    If the caller has gone in the meantime, the answer is dropped without an error.
     """
 
     def answer(self, value: T_contra, /) -> None: ...
@@ -42,20 +42,20 @@ class Reply(Protocol[T_contra]):
 
 @frozen
 class Resumes:
-    """What a governor has that was registered and has lost its connection."""
+    """What a governor sends to resume: one that was registered and has lost its connection."""
 
     heard: int  # the number of the last orders that it has applied
     told: int  # of the last of its updates that the server is known to have applied
-    last: int  # and of the last one at all, which the server hears now if it has not
+    last: int  # the number of the last one at all; the server now gets those that it has not
 
 
 class FencedError(RainError):
-    """A governor cannot resume; the reason."""
+    """A governor or client cannot resume. The text is the reason."""
 
 
 @frozen
 class GovernorHello:
-    """What a governor says of itself when it registers."""
+    """The description of itself that a governor sends when it registers."""
 
     incarnation: GovernorId
     data_address: str  # "host:port", the host as the server can reach it
@@ -71,7 +71,7 @@ class ClientHandler(Protocol):
     token: bytes  # with this it may come back; empty if the server does not
 
     def welcome(self, reply: Reply[None]) -> None:
-        """Answers when the server will not forget this client."""
+        """Answers as soon as the client is recorded in the journal, if there is one."""
         ...
 
     def ask(self, request: Request[T], reply: Reply[T], number: int = 0) -> None:
@@ -91,7 +91,7 @@ class ClientHandler(Protocol):
         reply: Reply[None] | None = None,
         number: int = 0,
     ) -> None:
-        """The reply only tells that it was heard."""
+        """The reply only confirms the receipt."""
         ...
 
     def abandoned(self, reply: Reply[Any]) -> None:
@@ -114,7 +114,7 @@ class GovernorHandler(Protocol):
 
     @property
     def applied(self) -> int:
-        """The number of the last update that the server will not forget; 0 of one that does."""
+        """The number of the last update that is safe in the journal; 0 without a journal."""
         ...
 
     def update(self, update: Update) -> None: ...
@@ -146,7 +146,7 @@ class GovernorLink(Protocol):
         ...
 
     def watch(self, number: int, watch: Watch | None) -> None:
-        """From now on it tells what these tasks print, or nothing any more."""
+        """Starts or ends sending what these tasks print."""
         ...
 
     def ask_for_call(self, ticket: bytes) -> None:
@@ -184,17 +184,17 @@ class ServerLink(Protocol):
     def is_open(self) -> bool: ...
 
     def update(self, update: Update) -> None:
-        """Sends news after all earlier news; a closed link takes nothing."""
+        """Sends an update after all earlier ones; a closed link ignores it."""
         ...
 
     def printed(self, watch: int, lines: Sequence[PrintedLines]) -> None:
-        """Tells what was printed, for a watch; in order with the news."""
+        """Sends lines that were printed, for a watch; in order with the updates."""
         ...
 
     async def drained(self) -> None:
-        """Says, after all news, that this governor leaves on purpose.
+        """Tells the server, after all updates, that this governor leaves on purpose.
 
-        Returns when the server has got all that was said, or has gone.
+        Returns when the server has received everything, or has gone.
         """
         ...
 
@@ -238,7 +238,7 @@ class ConstantUploads(Protocol):
         ...
 
     def accept(self, object_ids: Sequence[ObjectId]) -> None:
-        """A submission that names these was accepted: they are the session's now."""
+        """A submission with these constants was accepted: now they belong to its session."""
         ...
 
     def discard(self, object_ids: Sequence[ObjectId] | None = None) -> None:
@@ -272,7 +272,9 @@ class ServerHandler(StreamSource, Protocol):
 
     @property
     def cluster(self) -> bytes:
-        """Which start of which server this is; one that comes back is the same."""
+        """Identifies the server and its start; a server that restarts from its journal keeps this
+        id.
+        """
         ...
 
     @property
@@ -292,7 +294,9 @@ class ServerHandler(StreamSource, Protocol):
         ...
 
     def join_governor(self, hello: GovernorHello, link: GovernorLink) -> GovernorHandler:
-        """`FencedError` if it cannot resume; else it is told again what it has not heard."""
+        """`FencedError` if it cannot resume; else the server sends again what the governor has not
+        received.
+        """
         ...
 
 
@@ -314,11 +318,13 @@ class ControlHandler(Protocol):
     def stop(self, reason: str) -> None: ...
 
     def call_back(self, ticket: bytes) -> None:
-        """The server wants to read data here, and cannot connect: it is to be called."""
+        """The server wants to read data from this governor and cannot connect: the governor shall
+        connect to it.
+        """
         ...
 
     def applied(self, number: int) -> None:
-        """The server has applied all updates up to this one, and will not forget it."""
+        """The server has applied all updates up to this one, and they are safe."""
         ...
 
     def left(self, cause: str, *, at_fault: bool) -> None:

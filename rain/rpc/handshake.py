@@ -34,7 +34,9 @@ LIMIT = 10.0
 """Seconds that a peer has to be let in."""
 
 LINGER = 1.0
-"""Seconds that a peer is given to read why it is not served: a reset would overtake it."""
+"""Seconds that a peer has to read why it is not served: closing at once could reset the connection
+first.
+"""
 
 
 async def accept_tls(
@@ -60,7 +62,7 @@ async def dial_tls(connected: socket.socket, identity: Identity | None) -> Conne
 
 
 async def linger(connected: Connected) -> None:
-    """Lets a peer read why it is not served."""
+    """Waits until a peer has read why it is not served."""
     with suppress(OSError), trio.move_on_after(LINGER):
         connected.shutdown(socket.SHUT_WR)
         while await receive_some(connected, READ_SIZE):
@@ -83,7 +85,7 @@ async def refuse_http(accepted: Connected, status: HTTPStatus, line: str) -> Non
 async def admit(
     accepted: Connected, secret: Secret | None, limit: float = LIMIT, first: bytes = b""
 ) -> Admitted:
-    """Lets a peer in of which these bytes have come.
+    """Admits a peer that has sent these bytes so far.
 
     `NotAdmittedError`, `ProtocolError`, OSError or trio.TooSlowError if not.
     """
@@ -104,9 +106,9 @@ async def admit(
 
 
 def check_quiet(connected: Connected) -> None:
-    """After the handshake each side waits for the other: a peer that says more breaks the rules.
+    """Checks that a peer has sent nothing after the handshake, where it has to wait.
 
-    What it says would stay in a pump, and the socket would not show it.
+    Such bytes would stay in the TLS pump, where the socket does not show them.
     """
     if isinstance(connected, Encrypted) and connected.has_rest:
         raise ProtocolError("it says more than it was asked before it was let in")
@@ -120,7 +122,7 @@ async def turn_away(
     stands_by: bool = False,
     first: bytes = b"",
 ) -> None:
-    """Tells a peer why it is not served, of which these bytes have come.
+    """Tells a peer, which has sent these bytes so far, why it is not served.
 
     OSError or trio.TooSlowError if it does not listen.
     """
@@ -134,7 +136,7 @@ async def turn_away(
 
 
 async def introduce(connected: Connected, secret: Secret | None, role: Role) -> None:
-    """Asks to be let in; the same errors. The caller limits the time."""
+    """Asks for admission; raises the same errors. The caller limits the time."""
     await _play(
         admission.dial(_at(secret, connected.getpeername()), role, os.urandom(NONCE)), connected
     )

@@ -1,4 +1,6 @@
-"""The interfaces of the schemas: their methods, by name and number, with parameters and results."""
+"""Reads the interfaces of the schemas: their methods, by name and number, with parameters and
+results.
+"""
 
 from __future__ import annotations
 

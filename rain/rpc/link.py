@@ -27,21 +27,23 @@ LINGER = 0.1
 """Seconds that a peer is given to read why it is closed."""
 
 UNREAD = 64 * 1024 * 1024
-"""Bytes that may wait for a peer before it has to wait, too."""
+"""Bytes that may wait for a peer before nothing more is read from it."""
 
 MOST_UNREAD = 512 * 1024 * 1024
 """Bytes that are kept for a peer at most."""
 
 UNREAD_SECONDS = 30.0
-"""Seconds for which a peer may take nothing, while more waits for it than may wait."""
+"""Seconds for which a peer may read nothing while more than `UNREAD` bytes wait for it."""
 
 
 @frozen
 class Patience:
-    """How much may wait for a peer that does not read its messages, and for how long."""
+    """The limits for a peer that does not read its messages: how many bytes, and for how long."""
 
     makes_wait: bool = False
-    """Nothing is read from it while too much waits: that would only make more answers."""
+    """Whether nothing is read from the peer while too much waits for it: that would only make more
+    answers.
+    """
     unread: int = UNREAD
     most: int = MOST_UNREAD
     seconds: float = UNREAD_SECONDS
@@ -91,7 +93,7 @@ class Link:
         self._allowed = altogether
 
     def bear(self, patience: Patience) -> None:
-        """Sets how much is kept for the other side from now on."""
+        """Sets the limits for the other side from now on."""
         self._patience = patience
 
     def end(self, cause: str) -> None:
@@ -142,8 +144,9 @@ class Link:
         beat: float = BEAT,
         is_replaced: Callable[[], Awaitable[bool]] | None = None,
     ) -> None:
-        """Until the end: gives up another side that is silent for longer than the limit, or that is
-        silent, and was replaced."""
+        """Runs until the end of the link: closes it when the other side is silent for longer than
+        the limit, or is silent and was replaced.
+        """
         silence = Silence(limit, beat)
         while self.cause is None:
             since = trio.current_time()
@@ -159,7 +162,9 @@ class Link:
                 self.end(REPLACED)
 
     def _take_heard(self) -> bool:
-        """Whether anything has come since the last time; while nothing listens, it may have."""
+        """Whether anything was received since the last time. While nothing is read, it counts as
+        received.
+        """
         heard, self._heard = self._heard, False
         return heard or self._must_wait()
 
@@ -258,7 +263,9 @@ class Link:
                 return False
 
     async def _linger(self) -> None:
-        """Lets what was said leave, and the other side read it: a reset would overtake it."""
+        """Sends the rest, and waits until the other side has read it: closing at once could reset
+        the connection first.
+        """
         with trio.move_on_after(LINGER):
             while self._unsent_bytes:
                 await self._room.park()

@@ -30,7 +30,7 @@ MOST_NEW = 1024
 """Connections that have not said who they are, at most: then the oldest of them is closed."""
 
 Greet = Callable[[Connected, str, Admitted, trio.Nursery], Link]
-"""Makes the link of a peer that was let in from this host, as this."""
+"""Makes the link of an admitted peer, given its host and its role."""
 
 
 NOT_ENCRYPTED = "nothing is encrypted here: write http:// instead of https://"
@@ -41,7 +41,7 @@ ServeHttp: TypeAlias = Callable[[Connected, bytes], Awaitable[None]]
 
 @frozen
 class SpeaksHttp:
-    """Why a connection is no peer of ours: it speaks HTTP, and is served as such."""
+    """Raised for a connection that speaks HTTP, which is then served as such."""
 
     serve: ServeHttp
     first: bytes  # what has come of it
@@ -50,8 +50,8 @@ class SpeaksHttp:
 class Listener:
     """The server's port: connections are greeted with their peer's host, streams are taken.
 
-    Those that speak HTTP go to `http`. While that is None, nobody comes without a certificate
-    where there are certificates, and HTTP is answered with `no_http`.
+    Connections that speak HTTP go to `http`. While that is None, a cluster with certificates
+    accepts no connection without one, and HTTP is answered with `no_http`.
     """
 
     def __init__(
@@ -91,9 +91,9 @@ class Listener:
             link.end(cause)
 
     async def drain(self, cause: str = "the listener was closed") -> None:
-        """Like `close`, but answers that were given may still arrive: the end of a good program.
+        """Like `close`, but answers that were sent may still arrive.
 
-        Returns when all connections have ended.
+        This is the regular end of the program. Returns when all connections have ended.
         """
         self._stop_accepting()
         for link in list(self._links):
@@ -176,7 +176,7 @@ class Listener:
                 if speaks is Speaks.HTTP:
                     await refuse_http(connected, HTTPStatus.NOT_FOUND, self.no_http)
                     return None
-                if speaks is Speaks.TLS:  # programs know an answer in HTTP for one without TLS
+                if speaks is Speaks.TLS:  # they know that from a plain HTTP answer
                     await refuse_http(connected, HTTPStatus.BAD_REQUEST, NOT_ENCRYPTED)
                     raise ProtocolError("it encrypts, and this side was started without --tls")
                 secret, limit = self._keys.secret, self._first_word
@@ -187,7 +187,7 @@ class Listener:
         except (NotAdmittedError, ProtocolError) as error:
             log.warning("a peer from %s was not let in: %s", came_from, error)
         except trio.TooSlowError:
-            # Browsers open connections that they may need later: those are no news.
+            # Browsers open connections that they may need later: these are not logged.
             level = logging.DEBUG if http is not None and not first else logging.WARNING
             log.log(level, "a peer from %s did not say who it is in time", came_from)
         return None

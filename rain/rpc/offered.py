@@ -1,10 +1,11 @@
-"""Objects that one side of a connection offers to the other, and the calls of them. Pure.
+"""Objects that one side of a connection offers to the other, and incoming calls of their methods.
+Pure.
 
 `Exports` counts the references that the other side has; `RemoteCapability` is an object that it
 offers.
 
-The parameters of a call are read into values first, which does nothing else; then it is served.
-What goes wrong is judged here, once for all interfaces:
+The parameters of a call are first read into values, without side effects; then the call is served.
+Errors are handled here, for all interfaces:
 
 * Whatever reading the parameters raises, and any `ProtocolError`, is the caller's fault: its
   connection is closed, with the reason as the answer.
@@ -71,7 +72,7 @@ class IncomingCall:
             self._returner.return_results(self, results or {})
 
     def acknowledge(self, results: Fields | None = None) -> None:
-        """Returns these results some time, together with others: they are not waited for."""
+        """Returns these results later, together with others: the caller does not wait for them."""
         if self._close():
             self.is_acknowledged = True
             self._returner.acknowledge(self, results or {})
@@ -90,7 +91,7 @@ class IncomingCall:
                 tell()
 
     def _close(self) -> bool:
-        """Whether the caller still waits; a second answer is a mistake of ours."""
+        """Whether the caller still waits; a second answer is a bug of ours."""
         if self.given is not None:
             raise InvariantError("a call was answered twice")
         self.given = {}

@@ -1,14 +1,14 @@
 """Cap'n Proto's RPC protocol: one side of one connection, without a socket, a loop or a clock.
 
-A `Peer` is given the bytes that come, and says those that leave. It is driven by a trio task in the
-daemons (`rain.rpc.link`) and by a thread in clients (`rain.rpc.caller`).
+A `Peer` takes the received bytes, and produces the bytes to send. It is driven by a trio task in
+the daemons (`rain.rpc.link`) and by a thread in clients (`rain.rpc.caller`).
 
 How a call travels. The caller sends `call`: a number that it chose (the question), an object of the
 other side (the target), the method, and the parameters. The other side looks up the object, reads
 the parameters, and calls the handler, which answers now or later. The answer travels as `return`
 with the number of the question. A caller that does not want the answer any more sends `finish`, and
-the handler is told. A return says `noFinishNeeded` unless it gives objects; then the caller sends
-`finish` once it has them.
+the handler is notified. A return says `noFinishNeeded` unless it gives objects; then the caller
+sends `finish` once it has them.
 
 An object that may be called is an `Offered`; the other side knows it by a number (an export). What
 the other side offers is a `RemoteCapability`. The first object is the bootstrap; all others come as
@@ -18,8 +18,8 @@ answer): it is held back until the result is there.
 This is level 1 of the protocol, without promises of our own: we never send `resolve` or
 `disembargo`, and answer them, like all of level 3, with `unimplemented`.
 
-Whose fault: what the other side may not say raises `ProtocolError` out of `receive`. The driver
-then says `abort` with the reason, and closes. Whatever else a handler raises is ours.
+Whose fault: a message that breaks the protocol raises `ProtocolError` from `receive`. The driver
+then sends `abort` with the reason, and closes. Any other exception of a handler is a bug of ours.
 
 Calling (`bootstrap`, `call`, `questions`) may happen in any thread, and in a signal handler between
 any two steps of it; receiving and answering happen in one thread.
@@ -84,7 +84,7 @@ class Peer:
             self._hear(MESSAGE.read(message))
 
     def stop_hearing(self) -> None:
-        """Messages that have come already are not read any more."""
+        """Messages that were received and not read yet are dropped."""
         self._deaf = True
 
     def abort(self, reason: str) -> None:
@@ -102,7 +102,9 @@ class Peer:
         self.questions.end(reason)
 
     def take_apart(self) -> None:
-        """After the end: nothing leads back to what drove it. Garbage is collected seldom."""
+        """Called after the end: drops the references to the driver, because garbage is seldom
+        collected.
+        """
         self._outlet.take_apart()
         self._handlers.clear()
 
@@ -117,9 +119,8 @@ class Peer:
     ) -> Question:
         """Calls a method; `on_return` gets its results, or why there are none, in `receive`.
 
-        It is not made again over another connection.
-
-        When the connection has ended, `on_return` is told so here and now.
+        The call is not repeated over another connection. If the connection has ended, `on_return`
+        is called at once with that.
         """
         call = self.questions.write(target, method, params, on_return)
         self.questions.say([call], again=False)
@@ -128,8 +129,8 @@ class Peer:
     # Going on over another connection. In the thread that receives.
 
     def begin_anew(self, said: deque[bytes]) -> None:
-        """Another connection takes the place of one that was lost; what has come of a message there
-        is void.
+        """Another connection takes the place of one that was lost; a message that was received
+        there in part is void.
 
         `said` is what was handed over and not sent. It becomes what is to be sent now: all calls
         that have not returned, in their order, and then what was said meanwhile. Other threads go

@@ -1,4 +1,4 @@
-"""The received parts of submissions that are not complete yet. Pure.
+"""Collects the parts of a submission until it is complete. Pure.
 
 A submission is applied as a whole or not at all, so its parts are kept here until the last one has
 come, and then joined. The bytes that one client may have pending are limited. When it sends more,
@@ -31,7 +31,7 @@ KIND_COST = 500
 
 @define(eq=False)
 class PendingSubmission:
-    """The submission that one client is sending."""
+    """The incomplete submission of one client."""
 
     size_of: Callable[[ObjectId], int]  # the length of what was uploaded ahead
     limit: int = PENDING_LIMIT
@@ -78,11 +78,11 @@ class PendingSubmission:
         return whole, uploaded
 
     def clear(self) -> None:
-        """The client has gone: nothing more of it comes."""
+        """Drops everything: the client has gone."""
         self._joined, self._uploaded, self.held = None, [], 0
 
     def _refuse(self) -> str:
-        """There is no room for all of it, so this submission is lost."""
+        """Refuses the whole submission, because it has more bytes than may be pending."""
         self._joined, self.held = None, 0
         self.refusal = (
             f"the submission is larger than {self.limit} bytes, which is as much as the"

@@ -1,4 +1,4 @@
-"""Listens on a port, and goes on when the system runs out of descriptors or memory."""
+"""Listens on a port, and survives that the system runs out of descriptors or memory."""
 
 import errno
 import logging
@@ -20,7 +20,7 @@ PAUSE = 0.5
 """Seconds before the next try when the system had no descriptor or memory left."""
 
 TURN_AWAY_LIMIT = 1.0
-"""Seconds that a peer is given to hear that there is no room; the next one waits meanwhile."""
+"""Seconds that a peer has to read that it is turned away; the next one waits in the meantime."""
 
 _SHORT_OF_MEMORY = {errno.ENOBUFS, errno.ENOMEM}
 # accept(2): what went wrong with the connection that was next, not with the listening.

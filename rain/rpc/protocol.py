@@ -1,4 +1,6 @@
-"""The messages of Cap'n Proto's RPC, by the schema in pycapnp's wheel, and their way out."""
+"""The messages of Cap'n Proto's RPC (from the schema in pycapnp's wheel), and the outlet that sends
+them.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def _unheard(_: bytes) -> None:
 
 
 class Outlet:
-    """Where the messages of one side of a connection go. For any thread."""
+    """Takes the messages of one side of a connection, and passes them to the driver. Any thread may
+    use it.
+    """
 
     def __init__(
         self, hand: Callable[[bytes], object], flush: Callable[[], object] = nothing
@@ -49,7 +53,7 @@ class Outlet:
             self.flush()
 
     def take_apart(self) -> None:
-        """After the end: it leads to nobody."""
+        """Called after the end: drops the reference to the driver."""
         self.hand, self.flush = _unheard, nothing
 
 
@@ -60,7 +64,7 @@ def shortened(reason: str) -> str:
 
 
 def echo(value: Any) -> Any:
-    """What was not understood, without what may be anything."""
+    """The header of a message that was not understood, to send it back without its content."""
     if isinstance(value, dict):
         fields: Fields = value
         return {name: echo(field) for name, field in fields.items()}

@@ -1,4 +1,4 @@
-"""The calls that one side of a connection makes, until they return. Pure.
+"""Keeps track of the calls that one side of a connection has made, until they return. Pure.
 
 All but `returned` and `end` may happen in any thread, and in a signal handler between any two
 steps.
@@ -21,7 +21,7 @@ from rain.rpc.protocol import MESSAGE, Outlet
 
 
 class CallError(Exception):
-    """A call has no results: why, and of what kind that is in Cap'n Proto's words."""
+    """A call has failed: the reason, and its exception type in Cap'n Proto."""
 
     def __init__(self, kind: str, reason: str) -> None:
         super().__init__(reason)
@@ -56,8 +56,9 @@ class Question:
     def end(self, outcome: Fields | CallError) -> None:
         """Tells what came of it, once.
 
-        The receiver often knows this question, which does not know the receiver any more after
-        that. Otherwise they, and the data that goes ahead, would stay until garbage is collected.
+        The receiver often refers to this question. So the question drops its reference to the
+        receiver: otherwise both, and the data that goes ahead, would stay until garbage is
+        collected.
         """
         on_return, self.on_return = self.on_return, _ignore
         on_return(outcome)
@@ -110,8 +111,8 @@ class Questions:
     def say(self, calls: Sequence[Question], *, again: bool = True) -> None:
         """Makes calls that were written; no other call comes between them.
 
-        When the connection has ended, each of these calls is told so here and now. Unless they are
-        to be made `again` over another connection, they end with this one.
+        If the connection has ended, each of these calls gets this as its result at once. Calls end
+        with the connection, unless they are to be made `again` over another one.
         """
         last = calls[-1]
         try:
@@ -143,8 +144,7 @@ class Questions:
     def give_up(self, question: Question) -> None:
         """The results of this call are not wanted any more: the other side is told.
 
-        Results that are on their way already are still returned, and otherwise that the call was
-        cancelled.
+        The call still returns: with its results if they were already sent, otherwise as cancelled.
         """
         if self.is_open(question) and not question.is_given_up:
             question.is_given_up = True
@@ -183,7 +183,7 @@ class Questions:
         return settled
 
     def put_back_settled(self, numbers: Iterable[int]) -> None:
-        """The other side was not told of these after all."""
+        """These numbers were not sent after all, so they are kept for the next time."""
         if self._settled is not None:
             self._settled.extend(numbers)
 
@@ -194,9 +194,8 @@ class Questions:
                 question.ahead()
 
     def make_again(self, said: deque[bytes]) -> None:
-        """Puts all calls that are to be made again at the beginning of what is said.
-
-        Others have ended, and are not said any more.
+        """Puts all calls that have to be made again before all other messages. The other calls have
+        ended, and are not sent.
         """
         again = [question.content for question in self._to_make_again()]
         made = {id(content) for content in again}

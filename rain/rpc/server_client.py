@@ -1,4 +1,6 @@
-"""The server's side of one client: calls become calls of the handler, replies become results."""
+"""The server's side of one client: passes its calls to the handler, and turns replies into
+results.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,7 @@ class Welcome:
 class _EarlierUploads:
     """What a client that has come back uploaded before it lost its connection.
 
-    It leads to no client, so that one that leaves leaves nothing for the garbage collector.
+    It has no reference to the client, so that a client that leaves makes no garbage cycle.
     """
 
     uploads: ConstantUploads
@@ -124,7 +126,7 @@ class ServedClient:
         return offer(schema.client.ClientService, methods)
 
     def _asked(self, method: ClientMethod[Request[A], A]) -> tuple[str, Served[Request[A]]]:
-        """A request: the handler answers it, now or later."""
+        """Serves a request, which the handler answers now or later."""
 
         def serve(request: Request[A], call: IncomingCall) -> None:
             self._handler.ask(request, self._patient(call, method.results.write), call.id)
@@ -132,7 +134,7 @@ class ServedClient:
         return method.name, Served(method.params.read, serve)
 
     def _said(self, method: ClientMethod[Any, None]) -> tuple[str, Served[Any]]:
-        """A statement: it is heard, and that is all."""
+        """Serves a statement, which needs no answer but the receipt."""
 
         def serve(statement: Statement | WatchPrinted | Settled, call: IncomingCall) -> None:
             self._handler.say(statement, CallReply(call, method.results.write), call.id)
@@ -146,7 +148,7 @@ class ServedClient:
         return reply
 
     def _alive(self, _: None, call: IncomingCall) -> None:
-        """A sign of life, and the answer is another one."""
+        """Answers a heartbeat."""
         call.answer()
 
     def _submit(self, request: SubmitPart, call: IncomingCall) -> None:

@@ -1,4 +1,4 @@
-"""New connections of the server: each of them registers, as a client or as a governor.
+"""Registers new connections of the server, each as a client or as a governor.
 
 A connection registers once and in one role. One that does not within the handshake limit is closed.
 Streams of data and HTTP come to the same port (`listener`).
@@ -38,14 +38,14 @@ HANDSHAKE_LIMIT = 10.0
 """Seconds within which a connection has to say who it is."""
 
 FIRST_WORDS = 64 * 1024
-"""Bytes that it may need for that. Until then its role is not known."""
+"""The most bytes of its first message, before its role is known."""
 
 log = logging.getLogger(__name__)
 
 
 @frozen
 class PeerLimits:
-    """What a server bears of a peer."""
+    """The limits that a server sets for its peers."""
 
     handshake: float = HANDSHAKE_LIMIT
     pending: int = PENDING_LIMIT  # bytes of the answers that a client waits for
@@ -79,7 +79,7 @@ def listen(
 
 
 class Guest:
-    """A connection that has not said yet who it is, and what it may say."""
+    """A connection that has not registered yet, and may do only that."""
 
     def __init__(
         self,
@@ -163,8 +163,8 @@ class Guest:
         self, said: tuple[GovernorHello, RemoteCapability], call: IncomingCall
     ) -> None:
         hello, control = said
-        # A governor that was not heard would be taken for silent, though its link is only slow.
-        # How long it may be silent is for the reactor to judge.
+        # The server never stops reading from a governor: it would look silent, though its link is
+        # only slow. The reactor decides how long a governor may be silent.
         self._take("governor", self._limits.patience)
         try:
             governor = ServedGovernor(self._link, self._handler, hello, control, self._nursery)
@@ -211,7 +211,7 @@ def _read_time_left(seconds: float) -> float:
 
 
 def _read_incarnation(number: int) -> GovernorId:
-    """Addresses with an incarnation are read again by others, who would not know another sign."""
+    """Checks an incarnation: addresses contain it, and their parsers know no minus sign."""
     if number <= 0:
         raise ProtocolError(f"{number} is no incarnation of a governor: it must be above 0")
     return GovernorId(number)

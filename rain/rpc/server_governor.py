@@ -1,4 +1,4 @@
-"""The server's side of one governor: updates come in, orders go out."""
+"""The server's side of one governor: receives its updates, and sends its orders."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from rain.rpc.offered import IncomingCall, Offered, RemoteCapability, Served, no
 from rain.rpc.questions import CallError
 
 STOP_GRACE = 2.0
-"""Seconds that a governor has to say that it heard "stop", before its link is closed."""
+"""Seconds that a governor has to confirm "stop", before its link is closed."""
 
 ANSWER_EVERY = 1.0
 """Seconds after which the server answers an update at once, and not with its next orders."""
@@ -108,7 +108,7 @@ def _read_report(fields: Fields) -> GovernorReport:
 
 
 def _nothing(_: Fields | CallError) -> None:
-    """It has heard it, or has gone."""
+    """The governor has received it, or has gone."""
 
 
 def _why_not(error: CallError) -> str:
@@ -138,7 +138,7 @@ class ServedGovernor:
         self._handler.left(cause, at_fault=bool(self._link.fault))
 
     def registered(self) -> Fields:
-        """What a governor is told that was taken."""
+        """The answer to a governor that was accepted."""
         handler = self._handler
         return {
             "upstream": self.offered(),
@@ -161,7 +161,7 @@ class ServedGovernor:
         self._handler.update(update)
         now = trio.current_time()
         results = {"applied": self._handler.applied}
-        if now >= self._answer_due:  # the governor has to hear that the server lives
+        if now >= self._answer_due:  # a sign of life for the governor
             self._answer_due = now + ANSWER_EVERY
             call.answer(results)
         else:

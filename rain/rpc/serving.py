@@ -1,4 +1,4 @@
-"""The calls that the other side of a connection makes, until it has their answers. Pure."""
+"""Serves the calls of the other side of a connection, until that has their answers. Pure."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from rain.rpc.offered import Exports, IncomingCall, Offered, opened
 from rain.rpc.protocol import Outlet, shortened
 
 TOGETHER = 16
-"""As many answers that are not waited for are said at once: each is a message to be written and
-read, mostly while another one is waited for."""
+"""This many answers that nobody waits for are sent together: each is a message to write and read,
+mostly while the caller waits for another one.
+"""
 
 OPEN_CALLS_LIMIT = 100_000
 """Calls of the other side that are not answered, or whose answers it has not finished with."""

@@ -1,4 +1,4 @@
-"""The sockets of connections: their options, and who is at the other end."""
+"""Sets the options of the sockets of connections, and finds the host at the other end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ KEEPALIVE = {
     "TCP_KEEPIDLE": 30,
     "TCP_KEEPINTVL": 10,
     "TCP_KEEPCNT": 6,
-    "TCP_USER_TIMEOUT": 90_000,  # milliseconds; else what was said is repeated for long
+    "TCP_USER_TIMEOUT": 90_000,  # milliseconds; the default is many minutes
 }
 """The kernel notices a host that has vanished after 90 seconds, whether something was said or not.
 

@@ -1,4 +1,4 @@
-"""The port of a standby: it turns peers away, and they look for the server that leads.
+"""The port of a standby server: it turns peers away, so that they try the server that leads.
 
 The port is opened when the standby starts. So an address that cannot be used is reported at once,
 and peers that try it get an answer at once.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rain.tls.identity import Identity
 
 LIMIT = 10.0
-"""Seconds that a peer has to say something, and to hear the answer."""
+"""Seconds that a peer has to send something, and to read the answer."""
 
 MOST = 1024
 """Peers that are told so at once; more than these are closed."""

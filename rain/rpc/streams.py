@@ -49,7 +49,7 @@ class GovernorHolder:
         if incarnation not in {0, self._incarnation}:
             return [None for _ in objects]
         found = self._background.from_thread(found_each, self._source.find, objects)
-        # Readers of several objects want many small parts of each.
+        # Readers of several objects ask for many small parts of each.
         return [held.whole() if isinstance(held, InFar) else held for held in found]
 
     def begin_upload(self, key: bytes, object_id: ObjectId, length: int) -> UnfinishedUpload:
@@ -60,7 +60,7 @@ class GovernorHolder:
 
 
 class ServerHolder:
-    """What only the server has, and the way to all that governors have."""
+    """Serves the objects that only the server has, and relays those of governors."""
 
     def __init__(self, background: Background, handler: ServerHandler) -> None:
         self._background = background

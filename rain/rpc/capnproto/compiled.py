@@ -1,8 +1,8 @@
 """Makes a function for each struct that reads its fields.
 
-Most of the time of a message is spent here, and most of that in asking what each field is. So the
-question is asked once for each struct: its function is Python code that is made from its shape, as
-`attrs` makes methods. What the code calls (`names`) is in `reading.py`.
+Reading takes most of the time of a message, and most of that would be spent on looking up the type
+of each field. So this is done once for each struct: Python code is generated from its shape, as
+`attrs` generates methods. The functions that this code calls (`names`) are in `reading.py`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ _NOTHING = {"text": '""', "data": 'b""', "list": "[]", "interface": "None"}
 
 
 def what_null_is(item: Item) -> str | None:
-    """What a null pointer to this stands for; None if that is asked of what reads it.
+    """The value of a null pointer to this item; None if its reader decides.
 
-    A table that is not there is None, and not one without rows: a message of one task has many.
+    A missing table is None, and not a table without rows, because the message of one task has many
+    of them.
     """
     if item.shape is not None and item.shape.is_table():
         return "None"
@@ -124,7 +125,7 @@ class _Function:
         return f"meaning({shape.name!r}, {self._named(slot)}, {number})"
 
     def _named(self, value: object) -> str:
-        """A name by which the code knows this value."""
+        """The name of this value in the generated code."""
         name = f"known_{len(self._known)}"
         self._known[name] = value
         return name

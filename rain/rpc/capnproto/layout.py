@@ -30,7 +30,7 @@ LETTERS: Final = {
 """The letters of `struct` and `array` for the kinds of numbers."""
 
 INSIDE: Final = {"bool", "group", "void"}
-"""What lies in the struct itself, beside numbers."""
+"""Items that are stored in the struct itself, besides numbers."""
 
 _LIST_SIZES: Final = {1: 2, 2: 3, 4: 4, 8: 5}
 """How a pointer to a list says how many bytes each number has."""
@@ -48,7 +48,7 @@ class Layout(Shape):
         """The layout of a struct that pycapnp has loaded, or of its schema."""
         schema = getattr(described, "schema", described)
         number: int = schema.node.id
-        with _compiling:  # a struct may hold itself, so it is known before it is complete
+        with _compiling:  # registered first, since a struct may contain itself
             known = _layouts.get(number)
             if known is None:
                 node = schema.node

@@ -1,12 +1,13 @@
-"""The bytes of a message of Cap'n Proto: cut out of a stream, and where its pointers lead. Pure.
+"""Cuts Cap'n Proto messages out of a byte stream, and follows the pointers in them. Pure.
 
-A message begins with its segment table: how many segments follow the first one, how many words
-each of them has, four bytes for each number, filled up to a whole word. The segments follow, one
-behind the other. So a place is told by its distance from the beginning of the message, and only a
-pointer from one segment into another has to know where they begin.
+A message begins with its segment table: the number of segments minus one, then the number of words
+of each segment, as numbers of four bytes, padded to a whole word. The segments follow, one after
+the other. So a place is an offset from the beginning of the message, and only pointers between
+segments need the offsets of segments.
 
-A message may lead a reader in circles, or say that it has millions of empty entries. So every word
-that is read is counted: a message is read twice at most, and no deeper than `DEEPEST`.
+A malicious message may contain pointer cycles, or claim to have millions of empty entries. So every
+word that is read is counted: at most twice the length of the message is read, and structs are
+nested no deeper than `DEEPEST`.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ MESSAGE_LIMIT: Final = 64 * 1024 * 1024
 """Bytes of one message. Senders split what is longer; receivers refuse it by name."""
 
 SEGMENTS_LIMIT: Final = 512
-"""More segments than these are not read; pycapnp itself refuses as many."""
+"""A message with more segments is refused, as by pycapnp."""
 
 DEEPEST: Final = 32
 """How deep structs may be nested."""
 
 SPARE_WORDS: Final = 64
-"""A message may be read twice, and this many words more."""
+"""A reader may read twice the words of a message, and this many more."""
 
 WORD: Final = 8
 POINTER: Final = Struct("<Q")
@@ -105,9 +106,8 @@ class Message:
             raise UnreadableError("a message that is shorter than it says")
 
     def target(self, place: int, word: int) -> tuple[int, int]:
-        """Where a pointer leads that is not null, and the pointer.
-
-        A pointer into another segment leads to one that says more, and that is given then.
+        """The target of a pointer that is not null, and the pointer. A far pointer leads to another
+        pointer in its segment, which is returned then.
         """
         if word & 3 == FAR:
             return self._far(word)
@@ -120,7 +120,9 @@ class Message:
         return start, word
 
     def take(self, start: int, words: int) -> None:
-        """These words are read: they must be in the message, and not too many."""
+        """Counts words before they are read: they must be inside the message and within the
+        limit.
+        """
         self.words -= words
         if self.words < 0 or start + WORD * words > self.end:
             raise self.refusal()

@@ -1,4 +1,4 @@
-"""Reads a message as a dict of fields. Nothing outside of the message is ever looked at."""
+"""Reads a message as a dict of fields. It never reads outside of the message."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NEAR_POINTERS: Final = LIST | _POINTERS << 32
 
 
 class AnyPointer:
-    """What a pointer without a type leads to, for a caller that knows what it is."""
+    """The target of a pointer without a type (AnyPointer), for a caller that knows the type."""
 
     __slots__ = ("_deep", "_message", "_place", "_word")
 

@@ -1,8 +1,8 @@
-"""Where the fields of a struct lie, as its schema says.
+"""Finds the offsets and types of the fields of a struct from its schema.
 
-A struct is a section of data and a section of pointers. A number lies in the data, at a multiple of
-its own size, and is kept as its difference (exclusive or) to its default, so that zeros are
-defaults. Everything else lies elsewhere in the message, and a pointer says where.
+A struct is a section of data and a section of pointers. A number is in the data, at a multiple of
+its own size. It is stored XORed with its default, so that zeros are defaults. Everything else is
+elsewhere in the message, and a pointer leads to it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Encoding and decoding of every value that travels, in Cap'n Proto messages."""
+"""Converts every value on the wire to the fields of Cap'n Proto messages, and back."""
 
 from rain.rpc.codec.trip import from_bytes, through_the_wire, to_bytes
 

@@ -1,10 +1,10 @@
-"""What all of the codec shares: fields, whose fault they are, and texts.
+"""Helpers of all codecs: who is at fault for wrong fields, limits and cleaning of texts.
 
-The codec turns values (`rain.base.wire`) into the fields of a message and back. How the fields
-become bytes is not known here (`rain.rpc.capnproto`), nor who sends them. `write_...` gives fields
-for a value of ours, and `read_...` a value for the fields that a peer has sent: these have the
-types that the schema says, but nothing else about them is certain. What is wrong with them raises
-`ProtocolError`, or `ValueError`, which `fault_of_sender` turns into one.
+The codec turns values (`rain.base.wire`) into the fields of a message and back.
+`rain.rpc.capnproto` turns the fields into bytes. A function `write_...` makes fields from a value
+of ours, and `read_...` makes a value from the fields that a peer has sent. Received fields have the
+types of the schema, but nothing else about them is certain. Wrong ones raise `ProtocolError`, or
+`ValueError`, which `fault_of_sender` turns into `ProtocolError`.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
-"""The methods that a client calls: for each, what is asked and what is answered.
+"""Maps the requests of clients to methods of the schema: one row for each, with both codecs.
 
-Both ends of a connection work from these rows. What is special in sending is not here: submissions
-travel in parts (`submission`), and the bytes of a fetch may come over a stream.
+Both ends of a connection use these rows. Two special cases are elsewhere: submissions are sent in
+parts (`submission`), and the bytes of a fetch may come over a stream.
 """
 
 from __future__ import annotations

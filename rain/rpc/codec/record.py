@@ -1,8 +1,9 @@
-"""Codecs that are made from classes whose fields are those of a struct of the schema, name by name.
+"""Makes codecs from attrs classes whose fields have the same names as those of a struct of the
+schema.
 
-A record is one value. Most of what is asked and answered now and then is a record, and needs no
-code of its own. Columns are the lists of a struct, with an entry for each row. What travels often,
-and what is not the same on both sides, is written and read by hand.
+A record is one value. Most rare requests and answers are records, and need no code of their own.
+Columns are the lists of a struct, with an entry for each row. Values that are sent often, and those
+that differ between both sides, have codecs written by hand.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Cutting what is too long for one message into several that mean the same, one after the other.
+"""Splits values that are too long for one message into several messages with the same meaning.
 
-The other side joins the parts again, so a long column may go on in the next message, and what was
-one turn's is applied whole or not at all. Nothing is cut that fits, which is nearly always.
+The other side joins the parts again. So a long column may continue in the next message, and the
+orders of one turn are applied as a whole or not at all. Nearly always the value fits, and is not
+split.
 """
 
 from bisect import bisect_right
@@ -98,8 +99,8 @@ def split_submission(submission: Submission) -> list[Submission]:
         parts.append(Submission(submission.session, constants=some_constants))
     inputs = _starts(tasks.input_counts)
     for start, end in ranges(map(len, tasks.configs)):
-        # How many outputs a task has is known to its kind only, which may have been told before.
-        # The parts are joined before anybody counts, so any cut in the right order will do.
+        # The number of outputs of a task is in its kind, which may have been sent before. The parts
+        # are joined before outputs are counted, so any cut in the right order works.
         outputs, count = len(tasks.outputs), len(tasks.ids)
         some_tasks = TaskColumns(
             ids=tasks.ids[start:end],
@@ -213,7 +214,7 @@ def slim_update(update: Update) -> Update:
 
 
 def slim_delivery(delivery: Delivery) -> Delivery:
-    """As much of a delivery as one message should hold; the client fetches the rest."""
+    """The part of a delivery that fits into one message; the client fetches the rest."""
     count = _inline(delivery.data)
     if count == len(delivery.data):
         return delivery

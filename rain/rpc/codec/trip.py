@@ -1,8 +1,8 @@
-"""A trip through the wire and back, for tests that want every message really encoded.
+"""Encodes and decodes a value, for tests in which every message shall really be encoded.
 
-What `through_the_wire` gives back equals what it was given, except that text for people has lost
-what UTF-8 cannot hold. A part that could not be sent, or not be read, fails here as it would in
-production.
+The result of `through_the_wire` equals its argument, except that text for people has lost the
+characters that UTF-8 cannot encode. A value that could not be sent or read fails here as it would
+in production.
 """
 
 from collections.abc import Callable
