@@ -1,8 +1,8 @@
-"""Clients that watch what tasks print while they run.
+"""Passes the output of running tasks from governors to the clients that watch it.
 
-Output is no state: nothing depends on it. So it goes from the governors to the clients past the
-reactor, and is not kept. A slow client holds nobody up: the server keeps a limited amount of what
-the client has not read, and only counts the rest.
+Nothing in the state depends on this output. So it does not pass through the reactor, and is not
+kept. A slow client delays nobody: the server keeps a limited amount of unread output for it, and
+only counts the rest.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Lines = Sequence[PrintedLines]
 
 @define(eq=False)
 class _Watcher:
-    """One client that watches, or has done so: what it has not read stays until it has."""
+    """A client that watches, or has watched: its unread output stays until it is read."""
 
     number: int
     watch: Watch | None = None
@@ -32,7 +32,7 @@ class _Watcher:
     reply: Reply[Lines] | None = None
 
     def answer(self) -> None:
-        """Answers the wait, if there is anything to tell or nothing will come any more."""
+        """Answers the waiting request if there is any output, or if there will be no more."""
         if self.reply is not None and (self.waiting or self.watch is None):
             reply, self.reply = self.reply, None
             reply.answer(self.waiting.take())
@@ -63,13 +63,15 @@ class Audience:
         watcher.answer()
 
     def joined(self, governor: GovernorLink) -> None:
-        """A new governor is told all watches."""
+        """Sends all watches to a new governor."""
         for watcher in self._numbers.values():
             if watcher.watch is not None:
                 governor.watch(watcher.number, watcher.watch)
 
     def printed(self, address: str, number: int, lines: Lines) -> None:
-        """A governor tells something; for a watch that is over it may come late."""
+        """A governor has sent output. Output for a watch that has ended may come late, and is
+        ignored.
+        """
         watcher = self._numbers.get(number)
         if watcher is None or watcher.watch is None:
             return
@@ -78,7 +80,7 @@ class Audience:
         watcher.answer()
 
     def ask(self, client: ClientId, wait: bool, reply: Reply[Lines]) -> None:
-        """A client asks for what it was not told yet. Its former question is over."""
+        """A client asks for output that it has not received yet. This ends its earlier request."""
         watcher = self._clients.get(client)
         if watcher is None:
             reply.answer([])

@@ -1,4 +1,4 @@
-"""The server's clock, and how it notices that the server stood still."""
+"""The server's clock, and a check whether the server was suspended."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ LATE = BEAT
 class Clock:
     """Seconds since 1970 that never jump, whatever happens to the wall clock.
 
-    They are the wall time when the server started, or a later time that was reached, and go on
-    monotonically from there.
+    They start at the wall time of the server's start, or at a later time that was reached before,
+    and increase monotonically.
     """
 
     reached: float = 0.0  # by an earlier server, whose state goes on
@@ -36,10 +36,10 @@ class Clock:
 
 @define
 class Pulse:
-    """Notices that the server stood still; it is looked at in each turn, at least once in a beat.
+    """Notices that the server stood still; it is checked in each turn, at least once per heartbeat.
 
-    The server was stopped, its machine was, or a turn took very long. Meanwhile it could hear
-    nobody, so that time is nobody's silence.
+    The process or the machine may have been suspended, or a turn may have taken very long. In that
+    time the server received nothing, so peers are not counted as silent.
     """
 
     seen: float = inf  # before the first look

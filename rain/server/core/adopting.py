@@ -1,17 +1,17 @@
-"""A task that has submitted tasks and is tried again finds those of its former runs.
+"""Lets the next run of a task reuse the tasks that its former runs have submitted.
 
 When a run is lost with its process or its governor, or is withdrawn, its sessions are **held** for
 the next run of the task: their tasks go on, and their results stay. A task that the next run
 submits is compared with them. If one has the same function, arguments and inputs, down to the last
-byte, the new task stands in for it. So a task that does something else in its next run gets only
+byte, the new task stands in for it. So a task that behaves differently in its next run gets only
 results that it has asked for. Of equal tasks each stands in for one of its own, in the order of
 their submission. Held tasks that the next run did not submit again end with the parent task.
 
 A task that has failed by itself finds nothing: one of the results may be the reason. A task that
 has exceeded its time limit finds results, but no running tasks: one of them may hang.
 
-Nobody can read anything of a task without outputs: if it has finished, it counts as done, and if
-not, it ends with its run.
+A task without outputs has no results to reuse: if it has finished, it counts as done, and if not,
+it ends with its run.
 
 `rain.server.core.sameness` compares tasks.
 """
@@ -41,7 +41,7 @@ def hold(state: State, session: Session) -> None:
     held = state.held.get(parent)
     if held is None:
         held = state.held[parent] = Held()
-    session.on_failure = OnFailure.CONTINUE  # there is no client to be told
+    session.on_failure = OnFailure.CONTINUE  # there is no client to notify
     for task in session.own_tasks:
         key = held.own.pop(task, None) or key_of(task, held.made, cluster=state.cluster)
         if key is None or not _may_be_held(parent, task):
@@ -140,12 +140,12 @@ def finish(state: State, task: Task, run: Run, *, sudden: bool) -> list[Task] | 
 
 
 def has_failed_itself(parent: Task) -> bool:
-    """Whether its last run has failed by its own doing, perhaps because of what is held."""
+    """Whether its last run has failed by itself: the held results may be the reason."""
     return parent.run is not None and parent.run.cause is RunCause.TASK
 
 
 def _finds_something(parent: Task) -> bool:
-    """Whether there will be another run, which may ask for what this one has submitted."""
+    """Whether there will be another run, which may reuse what this one has submitted."""
     if not parent.is_known or parent.is_done or has_failed_itself(parent):
         return False
     return parent.run is None or parent.run.state is not RunState.FINISHED  # else it is handed on

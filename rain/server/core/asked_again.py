@@ -20,7 +20,7 @@ from rain.base.ids import ClientId, RequestId
 from rain.server.core.messages import AnyAnswer, Asked, Effect, Said
 
 MOST_RETURNS = 10
-"""Of a server in a row at which a peer may be missing; at the next one it is given up."""
+"""How many restarts of the server in a row a peer may miss; at the next one it is given up."""
 
 
 @define(eq=False)
@@ -29,9 +29,9 @@ class ReturningClient:
 
     token: bytes  # what the client shows when it comes back
     heard: dict[int, RequestId | AnyAnswer] = Factory(dict)  # calls that are open, or answered
-    away_until: float = inf  # then it has left, unless it has come back
+    away_until: float = inf  # it counts as left then, unless it has come back
     why_away: str = ""
-    returns: int = 0  # how often the server has come back since it was there last
+    returns: int = 0  # restarts of the server since it was last connected
 
 
 @define(eq=False)
@@ -55,14 +55,16 @@ class AskedAgain:
                     self.open.pop(entry, None)
 
     def find(self, token: bytes) -> ClientId | None:
-        """The client that shows this when it comes back."""
+        """The client with this token, which it sends when it comes back."""
         for client, calls in self.clients.items():
             if compare_digest(calls.token, token):
                 return client
         return None
 
     def note(self, event: Asked | Said) -> RequestId | AnyAnswer | None:
-        """Notes a call; what is known of it if it comes again, None if it is new."""
+        """Notes a call. Returns the kept answer or the open request if the call is repeated; None
+        if it is new.
+        """
         calls = self.clients.get(event.client)
         if calls is None or not event.number or event.request is None:
             return None
@@ -129,7 +131,7 @@ class AskedAgain:
         ]
 
     def contradictions(self) -> Iterator[str]:
-        """Contradictions; none, unless there is a mistake."""
+        """Contradictions in the data, for the checker; empty unless there is a bug."""
         for request, (client, number) in self.open.items():
             calls = self.clients.get(client)
             if calls is None or calls.heard.get(number) != request:

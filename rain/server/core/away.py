@@ -19,7 +19,7 @@ from rain.server.core.state import State
 def apply(
     state: State, event: GovernorAway | GovernorResumed | ServerReturned | ServerStoodStill
 ) -> None:
-    """Somebody cannot be heard, or can be heard again."""
+    """Applies an event: a connection was lost or resumed, or the server was away itself."""
     match event:
         case GovernorAway(governor_id, cause):
             _gone_away(state, governor_id, cause)
@@ -41,8 +41,8 @@ def _gone_away(state: State, governor_id: GovernorId, cause: str) -> None:
 def _server_returned(state: State) -> None:
     """The server is there again, and all governors and clients may come back.
 
-    Each return gives them time anew, because a server cannot know for how long the one before was
-    there. But a server that dies again and again does not wait for ever.
+    Each restart gives them the full time again, because a server cannot know how long the previous
+    one was there. But a server that dies again and again does not wait forever.
     """
     for governor in state.graph.governors.values():
         returns = 1 if governor.away is None else governor.away.returns + 1
@@ -52,9 +52,8 @@ def _server_returned(state: State) -> None:
 
 
 def _server_stood_still(state: State, seconds: float) -> None:
-    """Nobody could be heard meanwhile, so governors and clients have that time, too.
-
-    What they have said waits at its connections, and may come only after this turn.
+    """The server has received nothing in that time, so governors and clients get it in addition.
+    Their messages wait at the connections, and may arrive only after this turn.
     """
     for governor in state.graph.governors.values():
         governor.heard = min(governor.heard + seconds, state.now)
@@ -71,7 +70,7 @@ def _expect(state: State, governor: Governor, seconds: float, why: str, returns:
 def _resumed(state: State, governor_id: GovernorId, heard: int, last: int) -> None:
     """A governor that was away is there again."""
     governor = state.graph.governors.get(governor_id)
-    if governor is None:  # it was given up in the same breath
+    if governor is None:  # it was given up in the same turn
         state.emit(DismissGovernor(governor_id, resuming.GIVEN_UP))
         return
     governor.heard, governor.away, governor.awaited = state.now, None, last

@@ -1,4 +1,5 @@
-"""Blame for governors on which tasks fail that finish elsewhere: after some, a governor rests.
+"""Blames governors for tasks that fail there and finish elsewhere: after some of them, a governor
+rests.
 
 A failure alone does not say whether the task or the machine is the cause. The next try runs on
 another governor and shows it: if the task finishes there, the first governor is blamed. Each task
@@ -22,9 +23,9 @@ ENOUGH = 3
 """A governor rests when this many more tasks have failed on it than it has finished meanwhile."""
 
 UNIT = 10.0
-"""Of rests, in seconds: the machine has to be mended."""
+"""The unit of rests in seconds: somebody has to repair the machine."""
 
-_LINE = 200  # characters of a failure that people are told
+_LINE = 200  # characters of a failure in messages
 _BLAMED = (RunCause.TASK, RunCause.TIMEOUT, RunCause.EXECUTOR)
 
 

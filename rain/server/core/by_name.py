@@ -32,7 +32,7 @@ from rain.server.core.sameness import given_keys, key_of, note_constants
 from rain.server.core.state import State
 
 NAME_LIMIT = 200
-"""The most letters of a name."""
+"""The most characters of a name."""
 
 TOLD_AT_ONCE = 5_000
 """Tasks of a durable session in one answer."""
@@ -106,8 +106,9 @@ def closed(state: State, session: Session) -> None:
 
 
 def goes_on_alone(session: Session, task: Task) -> bool:
-    """Whether an unfinished task goes on that makes nothing which anybody has: it may do something
-    else that its client wants."""
+    """Whether a task without outputs goes on when its client has gone: it may have an effect that
+    the client wants.
+    """
     return session.is_durable and not (task.outputs or task.is_done)
 
 
@@ -126,7 +127,7 @@ def is_wanted_elsewhere(task: Task) -> bool:
 
 
 def remove(state: State, name: str, user: str = OWNER) -> None:
-    """It is not wanted any more; what is open goes on as an ordinary session."""
+    """Removes a durable session; open sessions of this name go on as ordinary ones."""
     durable = find(state, name, user)
     del state.durable[name]
     for opening in [one for one, of in state.openings.items() if of.durable is durable]:
@@ -205,7 +206,7 @@ def tasks_of(state: State, name: str, first: int, user: str = OWNER) -> TasksByN
 
 
 def contradictions(state: State) -> Iterator[str]:
-    """What must not be; nothing, unless there is a mistake."""
+    """Contradictions in the data, for the checker; empty unless there is a bug."""
     held: set[DataObject] = set()
     for name, durable in state.durable.items():
         if durable.name != name:

@@ -1,8 +1,8 @@
 """Notes the present state in an event log that begins in the middle of a run.
 
 The log then has the governors, the clients, and the open sessions with their tasks, as if it had
-been there from the beginning. Nodes that have gone before are not noted. If the log of an earlier
-server has a session already, only its missing events are noted.
+been there from the beginning. Tasks and objects that were removed before are not noted. If the log
+of an earlier server has a session already, only its missing events are noted.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _submission(session: Session, known: Logged, now: float) -> ClientSubmit:
 
 
 def _note_runs(session: Session, known: Logged, happenings: Happenings, now: float) -> None:
-    """What of them runs, and how those have ended that have, unless the log has it."""
+    """Notes starts and ends of these tasks, unless the log has them already."""
     finished: dict[str, TasksFinished] = {}  # by governor
     skipped: list[Task] = []
     cancelled: list[Task] = []

@@ -57,7 +57,9 @@ from rain.server.core.state import State
 
 
 def apply(state: State, event: ClientEvent) -> None:
-    """Applies one event, unless its client has submitted what is not read yet: then it waits."""
+    """Applies one event. If a submission of its client is not read completely yet, the event
+    waits.
+    """
     if state.growing and not isinstance(event, ClientLeft | ClientAway | ClientResumed | UsersRead):
         growing = state.growing.get(event.client)
         if growing is not None and not _is_of_governors(event):
@@ -193,8 +195,9 @@ def _left(state: State, client_id: ClientId, cause: str) -> None:
 
 
 def _cancel(state: State, client_id: ClientId, cancel: Cancel) -> None:
-    """The client that has opened a session may cancel all of it, others only the objects of it that
-    they were given. What is not known was never submitted."""
+    """The client that has opened a session may cancel everything in it, other clients only objects
+    that they have handles of. Unknown ids were never submitted.
+    """
     session = state.graph.sessions.get(cancel.session)
     if session is None or session.failure is not None:
         return
@@ -230,7 +233,9 @@ def _has_all(session: Session, client_id: ClientId, cancel: Cancel) -> bool:
 
 
 def read_on(state: State) -> None:
-    """Reads one more part of the submission that came first; then comes what waits behind it."""
+    """Reads one more part of the oldest submission; when it is complete, handles the requests that
+    wait behind it.
+    """
     growing = next(iter(state.growing.values()), None)
     if growing is None:
         return
@@ -270,7 +275,9 @@ def _check_wanted(state: State, client_id: ClientId, submit: Submit) -> None:
 
 
 def _answer_submission(state: State, event: Asked, submit: Submit) -> None:
-    """It is granted: that is all, or its client waits for what comes of it."""
+    """Answers an accepted submission: at once, or when the objects that its client waits for are
+    done.
+    """
     if submit.wanted:
         session = state.graph.sessions[submit.submission.session]
         _wait(state, event, session, (), submit.wanted, WaitMode.ALL)
@@ -290,7 +297,7 @@ def _wait(
     client_id = event.client
     tasks: dict[Task, None] = {}
     objects: dict[DataObject, None] = {}
-    # Nearly all that is named is of the session that is named, which was looked at.
+    # Nearly all items belong to the named session, which was checked already.
     for task_id in task_ids:
         task = session.tasks.get(task_id)
         if task is None:

@@ -1,8 +1,9 @@
-"""How sessions are closed: by their clients, or with the run that has opened them.
+"""Closes sessions: for their clients, or with the end of the run that has opened them.
 
-Mostly nothing remains. But others may have objects of a session: a task may have returned futures
-of them, or another client may have them. Then the session is **left**: its client has no part in it
-any more, what is not needed is cancelled, and the session ends with the last of these objects.
+Mostly nothing remains of a closed session. But others may have handles of its objects: a task may
+have returned futures of them, or another client may have them. Then the session is **left**: its
+client no longer takes part in it, unneeded tasks are cancelled, and the session ends with the last
+of these objects.
 """
 
 from __future__ import annotations

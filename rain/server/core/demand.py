@@ -1,8 +1,7 @@
 """Which resources ready tasks need, and how busy governors are: for programs that start governors.
 
-It is computed between two turns, for a client that asks about once a second. Only the assigned
-tasks are looked at one by one. Of the waiting ones a part is looked at, and the rest is taken to be
-like that part.
+It is computed between two turns, for a client that asks about once a second. Only assigned tasks
+are examined one by one. Of the waiting tasks a sample is examined, and the result is scaled up.
 """
 
 from __future__ import annotations
@@ -17,13 +16,15 @@ from rain.graph import DataObject, Governor, Session, Task, times
 from rain.server.core.state import State
 
 MOST_TASKS = 5_000
-"""The tasks of a session that are looked at, from the latest on."""
+"""The size of the sample: this many tasks of a session, from the latest on."""
 
 MOST_OBJECTS = 1_000
-"""With more objects than this a governor is taken to have the only copy of one."""
+"""A governor with more objects than this is assumed to have the only copy of one."""
 
 LONG = 60.0
-"""Waiting tasks that take longer than these seconds are told apart: by each doubling of that."""
+"""Waiting tasks that take longer than this many seconds are counted separately, by doublings of
+this time.
+"""
 
 _Alike = tuple[Resources, int]
 

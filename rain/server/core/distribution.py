@@ -24,19 +24,18 @@ from rain.server.core.tries import is_suspect, must_wait
 _FINISHED = ObjectState.FINISHED
 
 ENOUGH = 128
-"""Ready tasks that a governor may always be told of, if the settings allow as many."""
+"""Ready tasks that a governor may always be sent, if the settings allow this many."""
 
 PACES = 4
-"""Or, if that is more, this factor times what it has finished between two of its messages.
-
-It finishes short tasks by the hundred while a message, a turn and its answer are on their way; with
-fewer in hand it and the server would wait for each other by turns. Of long tasks, which another
-governor might rather run, it is told no more than `ENOUGH`.
+"""Or, if that is more, this factor times the number of tasks that it finished between its last two
+messages. A governor finishes hundreds of short tasks during one round trip to the server. With
+fewer tasks in hand, it and the server would wait for each other alternately. Of long tasks, which
+another governor might run earlier, it is sent no more than `ENOUGH`.
 """
 
 
 def apply_plan(state: State, plan: Plan) -> None:
-    """Passes on what the scheduler has withdrawn, copied and dropped."""
+    """Turns the withdrawals, copies and drops of a plan into orders."""
     for stopped in plan.stopped:
         state.stop(*stopped)
     for asked in plan.asked:
@@ -83,9 +82,8 @@ def _fill(state: State) -> None:
 
 
 def _assign_nested(state: State, governor: Governor, limit: int) -> None:
-    """Assigns tasks of tasks. For each depth there is as much room as if the others were not here.
-
-    Those that are less deep may have to wait for these, so they must not be in their way.
+    """Assigns tasks of tasks. Each depth has as much room as if the other depths had no tasks here.
+    Tasks at a smaller depth may have to wait for deeper ones, so they must not take their room.
     """
     depths = Counter(
         task.kind.depth for task in governor.assigned if task.row is not TaskRow.BLOCKED
@@ -150,7 +148,9 @@ def _assign_carefully(state: State, governor: Governor, tasks: list[Task]) -> li
 
 
 def _assign_ahead(state: State, governor: Governor) -> None:
-    """Tells what can follow without the server; every task that is told may have followers too."""
+    """Sends the tasks that can follow these without the server, and then the followers of the
+    followers.
+    """
     limit, crash_limit = state.settings.overbooking_ahead, state.settings.crash_limit
     followers = governor.followers
     told: list[Task] = []
@@ -170,7 +170,7 @@ def _assign_ahead(state: State, governor: Governor) -> None:
 
 
 def _tell(state: State, governor: Governor, tasks: list[Task]) -> None:
-    """Tells a governor of tasks that were assigned to it, and of what it needs for them."""
+    """Sends assigned tasks to a governor, with everything that it needs for them."""
     orders = state.orders(governor)
     columns, kinds_told = orders.tasks, governor.kinds_told
     for task in tasks:
@@ -197,7 +197,7 @@ def _tell(state: State, governor: Governor, tasks: list[Task]) -> None:
     )
     if read:
         columns.inputs += [one.id for one in read]
-        there = governor.objects  # what is not finished is made there
+        there = governor.objects  # unfinished inputs are made there
         missing = [
             one
             for one in read
@@ -210,9 +210,10 @@ def _tell(state: State, governor: Governor, tasks: list[Task]) -> None:
 def _send(
     state: State, orders: Orders, objects: Collection[DataObject], governor: Governor
 ) -> None:
-    """Sends along what tasks read and their governor was not told of, each object once.
+    """Sends the inputs of tasks that their governor does not know yet, each object once.
 
-    What only one task reads is lent; functions are constants, which more will read soon.
+    An object that only one task reads is lent. Functions are not: they are constants, which more
+    tasks will read soon.
     """
     lent = [
         one

@@ -18,14 +18,14 @@ from rain.server.core.placing import bring
 from rain.server.core.state import State
 
 OVER = "it has drained"
-"""Why such a governor has left in the end."""
+"""The reason in the end of a drained governor."""
 
 MOVED_AT_ONCE = 64
 """Copies that other governors fetch from one that drains, or are about to."""
 
 
 def begin(state: State, governor: Governor) -> None:
-    """A governor has said that it starts nothing any more."""
+    """A governor has reported that it starts nothing any more."""
     if governor in state.drains:
         return
     state.resting.pop(governor, None)
@@ -39,7 +39,7 @@ def begin(state: State, governor: Governor) -> None:
 
 
 def move_on(state: State) -> list[Governor]:
-    """Moves more data away; gives the governors that have nothing to stay for."""
+    """Moves more data away; returns the governors that can leave."""
     drains = state.drains.items()
     return [governor for governor, drain in drains if _is_over(state, governor, drain)]
 
@@ -90,7 +90,9 @@ def _is_under_way(data_object: DataObject) -> bool:
 
 
 def _target(state: State, data_object: DataObject) -> Governor | None:
-    """Where it may be read next, or else the governor that holds the fewest objects."""
+    """The governor that will probably read the object next, or else the one that holds the fewest
+    objects.
+    """
     governors = state.graph.governors.values()
     there = [found for found in governors if not found.drains and found.away is None]
     readers = {task.scheduled for task in data_object.consumers if not task.is_done}

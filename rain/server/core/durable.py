@@ -12,16 +12,16 @@ Place = tuple[Key, int]
 """What a task is, and how many of its session were the same before it."""
 
 NO_KEY = b""
-"""In the place of what cannot be compared."""
+"""The key of a task that cannot be compared."""
 
 
 EVERYBODY = "*"
-"""In the place of a user: all of them."""
+"""In place of a user name: all users."""
 
 
 @define(eq=False)
 class Durable:
-    """The tasks under one name. Their outputs are held, with or without a client that has them."""
+    """The tasks under one name. Their outputs are kept, with or without a client."""
 
     name: str
     since: float

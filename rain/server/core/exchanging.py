@@ -1,8 +1,8 @@
-"""Exchanges, the tasks in the middle of shuffles (rain/graph/exchanges.py): how they are ordered,
-and what happens to the lists of places that they make.
+"""Orders for exchanges, the tasks in the middle of shuffles, and the lists that they make
+(rain/graph/exchanges.py).
 
-The order for an exchange names no inputs: where they are is the configuration of the task, and the
-list that it makes. So no input is moved, and the list goes to its readers like any object.
+The order for an exchange has no inputs. Its config is the list of where these objects are, and the
+list is also its output. So no input is moved, and the list is sent to its readers like any object.
 """
 
 from __future__ import annotations
@@ -32,9 +32,11 @@ def complete_rows(columns: AssignedTasks, tasks: Sequence[Task]) -> list[DataObj
 
 
 def lists_made(outputs: Sequence[DataObject], data: list[bytes]) -> list[DataObject]:
-    """New lists claim what they name; returns what former ones have claimed and is not needed now.
+    """New lists claim the objects in them. Returns the objects of earlier lists that are not needed
+    any more.
 
-    The server does not keep their bytes: they are of use only as long as nothing of it has moved.
+    The server does not keep the bytes of a list, which are useful only until one of the objects
+    moves.
     """
     free: list[DataObject] = []
     for place, output in enumerate(outputs):

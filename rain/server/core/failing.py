@@ -45,7 +45,9 @@ INTERRUPTED = "it was cancelled: the call that waited for it was interrupted"
 def run_failed(
     state: State, governor: Governor, task: Task, failure: TaskFailure, printed: str = ""
 ) -> None:
-    """The open run of a task has failed on a governor that lives on, after it had printed this."""
+    """The open run of a task has failed, and its governor goes on. The text is what the task has
+    printed.
+    """
     state.touched[governor] = None
     for stopped in planning.recall_followers(task, state.now):
         state.stop(*stopped)
@@ -156,7 +158,7 @@ def lost(state: State, losses: Losses) -> None:
 
 
 def skip_hopeless(state: State, tasks: Iterable[Task]) -> None:
-    """Some new tasks may read what has failed before they were submitted."""
+    """Fails new tasks that read something which had failed before they were submitted."""
     for task in tasks:
         for data_object in task.inputs:
             if data_object.has_failed and not task.is_done:
@@ -175,7 +177,7 @@ def cancel(state: State, targets: Iterable[Task], why: str, grace: float = OWN_G
 
 
 def cancel_unstarted(state: State, targets: Iterable[Task], why: str) -> None:
-    """The same, and what runs for nothing else goes on."""
+    """The same for tasks that have not started; running tasks go on."""
     _cancel(state, unstarted(unwanted(targets)), why)
 
 
@@ -213,7 +215,9 @@ def _is_too_large(state: State, task: Task) -> bool:
 
 
 def _verdict(task: Task, last: Run, message: str) -> SessionFailure:
-    """Why a task failed. Clients do not know a task of the server: they are told whose it was."""
+    """Why a task failed. Clients do not know a task that the server has added: the text names the
+    task that it belongs to.
+    """
     for_whom = followers(task) if is_of_server(task.id) else []
     return SessionFailure(
         message,
@@ -224,7 +228,7 @@ def _verdict(task: Task, last: Run, message: str) -> SessionFailure:
 
 
 def pass_on(state: State, fallout: failing.Fallout, grace: float = OWN_GRACE) -> None:
-    """Failures in a session that goes on: stops, drops, and answers to waits."""
+    """Handles failures in a session that goes on: stops, drops, and answers to waits."""
     failure = fallout.failure
     for stopped in fallout.stopped:
         state.stop(*stopped)

@@ -23,7 +23,7 @@ from rain.server.core.state import State
 
 
 def look_at(state: State, session: Session, kinds: Iterable[TaskKind]) -> None:
-    """Starts the clocks of those of these kinds that fit nowhere."""
+    """Starts the clocks of kinds that fit on no governor."""
     governors = state.graph.governors.values()
     if not governors:
         return
@@ -125,7 +125,7 @@ def nobody_has(governors: int) -> str:
 
 
 def spelled_kind(kind: TaskKind) -> str:
-    """How people know tasks of this kind."""
+    """The name of a kind in messages."""
     return f"{kind.task_type} {kind.name!r}" if kind.name else kind.task_type
 
 

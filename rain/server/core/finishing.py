@@ -42,7 +42,9 @@ _NOT_AT_WORK = (TaskRow.AHEAD, TaskRow.ASKED, TaskRow.BLOCKED, TaskRow.CANCELLIN
 
 
 def finish(state: State, governor: Governor, update: Update) -> None:
-    """All that has finished, together as far as nobody made there what another one waited for."""
+    """Applies all finished tasks of an update, in batches in which no task reads the output of
+    another one.
+    """
     finished, sessions = update.finished, state.graph.sessions
     if finished.peaks:
         memory.note_peaks(state, governor, finished)
@@ -98,9 +100,9 @@ def finish(state: State, governor: Governor, update: Update) -> None:
 
 
 def learn(state: State) -> None:
-    """How long tasks of these names take, and how much they make. Neighbours often share one.
-
-    Only the scheduler asks for that, so clients that wait for a result need not wait for this.
+    """How long tasks of these names take, and how much they make. Neighbours in the list often have
+    the same name. Only the scheduler needs the averages, so they are updated after waiting clients
+    have their answers.
     """
     lessons, state.lessons = state.lessons, []
     for lesson in lessons:
@@ -120,7 +122,7 @@ def learn(state: State) -> None:
 
 
 def _leave_out_cached(lesson: dict[Task, float]) -> None:
-    """What came from a cache says nothing of how long such tasks run."""
+    """Results from a cache say nothing about how long such tasks run."""
     for task in list(lesson):
         cached = task.session.cached
         if cached and cached.get(task.id) == TAKEN:
@@ -231,8 +233,9 @@ def _take_contents(
 ) -> list[DataObject]:
     """What is inside of what was made; returns what was inside when it was made before.
 
-    This comes before the tasks let go of what they had: whatever they pass on stays. A reference to
-    what has gone, which can only come from bytes that nobody has seen, claims nothing.
+    This comes before the tasks release their inputs, so that everything they pass on stays. A
+    reference to an object that is gone can only come from bytes that nobody has read; it claims
+    nothing.
     """
     free: list[DataObject] = []
     if notes is None:
@@ -300,7 +303,7 @@ def _finish_outputs(
 
 
 def _take_in(state: State, outputs: list[DataObject], sizes: list[int], data: list[bytes]) -> None:
-    """Keeps what has come with the news as far as it is needed."""
+    """Keeps the small results that came with the update, if they are needed."""
     unneeded: list[DataObject] = []
     for output, size, content in zip(outputs, sizes, data, strict=True):
         handles = output.handles

@@ -20,7 +20,7 @@ from rain.server.core.state import State
 MODES = (WaitMode.NEWS, WaitMode.GLANCE)
 
 NOBODY = TaskId(0)
-"""Stands in an answer for a task that has gone, so that the client counts right."""
+"""The entry in an answer for a task that was removed, so that the client counts correctly."""
 
 
 def add(state: State, event: Asked, session: Session, mode: WaitMode, since: int) -> None:

@@ -57,7 +57,7 @@ def apply(state: State, event: GovernorEvent) -> None:
     match event:
         case GovernorUpdated(governor_id, update):
             governor = state.graph.governors.get(governor_id)
-            if governor is None:  # it was dismissed, and had not heard of it yet
+            if governor is None:  # it was dismissed, and had not received that yet
                 state.ignored += 1
                 return
             governor.heard = state.now
@@ -91,7 +91,7 @@ def _joined(state: State, event: GovernorJoined) -> None:
 
 
 def apply_update(state: State, governor: Governor, update: Update) -> None:
-    """All the news of one governor, in the order in which things happen to a task."""
+    """Applies an update of one governor, in the order in which things happen to a task."""
     if update.located:
         _located(state, governor, update.located)
     ahead = _started(state, governor, update) if update.started_ids else {}
@@ -141,9 +141,9 @@ def _noted(state: State, governor: Governor, note: TaskNote) -> None:
 
 
 def left(state: State, governor_id: GovernorId, cause: str, *, on_purpose: bool = False) -> None:
-    """A governor is gone: what it did is planned anew, what it held is found elsewhere.
+    """A governor is gone: its tasks are planned again, its objects are found or made elsewhere.
 
-    Unless it left on purpose, one of the tasks that it ran may have been the reason.
+    Unless it left on purpose, one of its running tasks may have been the reason.
     """
     governor = state.graph.governors.pop(governor_id, None)
     if governor is None:

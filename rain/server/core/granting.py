@@ -1,4 +1,4 @@
-"""Requests of clients that are granted or refused at once."""
+"""Handles the requests of clients that are granted or refused at once."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ from rain.server.core.state import State
 
 
 def grant(state: State, client_id: ClientId, request: RequestId, what: AnyRequest) -> None:
-    """Does it, and answers; raises why not."""
+    """Carries out a request and answers it; raises the refusal."""
     answer: SessionId | JoinedSession | tuple[ObjectReport | ObjectId, ...] | None = None
     match what:
         case OpenSession():
@@ -114,7 +114,7 @@ def _note(state: State, client_id: ClientId, what: RemoveDurable | ShareDurable 
 def _told(
     state: State, client_id: ClientId, what: ReportsOf | DurableSessions | DurableTasks
 ) -> tuple[tuple[TaskReport, ...], tuple[ObjectReport, ...]] | DurableReports | TasksByName:
-    """What is asked for and changes nothing."""
+    """Answers requests that change nothing."""
     match what:
         case ReportsOf():
             return _reports(state, client_id, what)
@@ -154,7 +154,9 @@ def _open(state: State, client_id: ClientId, asked: OpenSession) -> Session:
 
 
 def _asking_task(state: State, client_id: ClientId, parent: TaskId | None) -> Task | None:
-    """The running task for which the client asks, with the rights of its user from now on."""
+    """The running task that the client asks for. From now on the client has the rights of the
+    task's user.
+    """
     if parent is None:
         return None
     task = nesting.running_task(state, parent)
@@ -211,7 +213,7 @@ def _fetch(state: State, client_id: ClientId, request: RequestId, object_id: Obj
 def _cancel_unstarted(
     state: State, client_id: ClientId, asked: CancelUnstarted
 ) -> tuple[ObjectId, ...]:
-    """What runs is left alone. What that is, is decided here once, also for the answer."""
+    """Cancels the tasks that do not run. Which ones run is decided once, also for the answer."""
     session = _own(state, client_id, asked.session)
     objects = [session.objects.get(object_id) for object_id in asked.objects]
     producers = [one.producer for one in objects if one is not None and one.producer is not None]
@@ -235,7 +237,7 @@ def _reports(
 
 
 def _report_object(data_object: DataObject) -> ObjectReport:
-    """Says also what was asked for: clients that have joined the session do not know it."""
+    """Reports an object with its spec, which clients that have joined the session do not know."""
     kind = data_object.kind
     return evolve(
         waiting.report_object(data_object),

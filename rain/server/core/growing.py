@@ -1,4 +1,4 @@
-"""Submissions that are too large for one turn: how far each has been read and linked."""
+"""Reads a submission that is too large for one turn in parts."""
 
 from __future__ import annotations
 

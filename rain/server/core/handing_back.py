@@ -1,4 +1,4 @@
-"""Tasks that a governor could not start, and the rest that it gets.
+"""Takes back tasks that a governor could not start, and lets the governor rest.
 
 A governor that has no descriptor, process, memory or room on the disk for a task hands it back.
 That is no fault of the task: it is planned anew, and no try is used up. But such a governor is
@@ -18,21 +18,21 @@ from rain.server.core import failing, rests
 from rain.server.core.state import State
 
 UNIT = 1.0
-"""Of rests, in seconds: what is short on a machine may be there again soon."""
+"""The unit of rests in seconds: a shortage on a machine may be over soon."""
 
 
 def handed_back(state: State, governor: Governor, task: Task, failure: TaskFailure) -> None:
     """A governor could not start the task, which goes elsewhere.
 
-    What was handed back very often fails after all: it may be too large for every governor.
+    A task that was handed back very often fails: it may be too large for every governor.
     """
     _hand_back(state, governor, task, failure, state.settings.hand_backs)
 
 
 def out_of_reach(state: State, governor: Governor, task: Task, failure: TaskFailure) -> None:
-    """A governor could not get an input of the task, which goes elsewhere.
+    """A governor could not fetch an input of the task, which goes elsewhere.
 
-    After a few times it fails: a firewall may be the reason, which will not go away.
+    After a few times the task fails: a firewall may be the reason, and that is permanent.
     """
     _hand_back(state, governor, task, failure, state.settings.out_of_reach)
 
@@ -55,7 +55,7 @@ def _hand_back(
 def _withdrawn(
     state: State, governor: Governor, task: Task, failure: TaskFailure, limit: int
 ) -> bool:
-    """Takes the task from the governor, or lets it fail when this has been so too often."""
+    """Takes the task from the governor, or fails it if this has happened too often."""
     why = failure.message
     times = state.not_started[task] = state.not_started.get(task, 0) + 1
     if times >= limit:

@@ -1,4 +1,4 @@
-"""Handles of clients: they are taken and given up, one by one or all at once."""
+"""Takes and releases the handles of clients, one by one or all at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ Id = TypeVar("Id", TaskId, ObjectId)
 
 
 def gone(state: State, client: ClientId, handles: HandlesGone) -> None:
-    """A client lets handles go. Handles of nodes that are gone are no mistake: news comes late."""
+    """A client releases handles. Handles of removed nodes are no error, because news may come
+    late.
+    """
     for session, member, task_id in _named(state, client, handles.tasks):
         task = session.tasks.get(task_id)
         if task is not None:
@@ -32,7 +34,8 @@ def gone(state: State, client: ClientId, handles: HandlesGone) -> None:
 
 
 def take(state: State, client: ClientId, asked: TakeHandles) -> list[DataObject]:
-    """All of them, or none: what is not known cannot be had, what nobody claims cannot be kept.
+    """Takes all of these handles or none. Unknown nodes are refused, and data that nobody claims
+    cannot be kept.
 
     A client that wants the data of something in a session that goes on need not have joined the
     session: a future, which stands for the data, was given to it.
@@ -45,7 +48,7 @@ def take(state: State, client: ClientId, asked: TakeHandles) -> list[DataObject]
     else:
         objects = [known_object(state, client, object_id) for object_id in asked.objects]
     for data_object in objects:
-        if data_object.producer in state.graph.shadowed:  # nobody was given it: the id is a guess
+        if data_object.producer in state.graph.shadowed:  # nobody has a handle of it
             raise RefusedError(f"the data object {spell(data_object.id)} was never submitted")
     for data_object in objects:
         session = data_object.session

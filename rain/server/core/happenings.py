@@ -1,4 +1,4 @@
-"""Happenings: small values that are the source of the event log.
+"""Happenings: the small values that the event log is made of.
 
 They contain copies of data and no nodes, because nodes keep changing. Happenings of every task are
 stored in columns, so that each costs a few appends and no object. Their names are those of the

@@ -1,7 +1,8 @@
-"""Why ready tasks do not run, as far as users can help it: for waiting clients and for the status.
+"""Finds out why ready tasks do not run, if a user can fix it; for waiting clients and for the
+status.
 
 There may be no governor, none with what a task needs, none that takes tasks at present, or a
-governor that has no room for their results. Nothing of this is kept: it is computed on request.
+governor that has no room for their results. It is computed on request.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ _WAITING = (TaskRow.READY, TaskRow.PLANNED, TaskRow.QUEUED)
 def of_client(state: State, client: ClientId, now: float) -> HoldUps:
     """What holds up the sessions in which a client takes part, each reason once.
 
-    That tasks wait for others to make room is nothing to warn of: it ends by itself. But a disk may
-    be full of data that only the clients can let go.
+    Tasks that wait until other tasks make room are no reason for a warning, since this ends by
+    itself. But a disk may be full of data that only clients can release.
     """
     found = [
         hold_up
@@ -79,7 +80,7 @@ def _held_back(state: State, session: Session) -> HoldUp | None:
 
 
 def _holding_back(state: State, session: Session) -> Iterator[Governor]:
-    """The governors that have told why tasks wait there, and have tasks of the session."""
+    """The governors that have reported why tasks wait there, and that have tasks of the session."""
     for governor in state.graph.governors.values():
         if governor.holds_back and any(
             task.session is session and task.row is TaskRow.ASSIGNED for task in governor.assigned

@@ -1,8 +1,9 @@
 """The inbox of the reactor: everything that has arrived since the last turn, and when it is due.
 
-Most of it asks for a turn at once. A heartbeat of a governor does not: a hundred idle governors
-would cause fifty turns a second. So it waits a little for others, or for whatever else comes. The
-governor is not taken for silent meanwhile, because each turn begins with all that has arrived.
+Most events ask for a turn at once. A heartbeat of a governor does not: a hundred idle governors
+would cause fifty turns a second. So it waits a little for others, or for any other event. The
+governor does not count as silent in the meantime, because each turn begins with everything that has
+arrived.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from rain.server.core.messages import ClientEvent, GovernorEvent, GovernorUpdate
 
 @define(eq=False)
 class Inbox:
-    """Collects events and rings for a turn with each, or a little later."""
+    """Collects events, and asks for a turn at once or a little later."""
 
     ring: Callable[[], None]
     ring_soon: Callable[[], object]
-    quiet: bool = True  # nothing has come but signs of life
+    quiet: bool = True  # only heartbeats have come
     _next: TurnInput = Factory(lambda: TurnInput(0.0))
 
     def from_governor(self, event: GovernorEvent) -> None:
@@ -29,7 +30,7 @@ class Inbox:
         self.ring()
 
     def alive(self, event: GovernorUpdated) -> None:
-        """A governor has told nothing but that it lives."""
+        """A governor has sent a heartbeat."""
         self._next.from_governors.append(event)
         self.ring_soon()
 

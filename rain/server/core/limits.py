@@ -1,6 +1,6 @@
 """Limits of one user: a request beyond them is refused by name, and nothing of it is applied.
 
-Requests of tasks are not limited: a task whose request is refused would fail in the middle.
+Requests of running tasks are not limited, because a refusal would make the task fail halfway.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ def check(state: State, session: Session, submission: Submission) -> None:
 
 
 def _check_bytes(state: State, session: Session, more: int) -> None:
-    """Small constants come with every call, whose task waits if there is no room."""
+    """Small constants are not refused: they come with every call, and its task waits if there is no
+    room.
+    """
     user = session.belongs_to
     most = rule_of(state.graph.users, user).bytes
     if not most or not more or session.parent is not None:

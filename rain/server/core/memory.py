@@ -1,4 +1,4 @@
-"""How much memory runs have had: noted with them, and learned of their names."""
+"""Notes how much memory runs have used, and learns the memory of tasks by name."""
 
 from __future__ import annotations
 

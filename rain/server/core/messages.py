@@ -49,7 +49,7 @@ class GovernorUpdated:
 
 @frozen
 class GovernorLeft:
-    """A governor is gone: it said so, its connection broke, or it broke the protocol."""
+    """A governor is gone: it has left, its connection broke, or it broke the protocol."""
 
     governor: GovernorId
     cause: str
@@ -80,12 +80,12 @@ class ServerReturned:
 
 @frozen
 class ServerStoodStill:
-    """The server was stopped, or too busy to hear anybody."""
+    """The server was suspended, or too busy to receive anything."""
 
     seconds: float
 
 
-# From clients. What is asked is answered once, by one of the effects below.
+# From clients. Each request is answered once, by one of the effects below.
 
 
 @frozen
@@ -122,7 +122,7 @@ class ClientLeft:
 
 @frozen
 class UsersRead:
-    """What users may do is said anew."""
+    """The file of users was read again."""
 
     rules: tuple[UserRule, ...]
 
@@ -139,7 +139,7 @@ class Asked:
 
 @frozen
 class Said:
-    """A client has said what has no answer but that it was heard."""
+    """A client has sent a statement, whose only answer is a receipt."""
 
     client: ClientId
     what: Statement | Settled
@@ -209,10 +209,10 @@ class OrderGovernor:
 
 @frozen
 class DismissGovernor:
-    """The governor is not one of ours any more: tell it to stop, and close its link.
+    """The governor is removed: send it "stop", and close its link.
 
-    One that `may_join` is told nothing. It will look for the server, learn that it was given up,
-    and join with a new incarnation.
+    A governor that `may_join` gets no message. It will reconnect, learn that it was given up, and
+    join with a new incarnation.
     """
 
     governor: GovernorId
@@ -222,7 +222,7 @@ class DismissGovernor:
 
 @frozen
 class Answered:
-    """What was asked is told; the class of the request says what that is."""
+    """The answer to a request; its type depends on the class of the request."""
 
     request: RequestId
     answer: (
@@ -236,7 +236,7 @@ class Answered:
 
 @frozen
 class Granted:
-    """The same of a request that has changed something: its client may count on that for good."""
+    """The same for a request that has changed something. It is sent when the change is durable."""
 
     request: RequestId
     answer: SessionId | JoinedSession | tuple[ObjectReport | ObjectId, ...] | None = None
@@ -244,7 +244,7 @@ class Granted:
 
 @frozen
 class GatherReports:
-    """The answer is what all governors report, after they have heard all orders."""
+    """Collect the reports of all governors, after they have received all orders, as the answer."""
 
     request: RequestId
 
@@ -266,7 +266,7 @@ class DiscardConstants:
 
 @frozen
 class Notice:
-    """Something that people should know about a session while it goes on."""
+    """A line for the log about a session that goes on."""
 
     session: SessionId
     text: str

@@ -1,4 +1,5 @@
-"""Tasks that submit tasks: their sessions, and the cpus that they lend while they wait.
+"""Nested tasks: the sessions of tasks that submit tasks, and the cpus that these lend while they
+wait.
 
 A task that opens a session is the parent of all tasks submitted there. The session ends with the
 run of its parent, and its unfinished tasks are cancelled. So a cancelled task takes along the tasks
@@ -55,7 +56,7 @@ def end_what_is_over(state: State) -> None:
 
 
 def set_free(state: State, parents: Iterable[Task]) -> None:
-    """These were cancelled, and what they have submitted shall go on."""
+    """These tasks were cancelled, and the tasks that they have submitted shall go on."""
     chosen = set(parents)
     for session in [session for session in state.nested if session.parent in chosen]:
         del state.nested[session]
@@ -70,9 +71,8 @@ def client_left(state: State, client: Client) -> None:
 
 
 def _end_what_is_free(state: State) -> None:
-    """Closes sessions that were set free, when they have nothing left to do or nobody to do it for.
-
-    They are for the session of the task that has opened them.
+    """Closes sessions that were set free when they have nothing left to do, or when the session of
+    the task that opened them has ended.
     """
     for session in list(state.set_free):
         assert session.parent is not None

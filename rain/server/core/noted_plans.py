@@ -1,8 +1,8 @@
-"""The steps of plans as plain values: noted when they are made, and made again in a replay.
+"""Records the steps of plans as plain values, and repeats them in a replay.
 
-A scheduler may be foreign code, may draw random numbers, may fail, and may be interrupted. What it
-leaves behind are the steps of its plan. With these a turn is made again without any scheduler, no
-matter which one planned: the scheduler, one in its place, or the one of nested tasks.
+A scheduler may be foreign code, may draw random numbers, may fail, and may be interrupted. Its only
+result is the steps of its plan. With these a turn can be repeated without any scheduler, no matter
+which one has planned: the scheduler, its replacement, or the one for nested tasks.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class Assigned:
 
 @define
 class TakenBack:
-    """Tasks were withdrawn, or asked back from governors that were told of them."""
+    """Tasks were withdrawn, or asked back from governors that had been sent them."""
 
     tasks: list[TaskId] = Factory(list)
-    asks: bool = False  # earlier releases did not ask: they stopped what governors were told of
+    asks: bool = False  # earlier releases stopped such tasks, and did not ask
 
 
 @define

@@ -49,7 +49,7 @@ def lend(orders: Orders, objects: Collection[DataObject], governor: Governor) ->
 def place_again(state: State, copy: Copy) -> None:
     """Orders a copy again, from another source after each failure."""
     data_object, governor, tries = copy.object, copy.governor, copy.tries
-    if data_object.data is not None:  # it arrives with this message
+    if data_object.data is not None:  # it is sent in this message
         if not copy.is_held:
             move_copy(data_object, governor, CopyMove.ARRIVE)
         state.fetched(copy)
@@ -95,7 +95,8 @@ def _source(data_object: DataObject, governor: Governor, tries: int) -> str:
     """Chooses the source of an object, so that every holder is tried in turn."""
     if data_object.spooled:
         return SERVER
-    # Its own address is the last resort: a governor that has it says so, others ask for another.
+    # The governor's own address is the last resort: if it has the object it says so, else it asks
+    # for another source.
     holders = [holder for holder in data_object.located if holder is not governor] or [governor]
     return holders[tries % len(holders)].source
 
@@ -108,7 +109,7 @@ def _sender(state: State, copy: Copy, tries: int) -> str:
     if tries:
         sender = senders.after(tries, copy)
     elif data_object in state.unsourced:
-        sender = None  # it does not overtake those that wait
+        sender = None  # no overtaking of waiting readers
     else:
         sender = senders.take(copy)
     if sender is not None:

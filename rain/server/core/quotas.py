@@ -1,12 +1,11 @@
-"""How much of the cluster one user may use at a time: the cpus of tasks, and the bytes stored.
+"""Limits how many cpus one user's tasks may use at a time, and how many bytes one user may store.
 
-A ready task of a user who uses as much as allowed is *limited*: it has no plan, and no scheduler
-hears of it until there is room again. So the limits hold whatever the scheduler is. Tasks that may
-run are noted here from the turn in which they are ready until they have ended, and count with their
-cpus for all of that time, except while they wait for other tasks.
+A ready task of a user at a limit is *limited*: it has no plan, and no scheduler sees it until there
+is room again. So the limits hold with every scheduler. Other ready tasks count with their cpus from
+the turn in which they are ready until they have ended, except while they wait for other tasks.
 
-A user who stores as much as allowed begins nothing new. Tasks that read what tasks have made go on,
-since the data that is there may be let go when they have ended.
+A user at the limit of bytes starts nothing new. But tasks that read outputs of other tasks go on,
+since these outputs may be released when they have ended.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ _COUNTED = _BEGUN | {*_FRESH}
 
 @define
 class _Use:
-    """What the tasks of a user take now, and where there is room."""
+    """What the tasks of a user use now, and how much room there is."""
 
     cpus: int = 0
     by_session: Counter[Session] = Factory(Counter)
@@ -171,7 +170,7 @@ def _is_full(state: State, session: Session) -> bool:
 
 
 def _reads(task: Task) -> bool:
-    """Whether it reads what a task has made, which may be let go then."""
+    """Whether the task reads an output of another task, which may be released afterwards."""
     return any(one.producer is not None for one in task.inputs)
 
 

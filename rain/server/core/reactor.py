@@ -1,8 +1,9 @@
-"""The reactor: one turn is what governors said, what clients asked, the scheduler, and the orders.
+"""The server's reactor. One turn handles updates of governors, requests of clients, the scheduler,
+and the orders.
 
-It is a machine without a border: events in, effects out, time as an argument. Whatever a turn
-decides depends only on the state, on its `TurnInput` and on the scheduler. So a recorded run can be
-replayed, by the same scheduler (`turn`) or without any, by the plans that were noted
+It is a state machine without I/O: events go in, effects come out, and time is an argument. The
+decisions of a turn depend only on the state, on its `TurnInput` and on the scheduler. So a recorded
+run can be replayed, by the same scheduler (`turn`) or without any, by the plans that were noted
 (`turn_again`).
 """
 
@@ -81,7 +82,7 @@ class Reactor:
             self.scheduling.notes = []
 
     def turn(self, given: TurnInput) -> TurnOutput:
-        """Takes in what happened and returns what to do."""
+        """Makes a turn: applies events, and returns the effects."""
         state, now = self.state, given.now
         if given.scheduling_took:
             state.status.seconds += given.scheduling_took
@@ -166,7 +167,7 @@ class Reactor:
         return effects
 
     def _let_go(self) -> None:
-        """One more part of what was too much for an earlier turn."""
+        """Continues a large release that an earlier turn has begun."""
         graph = self.state.graph
         if graph.unneeded or graph.remains:
             self.state.let_go()
@@ -214,9 +215,9 @@ class Reactor:
             test_mode.force(self.state)
 
     def settle(self) -> None:
-        """Does what is not urgent, when the effects of a turn are on their way.
+        """Does work that is not urgent, after the effects of a turn were sent.
 
-        Turns do not depend on it: without it there is only more to do when the scheduler runs.
+        Turns do not depend on it: without it the scheduler's run only has more to do.
         """
         if self.state.lessons:
             finishing.learn(self.state)
@@ -275,7 +276,8 @@ class Reactor:
 def _may_store(given: TurnInput) -> bool:
     """Whether data may come or go in this turn.
 
-    A turn of signs of life alone is perhaps not made again, so nothing may depend on its time.
+    A turn with nothing but heartbeats may be missing in the journal, so nothing may depend on its
+    time.
     """
     return bool(given.from_clients) or any(
         not isinstance(event, GovernorUpdated) or event.update.finished.ids
@@ -284,7 +286,7 @@ def _may_store(given: TurnInput) -> bool:
 
 
 def _patience(governor: Governor, limit: float) -> float:
-    """How long nothing may be heard of a governor."""
+    """How long a governor may be silent."""
     return limit if governor.away is None else governor.away.seconds
 
 

@@ -1,4 +1,4 @@
-"""What a reactor is told when it begins: limits, patience, and how much one turn does."""
+"""The settings of a reactor: limits, time-outs, and how much one turn does."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from rain.scheduler.throttle import Thresholds
 
 @frozen
 class ReactorSettings:
-    """What can be tuned; it cannot change while the reactor lives."""
+    """The settings, which cannot change while the reactor runs."""
 
     overbooking: int = 2048  # ready tasks that a governor may be told of at once, at most
     overbooking_ahead: int = 512  # and tasks that follow them there
     grown_at_once: int = 5_000  # tasks and inputs of a submission that one turn reads
-    let_go_at_once: int = 10_000  # nodes that are not needed any more of which one turn takes leave
+    let_go_at_once: int = 10_000  # unneeded nodes that one turn removes
     governor_silence: float = 20.0  # seconds without a word until a governor counts as lost
     delivery_limit: int = 8 * 1024 * 1024  # bytes of small results that one answer brings
     fetch_tries: int = 3  # how often one copy is tried before it counts as lost
-    remake_rounds: int = 2  # how often an object is made again since a governor cannot fetch it
+    remake_rounds: int = 2  # how often an object is made again if a governor cannot fetch it
     offer_tries: int = 10  # how often one governor is offered what the server has
     infeasible_grace: float = 30.0  # seconds that a task waits for a governor that could run it
     given_up_at_once: int = 2_000  # tasks without such a governor that one turn fails
@@ -27,7 +27,7 @@ class ReactorSettings:
     little_wait: float = 0.5  # seconds that news of them wait for other orders,
     much_wait: float = 0.02  # and the same for more bytes
     hand_backs: int = 20  # how often a task is handed back until it has failed
-    out_of_reach: int = 4  # the same, if governors cannot get its inputs
+    out_of_reach: int = 4  # the same, if governors cannot fetch its inputs
     unreadable: int = 10  # the same, if a task cannot read its part of a shuffle
     crash_limit: int = 3  # the `crash_tries` of tasks that do not say how many they have
     lateness: Rule = Factory(Rule)  # when a task is late

@@ -1,4 +1,6 @@
-"""Whose run a governor speaks of: news of any other than the open run of a task is ignored."""
+"""Finds the task of a reported run; reports of any other than the open run of a task are
+ignored.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rests of governors, the back-off of the server: for a while nothing is planned on one of them.
+"""Rests of governors: the server plans nothing on a governor with problems for a while (back-off).
 
 Its running tasks go on, and its data can be read. Each rest is twice as long as the one before,
 until the governor has worked for long (`resting`).
@@ -24,15 +24,15 @@ _SENT = (TaskRow.AHEAD, TaskRow.ASSIGNED, TaskRow.ASKED)
 def begin(state: State, governor: Governor, unit: float, why: str) -> None:
     """A governor that does not rest yet begins to, and people are told why.
 
-    The first rest takes two of these units (seconds), the longest one `resting.LONGEST` and one.
-    What is planned there and was not sent is planned anew.
+    The first rest takes two units (in seconds), the longest one `resting.LONGEST` + 1 units. What
+    is planned there and was not sent is planned anew.
     """
     rest = state.rests.get(governor)
     if rest is None or rest.limit < unit:
         rest = state.rests[governor] = Rest(unit)
     rest.begin(state.now)
     if _without_numbers(why) != _without_numbers(rest.why):
-        rest.why = why  # else it keeps its words: clients that wait are told each reason once
+        rest.why = why  # else the text stays the same: waiting clients show each text once
     governor.rest()
     state.resting[governor] = rest.until
     _take_back(state, governor, _PLANNED)
@@ -42,7 +42,7 @@ def begin(state: State, governor: Governor, unit: float, why: str) -> None:
 
 
 def _without_numbers(why: str) -> str:
-    """What two reasons have in common that name different executors or sizes."""
+    """A reason without its numbers, to compare reasons that differ only in executors or sizes."""
     return re.sub(r"[0-9.,]+", "", why)
 
 

@@ -1,4 +1,5 @@
-"""Governors that go on after a broken connection or a restart of the server, without losing news.
+"""Lets governors resume after a broken connection or a restart of the server, without losing
+messages.
 
 A server with a journal comes back with its state. For its governors that is only a connection that
 resumes: orders and updates are numbered, and each side keeps its messages until the other has

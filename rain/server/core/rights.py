@@ -1,4 +1,4 @@
-"""Who may see what: a user sees the sessions of that user, an admin and the owner see all.
+"""Access rights: a user sees the sessions of that user; admins and the owner see all sessions.
 
 A client sees a durable session of another user if that user has shared it. Every refusal names what
 is refused. In a cluster whose clients all belong to its owner, these functions return at their
@@ -19,7 +19,7 @@ from rain.server.core.state import State
 
 
 def why_not(state: State, user: str) -> str:
-    """Why a client of this user is not let in; "" if it is."""
+    """The reason why a client of this user is refused; "" if it is admitted."""
     if user != OWNER and rule_of(state.graph.users, user).locked:
         return f"the user {user} is locked on this cluster"
     return ""
@@ -32,10 +32,10 @@ def why_not_any_more(state: State, client: ClientId) -> str:
 
 
 def user_of(state: State, client: ClientId) -> str:
-    """With whose rights it asks: a task asks with those of its user.
+    """The user whose rights a client has. A running task has those of its user.
 
-    The executor of a task connects with the key of the cluster, and says for which task it asks
-    before it does anything else for it.
+    The executor of a task connects with the key of the cluster. Before any other request it says
+    which task it asks for.
     """
     known = state.graph.clients.get(client)
     if known is None:
@@ -123,9 +123,8 @@ def changes(state: State, client: ClientId, name: str) -> str:
 
 
 def full_name(state: State, user: str, name: str) -> str:
-    """Each user has names of that user: `sweep` of ada is `ada/sweep` for all others.
-
-    A shared one of the owner is `/sweep`.
+    """Session names are separate for each user: `sweep` of ada is `ada/sweep` for all others. A
+    shared session of the owner is `/sweep`.
     """
     own = f"{user}/{name}"
     if user == OWNER or name.startswith(f"{user}/"):
@@ -141,7 +140,7 @@ def full_name(state: State, user: str, name: str) -> str:
 
 
 def shown_name(durable: Durable, user: str) -> str:
-    """The name as this user has to say it."""
+    """The name that this user has to use."""
     if user == OWNER:
         return durable.name
     if durable.belongs_to == OWNER:

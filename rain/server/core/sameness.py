@@ -1,4 +1,4 @@
-"""When two tasks are the same: the same function, arguments and inputs, down to the last byte.
+"""Decides whether two tasks are the same: equal function, arguments and inputs, byte by byte.
 
 Tasks and constants to which a client has given keys are the same if their keys are. Everything else
 is compared by its kind, its config, and its inputs. Inputs, and futures inside of arguments and
@@ -21,7 +21,7 @@ from rain.graph import DataObject, Session, Task
 from rain.server.core.held import Key
 
 Given = Mapping[int, tuple[Key, Sequence[ObjectId]]]
-"""The keys of tasks and constants that their client has said, and which objects belong to them."""
+"""The keys that a client has given for tasks and constants, and the objects that belong to them."""
 
 Made = dict[ObjectId, Key]
 """The keys of what was made and read in one session, or in one run of a task."""
@@ -86,7 +86,7 @@ def _config_of(task: Task) -> bytes:
         ]
         return msgpack.Packer().pack(described)
     except (msgpack.UnpackException, ValueError, TypeError, LookupError):
-        return task.config  # its client's own affair, and the same as no other one
+        return task.config  # known to its client only, so it is never the same as another one
 
 
 def _keys(session: Session, objects: Iterable[ObjectId], made: Made) -> list[Key] | None:

@@ -1,4 +1,4 @@
-"""Step three of a turn: the scheduler, and another one in its place when it fails.
+"""Step three of a turn: runs the scheduler, and replaces it for a while when it fails.
 
 A scheduler may be foreign code. When it raises, breaks a rule of planning or takes too long, the
 server reports that in its log, in the event log and in its status, and goes on: `rain` plans in its
@@ -35,13 +35,13 @@ from rain.server.core.state import State
 from rain.server.core.tampering import TamperingWatch
 
 QUIET = 60.0
-"""Seconds for which the same complaint is not told again."""
+"""Seconds for which the same failure is not logged again."""
 
 LONGEST = 1000
-"""Characters of a scheduler's exception that are told; its trace has all of them."""
+"""Characters of a scheduler's exception in messages; its traceback has all of them."""
 
 _NO_SENSE = (LookupError, TypeError, AttributeError)
-"""What reading a node may raise, when a scheduler has put anything into it."""
+"""The exceptions that reading a node may raise after a scheduler has changed it."""
 
 
 Ask = Callable[[Graph, News, Plan], None]
@@ -55,7 +55,7 @@ class Guard(Protocol):
 
 
 def take_news(state: State) -> News:
-    """The news for the scheduler, told once."""
+    """Takes the news for the scheduler, so that it gets each item once."""
     news, state.news = state.news, News()
     if state.lessons:
         finishing.learn(state)
@@ -142,7 +142,7 @@ class Scheduling:
             _apply(state, plan)
 
     def _shared(self, state: State, news: News) -> News:
-        """What the scheduler may hear while several users have work."""
+        """The part of the news that the scheduler gets while several users have work."""
         graph, shares = state.graph, self.shares
         if shares is None or not graph.has_users or not shares.are_due(graph, news):
             return news
@@ -261,8 +261,8 @@ class Scheduling:
     def _plan_once(self, state: State) -> None:
         """A fresh scheduler knows nothing of the past, so it is told of all that has no plan."""
         told = self._first_news(state.graph)
-        # The scheduler must hear once more of what nobody can plan now. Its own news do not say
-        # what that is: it may have done anything with them.
+        # The scheduler must get the tasks again that nobody can plan now. Its own copy of the news
+        # cannot be trusted for that: it may have changed it.
         self.unheard = dict.fromkeys(told.submitted)
         self._let_plan(self.instead(), state, told)
 
@@ -280,7 +280,7 @@ class Scheduling:
         self._let_plan(self.stand_in, state, self._first_news(graph))
 
     def _first_news(self, graph: Graph) -> News:
-        """What a scheduler hears that knows nothing of the past."""
+        """The news for a new scheduler: everything that is there."""
         news = first_news(graph)
         if self.shares is not None and self.shares.is_on:
             self.shares.hide(news)

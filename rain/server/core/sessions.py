@@ -1,4 +1,6 @@
-"""Sessions: which clients may use one and its nodes, and how it fails (`closing`: how it ends)."""
+"""Finds sessions and nodes for clients that may use them, and fails sessions (`closing` ends
+them).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Which holder a governor fetches a large object from: a near one, or one with room to send.
+"""Chooses the holder from which a governor fetches a large object: a near one, or one with room to
+send.
 
 A holder sends one object to few others at the same time. A reader that finds no room waits until
 another reader has received the object, and fetches it there. So the object spreads as a tree. On
@@ -20,12 +21,12 @@ from rain.graph import DataObject
 from rain.graph.copy import AT_SERVER, Copy
 
 TREE_FROM = 1 << 20
-"""Smaller objects are sent sooner than others could hear that they may be had elsewhere."""
+"""Smaller objects arrive before others could learn of another source."""
 
 SENDS_AT_ONCE = 2
 """To how many machines a holder sends one object at the same time.
 
-If it was only one, all would wait for each slow reader; with more, all of them wait longer.
+With one, a slow reader would hold up all others; with more, every reader waits longer.
 """
 
 
@@ -42,7 +43,7 @@ class Sender:
 
 
 class Senders:
-    """Those of one object, as things stand."""
+    """The current holders of one object, and how busy each is."""
 
     def __init__(self, data_object: DataObject) -> None:
         self._near: dict[str, Sender] = {}  # by machine

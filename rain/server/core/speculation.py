@@ -11,8 +11,8 @@ late. The late task gets a shadow (`rain.graph.shadows`) on a governor with idle
 * The late task fails for good (`failing`). It stands by: if its shadow finishes, it has finished.
   If not, it has failed with its own failure. So two failures are one.
 
-All of it follows from the events and the time of the turn: a server that makes its turns again
-gets the same result.
+All of this depends only on the events and the time of the turn, so a replay of the turns gives the
+same result.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ LOOK_AGAIN = 0.25
 
 
 def update_shadows(state: State) -> None:
-    """Ends what is over, and gives shadows to tasks that are late."""
+    """Ends shadows that are not needed, and gives shadows to late tasks."""
     graph = state.graph
     for late, shadow in list(graph.shadows.items()):
         if late.is_done or stands_in(late):  # its function has ended, and others go on

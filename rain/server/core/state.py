@@ -1,4 +1,6 @@
-"""The state of the reactor, and the effects of the turn; functions around it decide."""
+"""The state of the reactor, and the effects of the current turn. The decisions are in the other
+modules.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,7 @@ CLUSTER_BYTES = 16
 """How long the name of a cluster is."""
 
 LOG_COST = 200
-"""Bytes of what one task has printed beside its letters."""
+"""Bytes that the output of one task takes besides its characters."""
 
 
 @define
@@ -63,7 +65,9 @@ class SchedulerStatus:
 
 @define(eq=False)
 class Later:
-    """What a governor need not hold any more; it is told with whatever else it is told."""
+    """Objects that a governor need not hold any more. It is told in the next message that is sent
+    anyway.
+    """
 
     due: float = inf  # it waits no longer than that
     held: float = 0  # bytes that the governor holds in vain, at the most
@@ -146,7 +150,7 @@ class State:
 
     @property
     def has_effects(self) -> bool:
-        """Whether a turn is running, and has said something."""
+        """Whether the running turn has made any effect."""
         return bool(self._effects or self._again or self._orders)
 
     def orders(self, governor: Governor) -> Orders:
@@ -157,7 +161,7 @@ class State:
         return orders
 
     def forget_governor(self, governor: Governor) -> None:
-        """A governor has gone, and what it was about to be told is void."""
+        """A governor has gone: drops the orders that wait for it."""
         self._orders.pop(governor.id, None)
         self.later.pop(governor.id, None)
         self.estimates.forget(governor)
@@ -214,9 +218,8 @@ class State:
         return effects
 
     def release(self, objects: Sequence[DataObject]) -> None:
-        """Lets go of objects that are not needed, here and on the governors that hold them.
-
-        If they are very many, a part goes now, and the others in the turns that follow.
+        """Releases unneeded objects, here and on the governors that hold them. A very large release
+        is spread over several turns.
         """
         most = self.settings.let_go_at_once
         drops, _ = release(self.graph, objects, most)
@@ -225,10 +228,10 @@ class State:
             self.orders(governor).drops += dropped
 
     def release_soon(self, objects: Sequence[DataObject]) -> None:
-        """The same where no client has asked for it.
+        """The same for a release that no client has asked for.
 
-        It is not urgent, and a message of its own costs as much as ten tasks: so it waits for
-        whatever else these governors are told, the longer the less they hold.
+        It is not urgent, and a separate message costs as much as ten tasks. So it waits for another
+        message to these governors; the less data they hold, the longer it may wait.
         """
         drops, size = release(self.graph, objects, self.settings.let_go_at_once)
         for governor, dropped in drops.items():
@@ -244,7 +247,7 @@ class State:
             take_apart(graph, most)
 
     def take_leave(self) -> None:
-        """Nodes that are not needed, and have no handle, go; the scheduler hears of it."""
+        """Removes nodes that are not needed and have no handle; the scheduler gets this as news."""
         self.have_gone(take_leave(self.graph, self.settings.let_go_at_once))
 
     def have_gone(self, gone: Sequence[Task | DataObject]) -> None:
@@ -339,7 +342,8 @@ class State:
     def _withdraw(self, governor: Governor, dropped: Sequence[ObjectId]) -> None:
         """Takes back orders of this turn to fetch what shall be dropped.
 
-        A governor drops first and fetches then: it would hold an unknown copy.
+        A governor drops first and then fetches, so it would keep a copy that the server does not
+        know of.
         """
         orders = self._orders.get(governor.id)
         if orders is not None and orders.objects.ids:

@@ -23,9 +23,8 @@ from rain.server.core.state import State
 
 
 def submit(state: State, event: Asked, submit: Submit) -> bool:
-    """Takes a submission in or, if it is large, reads the first part of it.
-
-    Whether it is granted already.
+    """Applies a submission or, if it is large, reads its first part. Returns whether it is
+    complete.
     """
     submission = submit.submission
     session = living_session(state, event.client, submission.session)
@@ -81,7 +80,7 @@ def _nothing() -> Generator[None, None, list[Task]]:
 
 
 def give_up(state: State, client_id: ClientId) -> None:
-    """A client has gone: what it has submitted in part, and asked since, comes to nothing."""
+    """A client has gone: drops its incomplete submission and its later requests."""
     growing = state.growing.pop(client_id, None)
     if growing is not None:
         growing.parts.close()
@@ -112,5 +111,5 @@ def _granted(state: State, submission: Submission, session: Session, tasks: list
 
 
 def _release_unneeded(state: State, object_ids: Iterable[ObjectId]) -> None:
-    """Constants that are neither read nor kept are gone as soon as they came."""
+    """Removes new constants that are neither read nor kept."""
     release(state.graph, [state.graph.objects[object_id] for object_id in object_ids])

@@ -1,4 +1,4 @@
-"""Test mode (RAIN_TEST_MODE=1): data objects that are put where a test of a scheduler wants them.
+"""Test mode (RAIN_TEST_MODE=1): places data objects where the test of a scheduler wants them.
 
 A new object whose user notes hold `"_testing": {"governors": ["host:port", ...], "size": n}` has a
 size of n bytes for schedulers, and is forced onto those governors before the scheduler runs: a
@@ -38,7 +38,7 @@ class Wish:
 
 
 def read_wish(kind: ObjectKind) -> Wish | None:
-    """What a test wants of all objects of a kind; RefusedError when nobody understands it."""
+    """Reads the wish of a test for all objects of a kind; RefusedError if it is not valid."""
     notes: Any = json.loads(kind.user) if kind.user else {}
     if KEY not in notes:
         return None

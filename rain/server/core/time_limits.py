@@ -1,4 +1,4 @@
-"""Governors that must be gone at some time: tasks that cannot end there in time are taken back.
+"""Takes back tasks from governors with a time limit if they cannot end there in time.
 
 The rule is `rain.graph.times.has_time`, and schedulers keep to it when they plan (`rules`). A task
 that waits at a governor may run out of time meanwhile, so all waiting tasks are checked every
@@ -24,7 +24,9 @@ _WAIT = (TaskRow.PLANNED, TaskRow.QUEUED, TaskRow.ASSIGNED)
 
 
 def take_back(state: State) -> None:
-    """Says of each how much time it has left, and takes back what needs more; once in a second."""
+    """Once per second: updates the time left of each governor, and takes back the tasks that need
+    more.
+    """
     second = floor(state.now)
     if second == state.limits_seen:
         return

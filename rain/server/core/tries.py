@@ -1,20 +1,20 @@
-"""Whether a task is tried again: the one place where that is decided.
+"""Decides whether a task is tried again.
 
 A task has three budgets, which are declared by its kind:
 
 * `tries` for its own failures: an exception, an exit code, wrong outputs.
 * `crash_tries` for runs that were cut off: the executor has ended, or the governor was lost. The
   default is that of the server (`crash_limit`).
-* `memory_tries` for runs that its governor has ended for want of memory. Each next one gets more
-  (`rain.graph.needs`); if no governor has more, there is none.
+* `memory_tries` for runs that the governor has killed because of their memory. Each next run gets
+  more memory (`rain.graph.needs`); if no governor has more, there is no next run.
 
 Each failed run uses up one of these. The task has failed when a budget is used up, or when the
-failure is not worth another try: `retry_on` says which ones are, and the executor or the governor
-judges, since only they know the exception or the exit code.
+failure is not worth another try: `retry_on` says which ones are. The executor or the governor
+checks this, since only they know the exception or the exit code.
 
-An executor that ends is the end of one call, which is known. A governor that is lost may run many
-tasks, of which one may be the reason. The others are not blamed for long: a task with one chance
-left never shares a governor with another such task, so that the next loss shows which it was.
+If an executor ends, the responsible call is known. A lost governor may have run many tasks, one of
+which may be the reason. The others are not blamed for long: a task with one chance left never
+shares a governor with another such task, so that the next loss shows which it was.
 
 Only the runs after the last one that has finished count: a task that runs again for a lost output
 has all its tries again.
@@ -78,7 +78,7 @@ def must_wait(task: Task, governor: Governor, crash_limit: int) -> bool:
 
 
 def _allowed(attempts: Attempts, crash_limit: int) -> int:
-    """With how many crashes a task has failed."""
+    """The number of crashes with which a task fails."""
     return attempts.crash_tries or crash_limit
 
 

@@ -1,7 +1,7 @@
-"""How the cpus are shared among users now, and whose tasks go next: for people, on request.
+"""Reports how the cpus are shared among users now, and whose tasks are next; computed on request.
 
-Schedulers keep the places of sessions to themselves (`Shares`, `UserShares`), and cpus follow them
-by weight. So what users have of their shares tells who is next.
+Schedulers do not publish the order of sessions (`Shares`, `UserShares`), but they share cpus by
+weight. So the user who has the smallest part of their share is next.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class TurnsOfUsers:
 
     @staticmethod
     def of(state: State) -> TurnsOfUsers:
-        """Looks at all that runs."""
+        """Computes this from all running tasks."""
         graph = state.graph
         used: Counter[str] = Counter()
         runs: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""What follows when a governor cannot fetch an object that it needs.
+"""Handles objects that a governor cannot fetch.
 
 Each holder is tried in turn. If no governor delivers an object, it is made again; an object of the
 server is offered again with exponential back-off. Both are limited. If the object still does not

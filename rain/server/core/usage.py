@@ -1,8 +1,8 @@
-"""How much each user has used, and whose tasks wait.
+"""Counts how much each user has used, and reports whose tasks wait.
 
-Finished tasks are counted when their durations are learned, so that nothing waits for the counting;
-stored bytes are counted about once a second. The counts are part of the state, so a server that
-comes back has them.
+Finished tasks are counted when their durations are learned, after the effects of a turn were sent.
+Stored bytes are counted about once a second. The counts are part of the state, so a restarted
+server has them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Waits and fetches: which requests wait for which nodes, and their answers.
+"""Keeps the waits and fetches of clients, and answers them when their nodes are done.
 
 A wait is attached to every task and object that is not done yet; each one that gets done is taken
 off. An answer also brings the small kept results of its session that were finished since the last
@@ -19,7 +19,7 @@ from rain.server.core.state import State
 
 
 def add(state: State, wait: Wait) -> None:
-    """Answers a new wait if it is over already, else hangs it up."""
+    """Answers a new wait if it is over already, else keeps it."""
     if wait.mode is WaitMode.SESSION:
         _add_idle(state, wait)
         return
@@ -49,7 +49,7 @@ def add(state: State, wait: Wait) -> None:
 
 
 def _add_idle(state: State, wait: Wait) -> None:
-    """One that hangs on its session alone, whatever it names."""
+    """Adds a wait for all tasks of a session."""
     session = wait.session
     if session.unfinished:
         wait.remaining = 1
@@ -63,7 +63,7 @@ def _add_idle(state: State, wait: Wait) -> None:
 
 
 def done(state: State, node: Task | DataObject) -> None:
-    """A task or an object is done: some waits may be over by it."""
+    """A task or an object is done: answers the waits that are over."""
     waits, node.waits = node.waits, None
     for wait in waits or ():
         wait.remaining -= 1
@@ -78,7 +78,7 @@ def done(state: State, node: Task | DataObject) -> None:
 
 
 def failed(state: State, node: Task | DataObject, failure: SessionFailure) -> None:
-    """A task or an object has failed: a wait for just that is told why."""
+    """A task or an object has failed: answers the waits for it with the failure."""
     for wait in list(node.waits or ()):
         if wait.mode is WaitMode.SOME:
             wait.remaining = 0
@@ -169,7 +169,7 @@ def _answer(state: State, wait: Wait) -> None:
         nodes: tuple[Task | DataObject, ...] = (*wait.tasks, *wait.objects)
         answer.failed = [node.id for node in nodes if node.has_failed]
         answer.cancelled = [node.id for node in nodes if was_cancelled(node)]
-        if wait.mode is WaitMode.SESSION:  # so that its tasks are not all taken for finished
+        if wait.mode is WaitMode.SESSION:  # else all its tasks would count as finished
             answer.failed = [session.first_failed.task or 0]
     state.emit(Answered(wait.request, answer))
 
