@@ -1,6 +1,6 @@
 """The governor: runs the tasks that the server assigns to its node, and stores their data.
 
-It is built like the server. `messages` defines events and effects; `state`, its tables and its
-pool make the decisions without I/O; `reactor` is one turn; `links`, `store`, `fetch`, `builtin` and
-`service` carry out the effects.
+It is built like the server. The package `core` makes the decisions without I/O: events go in,
+effects come out, and `core/reactor.py` is one turn. The other packages carry out the effects:
+`executors`, `programs`, `storage`, `environments` and `machine`. `service` connects both.
 """

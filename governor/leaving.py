@@ -1,4 +1,4 @@
-"""The end of a governor: what it waits for, and with which status its program exits."""
+"""Waits for the end of a governor, and decides the exit status of its program."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The life of one governor: makes its parts, runs it, and puts the parts away at the end.
+"""Runs one governor: makes its parts, runs it until its end, and cleans up.
 
-How it reaches its server and when it ends is up to the program that it is a part of (`Ties`).
+The program that it is a part of decides how it reaches its server and when it ends (`Ties`).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ LINGER_SECONDS = 5.0
 
 @frozen
 class Ties:
-    """What ties a governor to its server and to its process."""
+    """How a governor is connected to its server and to its process."""
 
     servers: Servers
     register: Register

@@ -1,4 +1,6 @@
-"""How a governor separates from its server: by order of the server, or because it is lost."""
+"""Ends the connection of a governor with its server: by order of the server, or because it is
+lost.
+"""
 
 from __future__ import annotations
 

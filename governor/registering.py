@@ -1,4 +1,4 @@
-"""The registration of a governor with its server, and the address where others read its data."""
+"""Registers a governor with its server, and opens the port where others read its data."""
 
 from __future__ import annotations
 

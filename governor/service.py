@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 
 LOOK_AT_MEMORY_EVERY = 0.5
-"""Seconds between two looks at how much memory the machine has left."""
+"""Seconds between two reads of the machine's free memory."""
 
 
 class Upward(Protocol):
@@ -76,13 +76,13 @@ class Upward(Protocol):
     def printed(self, watch: int, lines: Sequence[PrintedLines]) -> None: ...
 
     def reject(self, reason: str) -> None:
-        """Ends the connection, because what the server has said makes no sense."""
+        """Ends the connection, because a message of the server was invalid."""
         ...
 
 
 @frozen
 class Carriers:
-    """What carries out the effects of turns."""
+    """The objects that carry out the effects of turns."""
 
     executors: Executors
     builtins: Builtins

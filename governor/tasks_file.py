@@ -1,4 +1,6 @@
-"""The certificate with which the tasks of a governor are clients of the server."""
+"""Writes the file with the certificate that the tasks of a governor need as clients of the
+server.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The time at which a governor must have left, as its user or its batch system says.
+"""Reads the time limit of a governor from its options or its batch system, and drains in time.
 
 It drains early enough to leave by itself: the batch system kills what runs at the end of a job.
 """
@@ -23,8 +23,8 @@ SLURM_END = "SLURM_JOB_END_TIME"
 def leaving_time(limit: str | None, environment: Mapping[str, str], now: float) -> float | None:
     """When a governor that starts now must be gone, None if there is no such time.
 
-    The earlier one counts of the limit that its user gives and of the end of its job. 'none' means
-    that it takes no notice of its job.
+    The earlier one of the limit that its user gives and the end of its job counts. 'none' means
+    that the job is ignored.
     """
     if limit == "none":
         return None
@@ -41,7 +41,9 @@ def leaving_time(limit: str | None, environment: Mapping[str, str], now: float) 
 
 
 def time_for_tasks(leaves_at: float | None, now: float) -> float:
-    """The seconds in which a task must have ended, for the server, whose clock may be another."""
+    """The seconds in which a task must have ended. The server gets seconds, because its clock may
+    differ.
+    """
     return inf if leaves_at is None else max(0.0, leaves_at - MARGIN - now)
 
 

@@ -1,7 +1,7 @@
-"""The governor's link to its server, over one connection after the other.
+"""The governor's link to its server, which reconnects when a connection breaks.
 
-A server with a journal comes back after it has died. Meanwhile the governor goes on with its work
-and keeps its data. Its news is queued (`numbers.py`), and sent when the server is back.
+A server with a journal can be restarted after it has died. Until then the governor goes on with its
+work and keeps its data. Its updates are queued (`numbers.py`), and sent when the server is back.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ async def reach(connect: Connect, seconds: float, log: FilteringBoundLogger) -> 
 
 
 class Uplink:
-    """Implements `rain.governor.service.Upward`. What is said while the server is away is lost."""
+    """Implements `rain.governor.service.Upward`. Messages other than updates are dropped while the
+    server is away.
+    """
 
     def __init__(self, upstream: ServerLink, connect: Connect, log: FilteringBoundLogger) -> None:
         self.address = upstream.address

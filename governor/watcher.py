@@ -1,4 +1,4 @@
-"""The border of watching: files of tasks that run, and the time."""
+"""The I/O side of watching: reads the output files of running tasks at intervals."""
 
 from __future__ import annotations
 

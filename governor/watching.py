@@ -1,8 +1,8 @@
-"""Shows what tasks print while they run.
+"""Sends the output of running tasks to the clients that watch it.
 
-A client that shows the output of tasks has a watch at each governor: the sessions and tasks that it
-is for. As long as there is a watch, the governor looks twice in a second at the files of the tasks
-that run. Without one it does nothing.
+A client that shows the output of tasks has a watch at each governor: a list of sessions and tasks.
+As long as there is a watch, the governor reads the output files of running tasks twice per second.
+Without one it does nothing.
 
 Only whole lines are sent. A line that is rewritten with carriage returns, such as a progress bar,
 is sent as it is every few seconds. If a task prints faster than its output can be sent, output is
@@ -27,13 +27,13 @@ STATE = 3.0
 """Seconds between two states of a line that is written again and again."""
 
 MOST = 16 * 1024
-"""Bytes of one stream of a task that one look tells."""
+"""The most bytes of one stream of a task that are sent after one look."""
 
 MOST_WAITING = 512 * 1024
-"""Characters that one message tells of all tasks."""
+"""Characters of all tasks in one message."""
 
 LONGEST_LINE = 4096
-"""Bytes of a line that are told before it has ended."""
+"""Bytes after which a line is sent before it has ended."""
 
 Unsent = tuple[bytes, int]
 """The newest bytes of a stream that were not told, and how many were not told."""

@@ -12,7 +12,9 @@ from rain.daemon.work_folder import SHARED_MEMORY, WorkFolder
 from rain.governor.machine.budget import Budget
 
 LITTLE = 256 * 1024 * 1024
-"""Less shared memory than this is worth a line in the log: a container has 64 MiB unless told."""
+"""With less shared memory than this there is a line in the log: a container has 64 MiB by
+default.
+"""
 
 
 @frozen

@@ -1,4 +1,6 @@
-"""What executors, built-in tasks and programs share: folders, limits, and who hears of events."""
+"""The objects that executors, built-in tasks and programs share: folders, limits, and the sink of
+events.
+"""
 
 from __future__ import annotations
 

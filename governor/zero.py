@@ -1,4 +1,4 @@
-"""A governor that runs nothing, to measure the server alone.
+"""A governor that does no work, to measure the server alone.
 
 It reports every task as finished at once. It stores no data: outputs are empty, and copies are
 reported as present at once.

@@ -1,13 +1,14 @@
-"""The account of a governor's memory: what holds how much, and for what, each counted once.
+"""The report of a governor's memory and disk: what uses how much, each byte counted once.
 
-* `limit`: what tasks may have together (`budget`), and `set_aside`: what is reserved for those that
-  run, because they declare it or were found to need it.
-* `withheld`: how much of the limit other programs of the machine, or of its control group, use now.
+* `limit`: what all tasks together may use (`budget`), and `set_aside`: what is reserved for running
+  tasks, because they declare it or were measured.
+* `withheld`: the part of the limit that other programs of the machine, or of its control group, use
+  now.
 * `tasks`: the private memory of executors and programs, idle ones included.
-* `stored`: objects that are files of the store. Executors map them, and that costs no more.
-* `disk`: those files, each counted once, and `disk_limit`: what they may have together.
-* `held`: objects in the memory of the governor itself, which are small.
-* `arriving`: objects that are being fetched, as large as they will be.
+* `stored`: objects in files of the store. Executors map these files, which takes no more memory.
+* `disk`: the same files, and `disk_limit`: what all of them together may use.
+* `held`: small objects in the memory of the governor itself.
+* `arriving`: objects that are being fetched, with their final sizes.
 """
 
 from __future__ import annotations

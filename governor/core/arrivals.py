@@ -191,7 +191,9 @@ class Arrivals:
             raise ProtocolError("assigned tasks: the kinds' outputs do not add up to the outputs")
 
     def _missed(self, session: Session, object_id: ObjectId) -> DataObject:
-        """An input of another session, or the output of a task here that has just failed."""
+        """An input that is not in the session: of another session, or the output of a task here
+        that has just failed.
+        """
         if session_of(object_id) != session.id:
             session = self._session(session_of(object_id))
             target = session.objects.get(object_id)
@@ -218,7 +220,7 @@ class Arrivals:
                 self._objects.read(target, task)
         self._expect_outputs(task)
         if kind.calls_function and task.inputs:
-            # All calls of one function take about the same time, whatever their kinds.
+            # All calls of one function take about the same time, even with different kinds.
             function = task.inputs[0]
             if function.meter is None:
                 function.meter = Meter()

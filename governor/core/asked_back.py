@@ -1,9 +1,10 @@
-"""Tasks that the server asks back: those that have not started are returned, others stay.
+"""Returns tasks that the server asks back, if they have not started.
 
 The server wants to run such a task elsewhere, and does so only after the task was returned. A task
-that waits here is returned at once. A call that was sent to an executor may have started. The calls
-that the executor has not started are taken back, as when one is stopped, and then it is known. If
-the task has started, the server gets the news of its start; if it has ended meanwhile, of its end.
+that waits in the governor is returned at once. A call that was sent to an executor may have
+started. So the calls that the executor has not started are taken back, as when a task is stopped;
+then the governor knows whether the task has started. If the task has started, the server gets the
+news of its start; if it has ended meanwhile, of its end.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class AskedBack:
             self._pool.recall(task.executor)
 
     def answer(self) -> None:
-        """Answers for the tasks whose state is known; nothing may be started before."""
+        """Answers for the tasks whose state is known; call it before anything is started."""
         for task in list(self.asked):
             executor = task.executor
             if task.row in _WAITS:

@@ -1,16 +1,17 @@
 """Holds back tasks whose outputs have no room on the disk, until others have made room. No I/O.
 
-What the tasks of a kind make is learned from those that have finished here. A task starts when that
-fits beside what is there and what the tasks in hand will make. **Tasks that free as much as they
-make go first**: they may use the whole limit, and others only what is below the mark (see `disk`).
-A task frees an input if no other task here reads it. A kind of which nothing is known yet is taken
-to make little, but it waits above the mark unless it reads data.
+The bytes that tasks of a kind make are learned from those that have finished here. A task starts
+when its outputs fit, together with the data that is there and the outputs of the tasks in hand.
+**Tasks that free as much as they make go first**: they may use the whole limit, others only the
+part below the mark (see `disk`). A task frees an input if no other task here reads it. A kind
+without any finished task is assumed to make little, but above the mark it waits unless it reads
+data.
 
-**Nothing waits for ever.** When nothing in hand can free anything any more, the next task goes
-ahead that frees at least as much as it makes, or else one that fits below the limit. If there is
-none, only others can make room: clients that let results go, and governors that have read their
-copies. After some patience, all tasks that wait for room are handed back to the server, which
-knows of other governors, and tells users why.
+**No task waits forever.** When nothing in hand can free anything any more, the next task that frees
+at least as much as it makes may start, or else one that fits below the limit. If there is none,
+only others can make room: clients that release results, and governors that have read their copies.
+After a while, all tasks that wait for room are handed back to the server, which may send them to
+other governors, and tells users why.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ from rain.governor.core.pool import Pool
 from rain.governor.core.tables import TaskMove
 
 PATIENCE = 10.0
-"""Seconds in which nothing here can make room, until what waits for it is handed back."""
+"""Seconds without any way to make room after which the waiting tasks are handed back."""
 
 TELL_AFTER = 2.0
-"""Seconds for which tasks must have waited for room before anybody is told."""
+"""Seconds for which tasks must have waited for room before it is reported."""
 
 _UNCOUNTED = -1
 
@@ -60,7 +61,9 @@ class BackPressure:
     # What starts.
 
     def begin(self) -> None:
-        """Tasks are about to be started; those that may have room now are ready again."""
+        """Called before tasks are started: held-back tasks that may have room now are ready
+        again.
+        """
         self._promised = _UNCOUNTED
         if not self.held:
             return
@@ -135,9 +138,10 @@ class BackPressure:
     # What waits for too long.
 
     def unblock(self, *, ready: bool) -> bool:
-        """All that can start was started. If nothing will make room, one task may go ahead.
+        """Called after everything that can start was started: if nothing will make room, one task
+        may go ahead.
 
-        Says whether there is one, which is ready then.
+        Returns whether there is such a task, which is ready then.
         """
         objects, now = self._objects, self._pool.now
         waits = bool(self.held) or objects.fetches.wait_for_room()
@@ -203,7 +207,7 @@ class BackPressure:
 
     @property
     def is_full(self) -> bool:
-        """Whether only others can make room, for what waits for it or was handed back for it."""
+        """Whether only others can make room for tasks that wait, or were handed back."""
         has_told = self._pool.now - self._stuck_since >= TELL_AFTER
         return has_told or self._room <= self._too_little
 
@@ -242,7 +246,7 @@ class BackPressure:
 
 
 def learned(makes: int, made: int) -> int:
-    """What a kind makes, after one more task of it: rises at once, falls slowly."""
+    """The learned size after one more task of a kind: it rises at once and falls slowly."""
     makes = made if made >= makes else makes - (makes - made) // 8
     return makes if makes >= SMALL else 0
 

@@ -1,10 +1,11 @@
-"""Tasks with a cache: it is asked before they run, and gets their outputs afterwards.
+"""Tasks with a cache of results: the cache is asked before they run, and gets their outputs
+afterwards.
 
 The cache is asked when the inputs of a task are here, since their contents are a part of the key.
 While the cache is asked, a task takes no resources and needs no executor. If the cache does not
-have its outputs, it runs as usual. Its outputs are kept before it is reported as finished, so every
-governor can find what has finished. The cache works in threads, and nothing waits for it but these
-tasks.
+have its outputs, it runs as usual. Its outputs are in the cache before it is reported as finished,
+so every governor finds the results of finished tasks. The cache works in threads, and only these
+tasks wait for it.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The calls that are queued at executors: how they are sent, answered, and taken back.
+"""Sends calls to executors ahead of time, applies their answers, and takes calls back.
 
 **Prefetching.** A round trip to the governor between two tasks of 20 microseconds would cost ten
 times more than the tasks. So an executor gets several calls ahead, as many as are expected to last
 `QUEUE_AIM` together. The first task of a function always runs alone, because its duration is not
 known, and nothing is queued behind a task that is expected to last longer than `LONGEST_AHEAD`.
-To send the inputs of a call takes time, too, and is in vain if it is taken back.
+Sending the inputs of a call takes time, too, which is lost if the call is taken back.
 
 **A call is claimed once.** Each call is one token in a pipe from the governor to the executor. The
 executor takes a token out of the pipe before it starts a call; the governor takes calls back by
@@ -42,8 +42,9 @@ CALLS_AT_MOST = 500
 
 MUCH = 4096
 SECONDS_A_BYTE = 5e-9
-"""What the bytes of a call take if they are more than `MUCH`: about five calls of 200 KB are sent
-ahead, and not all there are."""
+"""The expected time per byte of calls with more than `MUCH` bytes: so about five calls of 200 KB
+are sent ahead, and not all of them.
+"""
 
 _CALLING = TaskRow.CALLING
 _CANCELLING = TaskRow.CANCELLING
@@ -114,7 +115,7 @@ class Calls:
 
 
 def start_oldest(executor: Executor) -> None:
-    """The oldest call of an executor has changed: the executor runs that one now."""
+    """The oldest call of an executor has changed: this is the one that it runs now."""
     task = executor.calls[0]
     if task.row is _CALLING:
         task.move(TaskMove.START)
@@ -200,7 +201,7 @@ def can_follow(task: Task, executor: Executor) -> bool:
     for target in task.inputs:
         if target.row is not _HELD and not _makes(executor, target, task):
             return False
-    # To remember a function, an executor needs more than its value.
+    # Functions never come from a follower's inputs: an executor needs more than their value.
     for function in task.inputs[: task.kind.functions]:  # noqa: SIM110 # as in `answers`
         if function.row is not _HELD:
             return False

@@ -1,7 +1,7 @@
 """The consistency checker: checks every row of the tables and every relation from both sides.
 
-It trusts no value that the state maintains incrementally and counts everything again. It runs after
-every turn in tests and with RAIN_DEBUG_MODE=1.
+It does not trust any value that the state maintains incrementally, and counts everything again. It
+runs after every turn in tests and with RAIN_DEBUG_MODE=1.
 """
 
 from __future__ import annotations

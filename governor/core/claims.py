@@ -1,11 +1,13 @@
-"""The memory that tasks reserve when they start: what they declare, or what was measured.
+"""Chooses how much memory tasks reserve when they start: the amount that they declare, or a
+measured one.
 
-A need that the server sends along, or that tasks of the same kind had here, counts like memory that
-the task declares: the task starts when all of it is free (see `dispatch`). A task that needs far
-less than the share of a cpu is not counted, so that short and small tasks never wait for memory.
+A measured amount, which comes from the server or from tasks of the same kind on this governor,
+counts like declared memory: the task starts when all of it is free (see `dispatch`). A task that
+needs far less than the share of a cpu is not counted, so that short and small tasks never wait for
+memory.
 
-A kind moves to another group when its tasks turn out to need more, or far less. Nested
-tasks reserve nothing: the task that waits for them may hold the memory that they would wait for.
+A kind moves to another group when its tasks turn out to need more, or far less. Nested tasks
+reserve nothing: the task that waits for them may hold the memory that they need.
 """
 
 from __future__ import annotations

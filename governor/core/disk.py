@@ -1,11 +1,11 @@
-"""How many bytes of data a governor has in files, and how many it may have. No I/O.
+"""Counts the bytes of data that a governor has in files, and limits them. No I/O.
 
-All files of the store count, each once, also those that lie in shared memory: any of them may have
-to leave it (see `tiers`). So the disk never has more than this. What may be there is the budget, or
-what the file system still has room for, if others have filled it.
+All files of the store count, each once. Files in shared memory count, too, because they may have to
+move to the disk (see `tiers`). So the disk never has more bytes than this. The limit is the budget,
+or the room that the file system has left, if others have filled it.
 
-Above the mark, tasks that only add to it are held back (`back_pressure`). What lies between the
-mark and the limit is for those that read data, so that it can go.
+Above the mark, tasks that only add data are held back (`back_pressure`). The room between the mark
+and the limit is for tasks that read data, which can be removed afterwards.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from collections.abc import Iterable
 from math import inf
 
 MARK_TENTHS = 8
-"""The part of the limit up to which tasks may fill it that free nothing."""
+"""The part of the limit that tasks which free nothing may fill."""
 
 SMALL = 64 * 1024
-"""Tasks that make fewer bytes of files are not held back for that."""
+"""Tasks that make fewer bytes of files are not held back."""
 
 
 class Disk:
@@ -69,7 +69,7 @@ class Disk:
 
     @property
     def mark(self) -> int:
-        """Up to here tasks may fill it that free nothing."""
+        """The bytes up to which tasks that free nothing may fill the disk."""
         return self.limit * MARK_TENTHS // 10
 
     def has_room(self, size: int) -> bool:

@@ -1,9 +1,9 @@
 """Decides what runs next and where: free resources go to the ready tasks in the order of rank.
 
-Rank is priority, then arrival. It compares the tasks of all sessions, as the scheduler wants it.
-The priority that a user gives (`TaskKind.priority`) decides within the user's session only: its
-ready tasks share out the ranks that they have brought, those of the largest priority first. So
-larger numbers give no user more than a share of the governor.
+Rank is the scheduler's priority, then arrival. It compares the tasks of all sessions. The priority
+that a user gives (`TaskKind.priority`) only counts within the user's session: the ready tasks of a
+session exchange their ranks, so that the largest priority gets the first one. So large numbers give
+no user a larger share of the governor.
 
 If the next task of a group does not fit, groups of lower rank may run first, but their executors
 get no further calls queued: their calls end soon (see `pool`), and the freed resources go to the
@@ -12,10 +12,10 @@ group of the highest rank that fits.
 **Tasks whose outputs have no room on the disk are held back** (`back_pressure`): they leave their
 groups meanwhile, so that others come to their turn.
 
-**Memory goes to the task that has come first.** What a task needs of it is given all or nothing
-(`claims`). If the next task does not fit, no other one that needs memory overtakes it, even if that
-would fit: a large one must not wait for ever while small ones come and go. Tasks that need no
-memory go on.
+**Memory goes to the task that has come first.** A task gets all the memory that it needs, or does
+not start (`claims`). If the next task does not fit, no later task that needs memory overtakes it,
+even if it would fit: a large task must not wait forever while small ones come and go. Tasks that
+need no memory go on.
 """
 
 from __future__ import annotations
@@ -267,7 +267,7 @@ class Dispatch:
         )
 
     def run_prepared(self, run: int) -> None:
-        """The environment of a run is there. To make it does not count as time of the task."""
+        """The environment of a run is ready. The time to make it does not count for the task."""
         task = self.runs[run]
         self.began[run] = self._pool.now
         timeout = task.kind.kind.attempts.timeout

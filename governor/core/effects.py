@@ -237,7 +237,7 @@ class SendUpdate:
 ExecutorEffect = (
     StartExecutor | TakeBackCalls | InterruptExecutor | RefuseWait | KillExecutor | DropCached
 )
-"""What concerns an executor, except for its calls."""
+"""Effects on a single executor, except for its calls."""
 
 CacheEffect = LookUp | KeepOutputs
 

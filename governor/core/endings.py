@@ -1,4 +1,4 @@
-"""The ends of tasks: what becomes of their outputs, and what the server is told."""
+"""Ends tasks: takes or discards their outputs, and reports them to the server."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MAKING = ObjectRow.MAKING
 _HELD = ObjectRow.HELD
 
 OVER = (TaskRow.FINISHED, TaskRow.FAILED, TaskRow.KEEPING)
-"""The task has ended by itself: what it says of itself is told to the server."""
+"""Rows of tasks that have ended by themselves: their notes and logs are reported to the server."""
 
 
 class Endings:

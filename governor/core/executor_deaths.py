@@ -1,4 +1,6 @@
-"""What the end of an executor means for the tasks that it had, and for those that wait for one."""
+"""Decides what the end of an executor means for its tasks, and for those that wait for an
+executor.
+"""
 
 from __future__ import annotations
 

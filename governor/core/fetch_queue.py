@@ -1,4 +1,4 @@
-"""The objects that are to be fetched: first what the most urgent task waits for. No I/O.
+"""The queue of objects to fetch: first the ones that the most urgent task waits for. No I/O.
 
 Objects for which no task waits come last, in the order in which the server wants them. An object
 without a known source is not in the queue.

@@ -1,7 +1,7 @@
-"""The objects that a governor fetches: which are on their way, which come next, and how many go.
+"""Starts and stops the fetches of a governor, and limits how many run at a time. No I/O.
 
-The queue says what is the most urgent. What is on its way has a number, so that the end of a fetch
-that was stopped meanwhile is recognised. No I/O.
+The queue has the most urgent object first. Each running fetch has a number, so that the late end of
+a stopped fetch is recognised.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from rain.governor.core.outbox import Outbox
 from rain.governor.core.tables import ObjectMove, ObjectRow
 
 FETCHES_AT_ONCE = 8
-"""More would make all of them later, and the most urgent one with them."""
+"""With more fetches at once, all of them would take longer, also the most urgent one."""
 
 SMALL_AT_ONCE, SMALL_BYTES = 32, 8 << 20
 """Up to 32 objects at a time, if all of them together have at most this many bytes: small objects
 wait for the round trip. If that takes 80 ms, eight of 64 KiB at a time are 30 in a second."""
 
 BYTES_AT_ONCE = 1 << 30
-"""As many bytes may be on their way together; a larger object comes alone."""
+"""All running fetches together may have this many bytes; a larger object is fetched alone."""
 
 
 class Fetches:

@@ -1,4 +1,4 @@
-"""Which task has which gpus: each gpu is lent to one task at a time, by name.
+"""Lends gpus to tasks: each gpu to one task at a time, by name.
 
 `resources` counts how many gpus are free; this module says which ones. Gpus have the names that
 CUDA uses: a number, or a UUID that was given to the governor.

@@ -1,13 +1,13 @@
-"""What leaves for the far store when nothing else helps: inputs of tasks that wait. No I/O.
+"""Moves inputs of waiting tasks to the far store when nothing else makes room. No I/O.
 
-The disk may be full of data that waiting tasks will read: each has some of its inputs here, and
-no room for the others. Nothing ends then, and nothing that is idle could leave. So one task is
-chosen that needs nothing but room. Until it starts, only its inputs are fetched, and inputs of the
-others leave as far as it needs room: those first that are needed last. Each choice ends with a task
-that starts, so the same data does not come and go for ever.
+The disk may be full of data that waiting tasks will read: each has some of its inputs here, and no
+room for the others. Then no task ends, and there are no idle objects that could leave. So one task
+is chosen that needs only room. Until it starts, only its inputs are fetched, and inputs of other
+tasks leave until it has enough room: first the ones that are needed last. Each choice ends with the
+start of a task, so the same data does not move back and forth forever.
 
-A task can be chosen if its inputs and what it makes fit together. If there is none, what waits for
-room is handed back in the end (see `back_pressure`), as it is without a far store.
+A task can be chosen if its inputs and what it makes fit together. If there is none, the tasks that
+wait for room are handed back in the end (see `back_pressure`), as without a far store.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class MakingWay:
         self._back_pressure = back_pressure
 
     def make_way(self, now: float, pinned: Pinned) -> None:
-        """All that can start was started. If nothing will make room, some is made."""
+        """Called after everything that can start was started: makes room if nothing else will."""
         fetches, back_pressure = self._objects.fetches, self._back_pressure
         if fetches.chosen is not None and not _is_still_to_start(fetches.chosen):
             fetches.chosen = None
@@ -55,7 +55,7 @@ class MakingWay:
             self._objects.start_fetches()
 
     def _make_room(self, pinned: Pinned) -> bool:
-        """Says whether there will be more room, or another task has its turn."""
+        """Returns whether there will be more room, or another task was chosen."""
         fetches, disk = self._objects.fetches, self._objects.files.disk
         before = fetches.chosen
         task = fetches.chosen = before or self._choice()

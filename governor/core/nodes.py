@@ -1,7 +1,7 @@
 """The nodes of a governor's state: sessions, tasks, data objects, executors, and their relations.
 
-Nodes compare by identity. The invariants of the fields are stated beside the fields and verified by
-`check`; a function that changes one side of a relation also changes the other side.
+Nodes compare by identity. The comments of the fields state their invariants, which `check`
+verifies. A function that changes one side of a relation also changes the other side.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Meter:
 class ReadyGroup:
     """The ready tasks with equal needs: the same type of executor and the same resources.
 
-    The memory among these may be what such tasks have been found to need.
+    The memory in the needs may be a measured amount.
     """
 
     runner: str  # "" for tasks that run inside the governor
@@ -257,9 +257,8 @@ class Task:
 
 @define(eq=False, repr=False)
 class Executor:
-    """One executor process, as the pool sees it. Its row is told by the fields:
-
-    starting (not `ready`), idle (no calls), busy (calls and a lease), recalling or dying.
+    """One executor process, as the pool sees it. Its state follows from the fields: starting (not
+    `ready`), idle (no calls), busy (calls and a lease), recalling or dying.
     """
 
     id: int

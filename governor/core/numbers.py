@@ -1,8 +1,9 @@
-"""The numbers of orders and news, by which a governor and a server that comes back resume.
+"""Numbers orders and updates, so that a governor and a restarted server can resume without losing
+any.
 
-The governor keeps its news until the server has said that they are applied, and ignores orders that
-it has applied. After a cut both sides tell which message they have applied last, and send the later
-ones again (`rain/server/core/resuming.py` is the other side).
+The governor keeps its updates until the server has confirmed them, and ignores orders that it has
+applied already. After a broken connection, both sides exchange the number of the last message that
+they have applied, and send the later ones again (`rain/server/core/resuming.py` is the other side).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from rain.base.wire.update import Update
 class Numbers:
     """The numbers of received, sent and confirmed messages."""
 
-    counts: bool = False  # the server comes back; else nothing is kept
+    counts: bool = False  # the server can come back; else nothing is kept
     heard: int = 0  # the number of the last orders that were applied
     sent: int = 0  # the number of the last news
     applied: int = 0  # the number of the last news that the server has confirmed

@@ -1,12 +1,13 @@
-"""The data objects of a governor: which are here, which are being fetched, and when they go.
+"""Tracks the data objects of a governor: which are here, which are being fetched, and when they are
+removed.
 
 An object is needed while the server relies on a copy here (`wanted`), while live tasks read it
 (`consumers`), and from the time when it was `lent` to a task until that task has ended. An object
-that is neither needed nor here is forgotten at once. One that is here lingers for some seconds,
-because the next task often needs the object that the last one released; when the server names it
-again, it is taken back without a transfer. The content of an object never changes: a held copy
-stays, even if the same object is made or sent again. Only the list of an exchange is another one
-each time that it is made, so that it goes at once.
+that is neither needed nor here is forgotten at once. A stored object lingers for some seconds after
+it is needed, because the next task often needs the same object; then no transfer is necessary. The
+content of an object never changes: a copy stays, even if the same object is made or sent again. The
+only exception is the list of an exchange, which is different each time that it is made, and
+therefore does not linger.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _NOT_HERE = (
 )
 
 FAR = "far:"
-"""How the source of an object begins that is fetched from the far store; then comes a number."""
+"""The prefix of the source of an object in the far store; a number follows."""
 
 
 def is_far(source: str) -> bool:
@@ -182,7 +183,9 @@ class Objects:
         return target
 
     def shut_out_next(self) -> DataObject | None:
-        """As `shut_out`, of what is to be fetched next and has waited for room for too long."""
+        """The same as `shut_out` for the next object to fetch, which has waited for room for too
+        long.
+        """
         target = self.fetches.take_next()
         if target is not None:
             target.move(ObjectMove.SHUT_OUT)
@@ -383,7 +386,7 @@ class Objects:
         if isinstance(target.content, int):
             self.files.leave(target.content, target)
         target.content = None
-        target.producer = target.waiting = None  # tasks that lead back here: no circle stays
+        target.producer = target.waiting = None  # breaks the reference cycle with its tasks
         if target.cached_by is not None:
             for executor in target.cached_by:
                 del executor.cached[target.id]

@@ -1,11 +1,11 @@
-"""Which objects leave the disk for the far store, and when they come back. No I/O.
+"""Decides which objects move from the disk to the far store, and when they come back. No I/O.
 
-The far store is an object store or a slow disk (`--spill-to`), and the last place for data. When
-the disk is filled up to its mark, or something waits for room, objects that no task here reads are
-copied there, least recently used first; a directory as one archive. If that does not help, inputs
-of waiting tasks follow (`making_way`). When a copy is complete, its
-object is *far*, and its file on the disk goes. An object that was far before keeps its copy, since
-contents never change, and leaves at once the next time.
+The far store is an object store or a slow disk (`--spill-to`), for data that the local disk has no
+room for. When the disk is filled up to its mark, or something waits for room, objects that no task
+here reads are copied there, least recently used first; a directory as one archive. If that does not
+help, inputs of waiting tasks follow (`making_way`). When a copy is complete, its object is *far*,
+and its file on the disk goes. An object that was far before keeps its copy, since contents never
+change, and leaves at once the next time.
 
 A task that reads a far object makes it remote: it is fetched like one that another governor has,
 when there is room. Other governors and clients read it where it is. If it cannot be read, it is

@@ -1,4 +1,4 @@
-"""The decisions of one turn: effects in order, and the news for the server."""
+"""Collects the decisions of one turn: effects in order, and the update for the server."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from rain.governor.core.nodes import Task
 from rain.governor.core.numbers import Numbers
 
 HEAVY = 8 * 1024 * 1024
-"""Characters for people in an update; with more of them it is sent, and what follows in the same
-turn is told with another one. A message may be eight times as long, and one task says less."""
+"""An update with more characters of text is sent at once, and the rest of the turn goes into
+another one. A message may be eight times as long, and the texts of one task are shorter.
+"""
 
 
 class Outbox:
@@ -22,9 +23,9 @@ class Outbox:
     def __init__(self) -> None:
         self.effects: list[Effect] = []
         self.update = Update()
-        self.weight = 0  # characters for people in it: a message cannot have any number
+        self.weight = 0  # characters of text in it, because a message has a limit
         self.files: list[int] = []
-        self.awaited_files: list[int] = []  # to be deleted, too: their room is wanted
+        self.awaited_files: list[int] = []  # to be deleted, too; something waits for their room
         self.far_files: list[int] = []  # to be deleted in the far store
         self.waits: dict[Task, bool] = {}  # whether these wait for other tasks; changed
         # By executor: functions and sessions that it may forget.
@@ -72,7 +73,7 @@ class Outbox:
         self.update.started_times.append(start)
 
     def blocked(self, task: Task, start: float) -> None:
-        """A running task waits for other tasks. The server hears first that it has started."""
+        """A running task waits for other tasks. Its start is reported first."""
         if not task.reported:
             task.reported = True
             self.started(task, start)
@@ -105,7 +106,7 @@ class Outbox:
         self.weight += len(note.user) + len(note.debug) + len(note.logs)
 
     def note_object(self, note: ObjectNote) -> None:
-        """What is said of an output."""
+        """Reports the notes on an output."""
         self.update.object_notes.append(note)
         self.weight += len(note.content_type) + len(note.user)
 

@@ -1,4 +1,4 @@
-"""Decides which executor processes exist and for which group each works; touches no process.
+"""Decides which executor processes exist, and which group each works for. No I/O.
 
 **Leases.** An executor runs one task at a time. While it has calls it holds the resources of one
 task of its group (the tasks with equal needs), and all its calls belong to that group (see
@@ -7,9 +7,8 @@ task of its group (the tasks with equal needs), and all its calls belong to that
 **Gpus** are lent with a lease: all calls of one lease use the same gpus, one call after the other.
 
 **To stop a task**, the unstarted calls of its executor are taken back. If the task was among them,
-nothing else is to be done. If not, it is the running one, and is interrupted (see `cancelling`).
-When an executor dies, the one call that was started and not answered has failed, and the others run
-elsewhere.
+it is stopped. If not, it is running, and is interrupted (see `cancelling`). When an executor dies,
+the one call that was started and not answered has failed, and the others run elsewhere.
 
 **Idle executors** stay warm, one for each cpu. If there are more processes, those that were idle
 for `idle_seconds` are ended, the longest idle first: an unused process still holds memory, and
@@ -178,9 +177,10 @@ class Pool:
     # Calls that wait for other tasks.
 
     def block(self, number: int) -> None:
-        """The running call of an executor waits for other tasks: it lends its cpus meanwhile.
+        """The running call of an executor waits for other tasks, and lends its cpus.
 
-        What is queued behind it may run elsewhere, and may be what it waits for.
+        The calls queued behind it are taken back: they may run elsewhere, and it may wait for one
+        of them.
         """
         executor = self.executors.get(number)
         if executor is None or not executor.calls or executor.blocked_depth >= 0:
@@ -291,7 +291,7 @@ class Pool:
             self._outbox.effects.append(interrupt(executor, self.now + grace))
 
     def time_out(self, executor: Executor) -> None:
-        """The running call has run for as long as it may: it is ended, and fails when it has."""
+        """The running call has exceeded its time limit: it is ended, and then has failed."""
         executor.calls[0].move(TaskMove.TIME_OUT)
         self.recall(executor)
 

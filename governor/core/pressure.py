@@ -1,7 +1,8 @@
-"""Chooses what to end when the tasks of a governor use more memory than it may use.
+"""Chooses what to kill when the tasks of a governor use too much memory.
 
-The kernel would end any process when memory runs out, perhaps the governor with the work of all
-tasks. So the governor looks at its executors and programs (`memory_sampler`), and acts before:
+When memory runs out, the kernel would kill any process, perhaps the governor with the work of all
+tasks. So the governor samples the memory of its executors and programs (`memory_sampler`), and acts
+earlier:
 
 1. Cancelled tasks that still clean up are killed. 2. Idle executors that hold much memory are
 ended. 3. Tasks are evicted until there is enough: first those that have more than they may, which
@@ -11,13 +12,13 @@ left.
 
 A task with too many processes is evicted, too, whatever memory these have. That is its own fault.
 
-When only the machine is short, because others have its memory, the same is done but for tasks that
-have no more than they may: they are not the reason. Only when the machine has so little left that
-everything is about to stand still (`CRITICAL`), they go as well, down to one: they run again one
-after the other.
+If the machine is short of memory because of other programs, the same is done, but tasks within
+their limits are spared, because they are not the reason. Only if the machine has so little memory
+left that everything is about to stop (`CRITICAL`), these tasks are evicted as well, except for one:
+then they run one after the other.
 
-An evicted task is killed at once, since in its grace it would take more. It has failed by a cause
-of its own (`RunCause.MEMORY`), and its next run gets more memory (`rain.graph.needs`).
+An evicted task is killed at once, since it could take more memory in its grace time. Its failure
+has a cause of its own (`RunCause.MEMORY`), and its next run gets more memory (`rain.graph.needs`).
 """
 
 from __future__ import annotations
@@ -73,13 +74,13 @@ class MemoryHolder:
     executor: Executor | None = None
 
     def order(self) -> tuple[bool, bool, float]:
-        """Which one goes first: the smallest."""
+        """The sort key: the smallest one is evicted first."""
         is_last = self.task.kind.kind.attempts.memory_tries == 1
         return self.memory <= self.may, is_last, -self.began
 
     @property
     def label(self) -> str:
-        """It among others in a message."""
+        """The task and its memory, in a list in a message."""
         kind = self.task.kind.kind
         return f"{kind.name or kind.task_type} ({spell_size(self.memory)})"
 
@@ -135,9 +136,10 @@ class Pressure:
         )
 
     def _withhold(self, left: int) -> None:
-        """Memory that others use is not given to tasks: the server, other programs, the page cache.
+        """Withholds memory from tasks that others use: the server, other programs, the page cache.
 
-        Without this, tasks that fit into the budget would be ended for what others took.
+        Without this, tasks that fit into the budget would be evicted for memory that others have
+        taken.
         """
         most = self.used() + self._being_freed() + left - self._reserve
         self._pool.free.withhold(min(max(self._memory - most, 0), self._memory))

@@ -1,11 +1,11 @@
-"""What executors are checked for as time passes: calls that take too long, and starts to report.
+"""Checks executors as time passes: for calls that take too long, and for starts to report.
 
 **A task that lasts much longer than expected** must not block the calls behind it: if an executor
 with several calls has not answered for `STUCK_AFTER`, its unstarted calls are taken back and run
-elsewhere, and it gets no others until it answers. If it had begun none of them, it has not been
-given the time to read them: it gets one, which may come back to it, and others after its answer.
+elsewhere, and it gets no others until it answers. If it had begun none of them, it was too slow to
+read them: it gets one call, perhaps the same, and others after its answer.
 
-**A call that has run for as long as it may** is interrupted like one that was cancelled.
+**A call that has exceeded its time limit** is interrupted like a cancelled one.
 
 **A call that was interrupted** and has not ended by the end of its grace is killed.
 
@@ -48,7 +48,7 @@ def takes_more(executor: Executor, now: float) -> bool:
 def look_around(pool: Pool, outbox: Outbox) -> float:
     """Takes back stuck calls, kills executors that ignore an interrupt, and reports late starts.
 
-    Gives when to look again, at the latest.
+    Returns the time for the next check.
 
     A task that was assigned before may have been lost with its governor, and may have caused
     that loss. Its start is reported at once, so that it is known if this happens again.
@@ -84,9 +84,9 @@ def look_around(pool: Pool, outbox: Outbox) -> float:
 
 
 def settled(pool: Pool, outbox: Outbox) -> bool:
-    """Whether each executor has only its running call, and the server knows that it runs.
+    """Whether each executor has only its running call, and the start of this call was reported.
 
-    A governor that drains gets there soon.
+    A draining governor soon reaches this state.
     """
     for executor in pool.busy.values():
         if executor.recalling or len(executor.calls) > 1:

@@ -55,7 +55,7 @@ from rain.governor.core.state import State
 from rain.governor.core.tiers import Tiers
 
 MUCH = 1024 * 1024
-"""Bytes of objects for which the disk is asked before each turn how much it has left."""
+"""With more bytes of objects than this, the free space of the disk is read before each turn."""
 
 HEARTBEAT = 2.0
 """Seconds without news after which the governor sends a heartbeat."""
@@ -145,7 +145,7 @@ class Reactor:
 
     @property
     def tiers(self) -> Tiers:
-        """What lies in shared memory."""
+        """The files in shared memory."""
         return self.state.objects.files.tiers
 
     def room_for_each(self) -> int:
@@ -179,7 +179,7 @@ class Reactor:
         return self.state.find(object_id)
 
     def _with_ours(self, machine: Monitoring) -> Monitoring:
-        """What the machine says, and how much of it tasks and data objects take."""
+        """Adds the shares of tasks and data objects to a sample of the machine's load."""
         files = self.state.objects.files
         shared = files.tiers.used
         return evolve(

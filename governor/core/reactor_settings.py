@@ -1,4 +1,6 @@
-"""What a reactor is told when it begins: what it offers, its executors, and how much it keeps."""
+"""The settings of a governor's reactor: its resources, its executors, and the limits of its
+data.
+"""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
-"""The free resources of a governor: tasks take and return them, and waiting calls lend cpus.
+"""Counts the free resources of a governor: tasks take and return them, and waiting calls lend cpus.
 
 A call that waits for other tasks lends its cpus and its slot, and takes them back as soon as it
 goes on. So for a moment more may be in use than there are, and nothing new starts then.
 
-**Lent cpus go to deeper tasks.** Otherwise a governor that is given a tree of tasks would begin all
-tasks of a level before it ends any of them, and each waits in a process of its own. With this rule
-no more calls wait at once than the tree is deep, times the cpus.
+**Lent cpus go to deeper tasks.** Otherwise a governor with a tree of tasks would start all tasks of
+a level before any of them ends, and each would wait in a separate process. With this rule, the
+number of waiting calls is at most the depth of the tree times the cpus.
 
-**A call may wait for a task that is not deeper**, for one that was begun elsewhere, for instance.
-So when all that could run is refused its cpus by this rule, and nothing has moved for `PATIENCE`,
-one task may start all the same.
+**A call may wait for a task that is not deeper**, for instance one that was submitted elsewhere. So
+if this rule refuses cpus to all tasks that could run, and nothing has changed for `PATIENCE`, one
+task may start anyway.
 
 **The number of waiting calls is bounded**, since each of them is a process.
 """
@@ -24,7 +24,7 @@ from rain.governor.core.nodes import Executor
 SLOTS_PER_CPU = 4
 
 PATIENCE = 0.5
-"""Seconds in which nothing moves until a task that is not deep enough may have lent cpus."""
+"""Seconds without any start or end after which a task that is not deep enough may get lent cpus."""
 
 BLOCKED_PER_CPU = 16
 BLOCKED_AT_LEAST = 64

@@ -1,4 +1,4 @@
-"""Makes room in shared memory: chooses files to move to the disk, and handles the results."""
+"""Makes room in shared memory: starts moving files to the disk, and handles the results."""
 
 from __future__ import annotations
 

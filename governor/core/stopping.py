@@ -1,8 +1,7 @@
-"""Stops runs: those that the server does not want any more, and all runs of a session that ends.
+"""Stops runs that the server does not want any more, and all runs of a session that ends.
 
-A stopped run leaves the tables at once. The executor, or the run inside the governor, goes on with
-it until it has ended, and it keeps its resources as long (see `cancelling`); whatever it says is
-ignored.
+A stopped run leaves the tables at once. Its executor, or the run inside the governor, may need a
+while to end. Until then it keeps its resources (see `cancelling`), and its results are ignored.
 """
 
 from __future__ import annotations
@@ -99,9 +98,9 @@ class Stopping:
             self._outbox.effects.append(StopBuiltin(task.run, task.grace))
 
     def forget_session(self, session_id: SessionId) -> list[DataObject]:
-        """Everything of the session goes, and what of it runs is interrupted.
+        """Removes everything of a session, and interrupts its running tasks.
 
-        Gives the objects that tasks of other sessions still read.
+        Returns the objects that tasks of other sessions still read.
         """
         session = self._sessions.pop(session_id, None)
         if session is None:

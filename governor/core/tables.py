@@ -1,4 +1,5 @@
-"""The two state tables of a governor: the states of tasks and of object copies, and their moves.
+"""The state tables of a governor: the states of tasks and of copies of objects, and the moves
+between them.
 
 The tables are data, like those of the server (rain/base/states.py): the state makes only moves of
 the tables, and the checker has a rule for each row. Any other move raises and changes nothing.
@@ -20,12 +21,12 @@ class TaskRow(enum.IntEnum):
     RUNNING = 4  # an executor has reached it, or it runs inside the governor
     FINISHED = 5
     FAILED = 6
-    CANCELLING = 7  # its result is not wanted, but it is still in hand; what it says is ignored
+    CANCELLING = 7  # not wanted, but still in hand; its result is ignored
     STOPPED = 8  # its result is not wanted, and it is not worked on
     ASKING = 9  # its inputs are here, and the cache is asked for its outputs
     KEEPING = 10  # it has run, and the cache keeps what it has made
-    TIMED_OUT = 11  # its time is over: it is being ended, and has failed when it has ended
-    EVICTED = 12  # it has too much memory, or too many processes: as before
+    TIMED_OUT = 11  # over its time limit: being ended, has then failed
+    EVICTED = 12  # too much memory, or too many processes: the same
     HELD_BACK = 13  # its inputs are here, but what it makes has no room on the disk now
 
 

@@ -1,4 +1,4 @@
-"""Which stored files are in shared memory, and which of them must move to the disk. No I/O.
+"""Tracks the stored files in shared memory, and chooses which of them move to the disk. No I/O.
 
 Files come here when they are made (`rain.stream.shared_memory` says which) and leave when no object
 uses them. When they exceed a high-water mark, the least recently used ones are copied to the disk

@@ -1,4 +1,4 @@
-"""Conda environments: which tool of the machine makes them, what it is told, and where they are."""
+"""Conda environments: the tool that makes them, its command line, and where existing ones are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The environments of a governor from when a task first has one: most governors never make any."""
+"""Creates the environments part of a governor when a task first needs it: most governors never
+do.
+"""
 
 from __future__ import annotations
 

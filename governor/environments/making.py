@@ -1,8 +1,8 @@
-"""Makes the software environments of tasks, and knows those that are there.
+"""Makes the software environments of tasks, and keeps track of existing ones.
 
 An executor of an environment starts when the environment is ready. If it cannot be made, its
-executors fail to start, and so do their tasks. It is not tried again for a while, since each of
-many tasks would try.
+executors fail to start, and so do their tasks. It is not tried again for a while, since otherwise
+each of many tasks would try.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The executor processes of the governor: starts them, sends them calls, watches for their end.
+"""Starts the executor processes of the governor, sends them calls, and watches for their end.
 
 A trio task waits for the end of each process.
 """
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 LOGS_OF_ENDED = 8
-"""The logs of as many ended executors stay: each has only the call that ran last."""
+"""The logs of this many ended executors stay. Each log has only the output of the last call."""
 
 
 class LinkedExecutor(Protocol):

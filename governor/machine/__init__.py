@@ -1,1 +1,1 @@
-"""The machine below the governor: memory, processes, load, and what of it is offered."""
+"""Access to the machine: memory, processes, load, and the resources that the governor offers."""

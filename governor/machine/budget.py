@@ -1,15 +1,15 @@
-"""How many bytes a governor may use: all of its budgets are computed here.
+"""Computes the budgets of a governor: how many bytes of memory, shared memory and disk it may use.
 
-* `memory`: what the executors may hold together. It is what the governor offers as the resource
-  `memory`, and what `watch` keeps them within.
-* `disk`: data objects in files, wherever these lie (see `disk`).
-* `store`: data objects in shared memory. Whatever is mapped from there counts here, and not as the
-  memory of the executors that map it.
+* `memory`: the memory of all executors together. The governor offers it as the resource `memory`,
+  and evicts tasks that exceed it.
+* `disk`: data objects in files, including those in shared memory (see `disk`).
+* `store`: data objects in shared memory. Mapped objects count here, and not as memory of the
+  executors that map them.
 
-Each is told by an option, or detected. Of the memory that the machine or a control group around
-this process allows, the store gets `STORE_TENTHS` and the executors get the rest, so that both
-together fit. An amount of 0 means that nothing is known, or that there is none. The disk may
-be filled with data up to `FILL_TENTHS` of what is free when the governor starts.
+Each is set by an option, or detected. Of the memory that the machine or the control group of this
+process allows, the store gets `STORE_TENTHS` and the executors get the rest, so that both together
+fit. An amount of 0 means unknown, or none. The disk may be filled with data up to `FILL_TENTHS` of
+what is free when the governor starts.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Keeps the output files of tasks small while they print.
 
-Of a stream only the start and the end are kept (`rain/common/printed.py`). Until its task has ended
-all of it is in a file, and a task that prints gigabytes would fill the disk. So the middle of a
-large file is punched out again and again: a hole takes its place. Size and offsets stay the same,
-so writers and readers of the file notice nothing.
+Only the start and the end of a stream are kept (`rain/common/printed.py`). But until its task has
+ended, all of it is in a file, and a task that prints gigabytes would fill the disk. So the middle
+of a large file is replaced by a hole again and again. Size and offsets stay the same, so writers
+and readers of the file notice nothing.
 
-An executor empties its files between two tasks, and a hole must not come into the output of the
-next one. So both sides lock a large file for that moment.
+An executor empties its files between two tasks, and a hole must not get into the output of the next
+one. So both sides lock a large file for that moment.
 """
 
 from __future__ import annotations

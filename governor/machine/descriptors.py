@@ -1,8 +1,8 @@
-"""How many files, sockets and pipes each process that a task starts may have open at once.
+"""Limits how many files, sockets and pipes each process of a task may have open.
 
 The kernel keeps this limit for each process (`RLIMIT_NOFILE`), and processes inherit it. A governor
-raises its own limit to that of its tasks when it starts. So what it starts has the limit from its
-first moment, and this costs nothing. Only a limit below the governor's own is set for each process.
+raises its own limit to that of its tasks when it starts. So its child processes have the limit from
+the beginning, at no cost. Only a limit below the governor's own has to be set for each process.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ SECONDS = 5.0
 """The default interval between two samples."""
 
 MOST_WAYS = 16
-"""Closed ways that are told: they are for people."""
+"""The most unreachable governors in a report, which is for people."""
 
 _PROC = Path("/proc")
 

@@ -1,9 +1,10 @@
-"""What the kernel says about the memory of processes, and which of them it has killed.
+"""Reads from the kernel how much memory processes use, and how many it has killed for lack of
+memory.
 
 The memory of a process is its private memory (`RssAnon`): the heap, not the files that it maps.
-What the kernel has swapped out of it (`VmSwap`) counts as well: the process will want it back.
-Mapped objects of the store exist once for all processes, and count for the store. The code of the
-program does not count either: the kernel can drop it and read it again.
+Swapped-out memory (`VmSwap`) counts as well, because the process will need it again. Mapped objects
+of the store exist once for all processes, and count for the store. The code of the program does not
+count either: the kernel can drop it and read it again.
 """
 
 from __future__ import annotations
@@ -124,7 +125,7 @@ def processes_here() -> int:
 
 
 REMEMBERED_SECONDS = 10.0
-"""So long a process that the kernel has killed may take to end, and its end to be heard."""
+"""The longest time from a kill by the kernel to the report of the process's end."""
 
 
 class KernelKills:

@@ -1,4 +1,4 @@
-"""Looks at the memory of executors and programs, and tells the reactor what has changed.
+"""Samples the memory of executors and programs, and reports changes to the reactor.
 
 The closer they come to their limit, and the faster they grow, the sooner is the next sample: after
 a quarter of the remaining time. With much room it is one sample each second.
@@ -39,7 +39,7 @@ WORTH = 0.02
 """The largest fraction of time that looks may take."""
 
 CHANGE = 1024 * 1024
-"""Bytes; what has changed by less is not told."""
+"""Bytes; smaller changes are not reported."""
 
 TASK_PROCESSES = 1000
 """How many processes a task may have at the same time, unless it is set."""
@@ -61,7 +61,7 @@ class Watched:
     origin: Origin
     groups: ProcessGroups | None
     most: int
-    """As many processes each task may have."""
+    """The most processes of each task."""
     busy: Busy
 
     def look(self, *, everywhere: bool = False) -> MemorySampled:
@@ -110,7 +110,7 @@ class Watched:
 async def keep_watching(
     memory: int, watched: Watched, kills: KernelKills, tell: Callable[[Event], object]
 ) -> None:
-    """Looks for ever; `memory` is what all may have together, 0 if it is unknown."""
+    """Samples until it is cancelled; `memory` is the limit for all together, 0 if it is unknown."""
     limit = memory * LIMIT_PERCENT // 100
     reserve = reserve_of(memory)
     told = MemorySampled({}, {})

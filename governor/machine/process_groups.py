@@ -1,16 +1,17 @@
-"""Control groups that bound how many processes an executor or a program and all below it can be.
+"""Limits the processes of an executor or a program, with all their descendants, by control groups.
 
-A bomb of forks makes thousands of processes in a second, so the kernel has to stop it: looks from
-time to time come too late where many cpus fork. The bound of a group counts threads, too, and is
-far above what a task may have. A task that has more is ended by the governor as soon as it sees it
-(`memory_sampler`, `pressure`), long before it is at the wall; the wall gives the time for that.
+A fork bomb makes thousands of processes in a second, so the kernel has to stop it: sampling would
+be too slow where many cpus fork. The kernel's limit counts threads, too, and is far above the
+number of processes that a task may have. A task with too many processes is ended by the governor as
+soon as it notices (`memory_sampler`, `pressure`), usually long before the kernel's limit is
+reached.
 
-A group also knows all processes in it: those whose parents have ended, too. So they count, and none
-can hide from its end.
+A group also contains processes whose parents have ended. So these count, too, and are killed with
+the group.
 
-A governor may make groups below its own with version 1 of control groups as root, and beside its
-own with version 2 where they were handed down to its user. Elsewhere it does without them. A
-governor that runs inside of a task makes none: the group of the task is around it.
+With version 1 of control groups, a governor needs to be root to make groups below its own. With
+version 2, it makes them beside its own, where they were delegated to its user. Elsewhere there are
+no such groups. A governor inside of a task makes none, because it is in the group of the task.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ _OURS = re.compile(r"rain-[0-9]+-[0-9a-f]{8}")
 
 WALL_TIMES = 4
 WALL_MORE = 1000
-"""The kernel lets a task have this many times its processes, with their threads, and as many more
-as this. It is no limit that a task should ever meet."""
+"""The kernel's limit for processes and threads is this factor times the limit of processes, plus
+this number. A task should never reach it.
+"""
 
 _MOST = "pids.max"
 _MEMBERS = "cgroup.procs"
@@ -153,7 +155,7 @@ def _places(root: Path) -> Iterator[Path]:
 def _allow_limits(folder: Path) -> None:
     """Lets groups in this one have a limit; raises OSError if they may not.
 
-    To move a process, version 2 also asks for the right to write into the group around both.
+    To move a process, version 2 also requires the right to write to the common parent group.
     """
     if (folder / "cgroup.subtree_control").exists():  # version 2
         _write(folder / "cgroup.subtree_control", "+pids")

@@ -1,4 +1,4 @@
-"""A small companion process that cleans up when the governor is killed and cannot.
+"""Starts the warden: a small companion process that cleans up if the governor is killed.
 
 It holds one end of a pipe and a list of the process groups that the governor has started. When the
 pipe is closed for any reason, it kills these groups and the processes that have left them (see

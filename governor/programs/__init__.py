@@ -1,1 +1,1 @@
-"""External programs, and the tasks that the governor does itself."""
+"""Runs external programs and the built-in tasks."""

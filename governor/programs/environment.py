@@ -1,4 +1,6 @@
-"""Programs that wait for their environments, and which inputs of their tasks belong to these."""
+"""Lets programs wait for their environments, and takes the inputs of environments out of their
+tasks.
+"""
 
 from __future__ import annotations
 

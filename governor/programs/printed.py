@@ -1,4 +1,4 @@
-"""The output of programs: unnamed files, unless the task has asked for its stdout.
+"""Collects the output of programs in unnamed files, unless the stdout is an output of the task.
 
 Each program gets its own files. A child that outlives its program may still hold them open, so they
 are never reused.

@@ -1,4 +1,4 @@
-"""Objects as files: in the folder of an external program, or where a task wants them."""
+"""Puts objects as files into the folder of an external program, and takes files as outputs."""
 
 from __future__ import annotations
 

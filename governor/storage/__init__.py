@@ -1,1 +1,1 @@
-"""The stored objects: files, copies from elsewhere, the far store, and the cache."""
+"""Stores data objects: files, copies from other governors, the far store, and the cache."""

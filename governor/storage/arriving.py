@@ -1,4 +1,4 @@
-"""A large object that is being received: if a sender fails, another one goes on from there.
+"""Receives a large object: if one sender fails, another one continues from there.
 
 The stamp of the file says whether the other sender has the same bytes. An object that was computed
 again may have different bytes, and is then received from its beginning.

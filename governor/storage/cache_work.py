@@ -1,7 +1,7 @@
 """Asks caches and fills them, in a few threads.
 
-Looking up and keeping wait for disks, perhaps for those of other machines. A thread takes
-everything that is queued, so that many short pieces of work cost few switches of threads.
+Both wait for disks, perhaps for those of other machines. A thread takes everything that is queued,
+so that many short pieces of work cost few thread switches.
 """
 
 from __future__ import annotations

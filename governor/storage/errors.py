@@ -1,4 +1,4 @@
-"""What cannot be stored, and what that means for the task that has made it."""
+"""The errors of the store, and what they mean for the task that has made an output."""
 
 from __future__ import annotations
 

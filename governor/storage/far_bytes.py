@@ -1,4 +1,4 @@
-"""What goes into the far store and comes back, in pieces; see `far_store`."""
+"""Writes files to the far store and reads them, piece by piece, with checksums; see `far_store`."""
 
 from __future__ import annotations
 

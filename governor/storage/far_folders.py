@@ -1,7 +1,7 @@
-"""The names of the folders that governors have in a far store: they tell whose each one is.
+"""The names of governors' folders in a far store, which identify the owner of each.
 
-A name has the kernel, its space of process ids, the process, and when that was started. So the next
-governor on the machine knows which folders have no owner any more.
+A name contains the boot of the machine, the namespace of process ids, the process id, and the start
+time of the process. So the next governor on the machine knows which folders have no owner any more.
 """
 
 from __future__ import annotations

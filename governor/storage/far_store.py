@@ -1,12 +1,12 @@
 """The far store of a governor: files below a URL of fsspec or in a folder (`--spill-to`).
 
-Each governor has a folder of its own there, whose name says which process it belongs to. It goes
-with the governor; that of a governor that was killed goes when the next one starts on the same
-machine. A file is read only after all of it was written. A reader of the whole file gets it only if
-it has the bytes that were written: their length and their checksum are remembered here.
+Each governor has a folder of its own there, whose name says which process it belongs to. It is
+removed at the end of the governor; the folder of a killed governor is removed when the next one
+starts on the same machine. A file is read only after it was written completely. A reader of a whole
+file gets it only if its length and checksum are right, which the governor remembers.
 
-A directory is one archive there, in the bytes that it also has on its way to others. Where its
-files begin in that is remembered, so that a range of one can be read alone.
+A directory is stored as one archive, in the same format as in transfers. The governor remembers the
+offsets of its files, so that a part of a file can be read alone.
 """
 
 from __future__ import annotations
@@ -47,11 +47,13 @@ PIECE = 8 * 1024 * 1024
 """Bytes that are read and written at once."""
 
 ATTEMPTS = 3
-"""How often a file is asked for until it counts as lost. fsspec tries again by itself, too."""
+"""How many attempts to read a file are made until it counts as lost. fsspec has retries of its own,
+too.
+"""
 
 
 class DamagedFileError(FilesError):
-    """What the store has is not what was written."""
+    """The content in the far store has changed since it was written."""
 
 
 class GoneError(FilesError):
@@ -80,7 +82,7 @@ class FarStore:
             self._system, top = system_of(self.url, {})
             self._folder = f"{top.rstrip('/')}/{own_name()}-{secrets.token_hex(4)}"
             self._remove_abandoned(top)
-            with naming(self.url):  # so that a wrong name or key is told at the start
+            with naming(self.url):  # to report a wrong name or key at the start
                 self._system.makedirs(self._folder, exist_ok=True)
                 with self._system.open(f"{self._folder}/begun", "wb") as file:
                     file.write(b"data that a governor of Rain keeps here while it runs\n")
@@ -303,7 +305,7 @@ class FarStore:
 
 @contextmanager
 def _breaking() -> Generator[None, None, None]:
-    """What cannot be read breaks a stream, whose reader then asks another source."""
+    """A read error breaks the stream, and the reader asks another source."""
     try:
         yield
     except (FilesError, StoreError) as error:

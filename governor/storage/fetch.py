@@ -1,9 +1,9 @@
 """Fetches objects from other governors and from the server, each in its own thread.
 
-The server may name several sources. When one breaks, or sends nothing for a while, the next one
-goes on from there. A single one is asked once more if the connection breaks. The last one that is
-asked is the server itself, which passes on what governors hold that this one cannot connect to.
-When that fails, too, only the server knows others.
+The server may name several sources. If one breaks off, or sends nothing for a while, the next one
+continues from there. A single source is asked once more if the connection breaks. The last source
+is always the server, which relays objects of governors that this one cannot connect to. If that
+fails, too, the fetch has failed, and the server may name other sources.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Slow work on files runs in threads, so that the governor keeps sending heartbeats.
+"""Runs slow work on files in threads, so that the governor keeps sending heartbeats.
 
 Moving a file within the store's filesystem takes microseconds. Adopting or deleting a directory of
 a million files, or copying the target of a link, takes minutes.

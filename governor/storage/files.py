@@ -1,4 +1,6 @@
-"""Files and folders of a store: room for them, links, copies, and what makes them read-only."""
+"""Functions for the files and folders of a store: reserving space, links, copies, read-only
+modes.
+"""
 
 from __future__ import annotations
 

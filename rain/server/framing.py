@@ -1,4 +1,5 @@
-"""Records in a file: each has its length and a checksum before it, so that damage is noticed.
+"""Reads and writes records in a file: a length and a checksum precede each, so that damage is
+noticed.
 
 Four bytes are the length, four the CRC-32, and then comes the record. A writer that was killed
 leaves a part of a record at the end of its file.
@@ -18,7 +19,7 @@ _HEAD = struct.Struct(">II")
 
 
 class DamagedRecordError(RainError):
-    """A record is not what was written."""
+    """The checksum of a record is wrong."""
 
 
 def frame(record: bytes) -> bytes:
@@ -38,7 +39,7 @@ def holds_record(data: bytes) -> bool:
 
 @define
 class Frames:
-    """Reads the records of a file, one after the other."""
+    """Reads the records of a file one by one."""
 
     _file: BinaryIO
     whole: int = 0  # bytes of the records that were read

@@ -59,7 +59,8 @@ class TimeGuard:
         self._strikes = 0
         self._own = TimeGuard.__call__.__code__
         signal.signal(signal.SIGALRM, self._strike)
-        # When Python ends, it gives the signal back to the system, which would kill the process.
+        # When Python ends, it restores the default action of the signal, which would kill the
+        # process.
         atexit.register(signal.setitimer, signal.ITIMER_REAL, 0.0)
 
     def __call__(self, ask: Ask, graph: Graph, news: News, plan: Plan) -> None:

@@ -1,7 +1,7 @@
-"""How a server with a journal comes to lead its cluster: it takes the lease, or waits for it.
+"""Makes a server the leader of its cluster: it takes the lease of the journal, or waits for it.
 
 A server without `--standby` takes the lease, or fails with the name of the holder. A standby waits.
-Meanwhile it makes the turns of the leading server again, so that little is left to read when it
+While it waits, it repeats the turns of the leading server, so that little is left to read when it
 takes over.
 """
 
@@ -55,8 +55,8 @@ class Candidate:
     async def take_now(self) -> Lease:
         """Takes the lease if it is free; `StartError` says who has.
 
-        A server on another machine may have died and not have said so: then this waits until its
-        lease would have lapsed.
+        A server on another machine may have died without releasing the lease: then this waits until
+        the lease would have lapsed.
         """
         watching, first = LeaseWatch(), None
         while True:
@@ -85,7 +85,7 @@ class Candidate:
     async def stand_by(self, settings: ReactorSettings) -> tuple[Lease, Recovery | None] | None:
         """Waits for the lease; the journal is read by then but for its end.
 
-        None if the cluster is over: who led it was told to end it.
+        None if the cluster has ended: its leader was told to end it.
         """
         watching, following = LeaseWatch(), FollowedJournal(self.folder, settings, self.log)
         trouble, led_by = "", NOBODY

@@ -162,7 +162,7 @@ class Links:
                 self.log.error("scheduler failed", scheduler=scheduler, cause=cause, trace=trace)
 
     def refuse_all(self, reason: str) -> None:
-        """Refuses all pending requests, because the server stops."""
+        """Refuses all pending requests, because the server ends."""
         for request in list(self._replies):
             self._reply(Refuse(request, reason))
 
@@ -189,7 +189,7 @@ class Links:
 
 @define(eq=False)
 class ConnectedGovernor:
-    """Puts the news of one governor into the inbox."""
+    """Turns the messages of one governor into events."""
 
     links: Links
     id: GovernorId
@@ -244,7 +244,7 @@ class ConnectedGovernor:
 
 @define(eq=False)
 class ConnectedClient:
-    """Puts the requests of one client into the inbox."""
+    """Turns the requests of one client into events."""
 
     links: Links
     id: ClientId
@@ -252,7 +252,7 @@ class ConnectedClient:
     token: bytes = b""  # with this it may come back; empty if the server does not
 
     def welcome(self, reply: Reply[None]) -> None:
-        if self.token:  # its first word is heard when the journal has it
+        if self.token:  # its first message is read when it is in the journal
             self.say(Settled(()), reply)
         else:
             reply.answer(None)

@@ -1,4 +1,4 @@
-"""The output of running tasks so far: their governors are asked on demand.
+"""Gets the output of running tasks, on request, from their governors.
 
 The reactor only knows the output of ended runs. So this happens at the border, beside the turns,
 and costs nothing unless a client asks.
@@ -94,7 +94,9 @@ class _Text:
 
 @define(eq=False)
 class _Gathering:
-    """Texts that come in, and then the reports. Those of tasks that still run get their texts."""
+    """Collects the texts, then asks for the reports and puts the texts into those of running
+    tasks.
+    """
 
     reply: Reply[Reports]
     ask: Callable[[Reply[Reports]], None]

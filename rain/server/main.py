@@ -40,8 +40,10 @@ from rain.stream.machine import machine_id
 from rain.tls.keys import Keys
 
 Company = Callable[[Service, str, Path, FilteringBoundLogger], AbstractAsyncContextManager[None]]
-"""What runs in the process of a server, too: it is given the server, its address, the folder of the
-logs and their logger. It is there when the server is ready, and it is over before the server is."""
+"""A context around a running server, for code in the same process (see `rain.embedded`). It gets
+the server, its address, the log folder and the logger. It is entered before the server is announced
+as ready, and left before the server ends.
+"""
 
 
 @asynccontextmanager
@@ -205,7 +207,7 @@ def _announce(
 
 
 async def _end(service: Service, journal: Journal | None, listener: Listener, reason: str) -> None:
-    """Ends in order: all peers hear of it, and the journal knows it before."""
+    """Ends in order: the journal has the end before all peers are told."""
     keeper = service.journal
     if keeper is not None:
         service.leave_nobody(reason)

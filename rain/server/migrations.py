@@ -1,12 +1,13 @@
-"""How this release reads journals and snapshots of earlier ones.
+"""Lets this release read journals and snapshots of earlier releases.
 
 A file has the version of its format, and the names of the fields of all classes in it. A new field
-needs nothing but a default. For any other change, a field that is renamed or goes, or a value that
-means something else, there is a `Migration` here: plain functions from the written value to the one
-that is read now, one for each class. They get plain values, as in the file: numbers, texts, bytes
-and lists. All that are newer than a file are applied to it, in order.
+only needs a default. Any other change (a field is renamed or removed, or its meaning changes) needs
+a `Migration`: plain functions, one for each class, from the old value to the new one. They get
+plain values, as in the file: numbers, texts, bytes and lists. All that are newer than a file are
+applied to it, in order.
 
-A new one is appended to `MIGRATIONS` with the next number, which becomes the version of the format.
+A new migration is appended to `MIGRATIONS` with the next number, which becomes the version of the
+format.
 """
 
 from __future__ import annotations

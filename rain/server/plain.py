@@ -1,13 +1,14 @@
-"""Turning values into what msgpack can write, and back, by the types of their fields.
+"""Converts values to plain ones that msgpack can write, and back, by the types of their fields.
 
 A value of an attrs class becomes the list of its fields; one of several classes is preceded by its
 name. Values that need no change are passed on as they are: the lists of ten thousand tasks are
 copied by msgpack alone, and arrays become lists before. The type of every field is read once, when
-its class is first seen. A field that no value is made with says nothing that the others do not say.
+its class is first seen. Fields that are not arguments of the class are left out, since they follow
+from the others.
 
-A file that a later version reads says at its start which fields its classes had (`layout_of`). With
-that layout (`Forms`) a field that is missing takes its default, and one that is not known any more
-is refused by name, unless a migration (`rain.server.migrations`) says what has become of it.
+A file begins with the fields of its classes (`layout_of`), for later versions. When such a version
+reads it (`Forms`), a missing field gets its default. A field that no longer exists is refused by
+name, unless there is a migration (`rain.server.migrations`).
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Forms:
         return form
 
     def out(self, kind: type[V], value: V) -> Any:
-        """The value in terms of numbers, texts, bytes and lists."""
+        """The value as numbers, texts, bytes and lists."""
         out = self.of(kind).out
         return value if out is None else out(value)
 

@@ -1,4 +1,4 @@
-"""Records the events of a run, which can then be replayed with the same effects.
+"""Records the events of a run, so that the run can be replayed with the same effects.
 
 A turn depends only on the state and its `TurnInput`, so the inputs of all turns and the settings
 describe the whole run. `rain server --record FILE` writes them; to analyse a run, a fresh reactor

@@ -1,4 +1,4 @@
-"""Peers that join the server, and peers that come back over another connection."""
+"""Registers peers that join the server, and peers that come back over another connection."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from rain.server.spool import Spool
 from rain.stream.holder import Elsewhere, Held, InMemory
 
 TOKEN_BYTES = 16
-"""The length of what a client shows when it comes back."""
+"""The length of the token with which a client comes back."""
 
 
 class Registration:
@@ -80,7 +80,7 @@ class Registration:
 
     def _take_back(self, link: ClientLink, token: bytes, user: str) -> ClientHandler:
         """A client that has lost its connection goes on over this one."""
-        self._turn()  # all that has come over the former connection
+        self._turn()  # everything that was received over the former connection
         client = self._state.asked.find(token)
         if client is None or self._state.graph.clients[client].user != user:
             raise FencedError("the server has given up this client, or has never known it")

@@ -1,4 +1,4 @@
-"""The server's border: the turns of the reactor, and the effects carried out.
+"""The I/O side of the server: runs the turns of the reactor, and carries out their effects.
 
 Everything that arrives before a turn is one batch (`rain.daemon.turns`).
 """
@@ -36,7 +36,7 @@ from rain.server.registration import Registration
 from rain.server.spool import Spool
 
 SIGN_OF_LIFE_WAIT = 0.5
-"""Seconds for which the news that a governor lives wait for others."""
+"""Seconds for which a heartbeat of a governor waits for other events."""
 
 
 class Service:
@@ -71,21 +71,22 @@ class Service:
         self.inbox.from_governor(ServerReturned())
 
     async def look_at_the_time(self) -> None:
-        """Notices in each beat that the server stood still, also when nobody says anything."""
+        """Checks in each heartbeat whether the server was suspended, even if no message comes."""
         while True:
             self._look(self.clock.now())
             await trio.sleep(BEAT)
 
     def hear_of_users(self, rules: tuple[UserRule, ...]) -> None:
-        """What users may do is said anew."""
+        """The file of users was read again."""
         self.inbox.from_client(UsersRead(rules))
         self._turn()
 
     def leave_nobody(self, reason: str) -> None:
-        """The last turns of a server that ends in order: its peers end with it.
+        """Makes the last turns of a server that ends in order: all peers leave.
 
-        So a server that goes on from the journal knows that nobody comes back, and that only
-        durable sessions are left. Governors go last, when nearly all that they had is not needed.
+        So a server that continues from the journal knows that nobody comes back, and that only
+        durable sessions are left. Governors leave last, when nearly none of their data is needed
+        any more.
         """
         self._begin_to_end(reason)
         self._turn()  # peers whose end has been heard are not there any more
@@ -121,7 +122,7 @@ class Service:
 
     def _turn(self) -> None:
         now = self.clock.now()
-        self._look(now)  # before anybody is given up in this turn
+        self._look(now)  # before any peer is given up in this turn
         quiet = self.inbox.quiet
         given = self.inbox.take(now, self.guard.take())
         if self.recorder is not None:

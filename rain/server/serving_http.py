@@ -1,8 +1,8 @@
-"""HTTP of a server: from its start, or when a client asks for the dashboard.
+"""Serves HTTP from the start of a server, or from when a client asks for the dashboard.
 
-A client asks in an embedded cluster. Until then there is no event log, no process that writes one
-and no HTTP. Most programs never use the dashboard, and their tasks do not pay for it. The log
-begins with the present state.
+In an embedded cluster, HTTP begins when the client asks for it. Until then there is no event log,
+no process that writes one, and no HTTP: most programs never use the dashboard, and should not pay
+for it. The log then begins with the present state.
 """
 
 from __future__ import annotations

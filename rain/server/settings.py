@@ -37,7 +37,7 @@ class HttpSettings:
     identity: Identity | None = None  # for HTTPS
 
     def told(self, address: str) -> str:
-        """What peers of the server are told of the address at which HTTP is served."""
+        """The address of HTTP as peers of the server get it."""
         return SAME if self.own_port is None else address
 
 
@@ -56,7 +56,7 @@ def http_settings(
 
 @frozen
 class ServerSettings:
-    """Listens on loopback unless told otherwise."""
+    """The settings of a server, which listens on loopback by default."""
 
     host: str = DEFAULT_HOST
     port: int = DEFAULT_PORT
@@ -72,7 +72,7 @@ class ServerSettings:
     journal: Path | None = None  # where the server writes what it needs to come back
     standby: bool = False  # wait there while another server leads the cluster
     lease: str = ""  # where it is kept: a URL, or "" for the folder of the journal
-    lease_seconds: float = LEASE_SECONDS  # without a sign of life, after which a standby takes over
+    lease_seconds: float = LEASE_SECONDS  # without a heartbeat, after which a standby takes over
     event_log: bool = True
     event_log_objects: bool = False
     event_log_keep: Keep = Factory(Keep)

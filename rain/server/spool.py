@@ -1,4 +1,4 @@
-"""Large constants of clients, as files of the server.
+"""Stores large constants of clients as files of the server.
 
 A client uploads them before the submission that names them. Until that submission is accepted they
 belong to the client and are removed with it. Then they belong to the session, and are removed when
@@ -61,9 +61,8 @@ class Spool:
     def restore(self, wanted: Collection[ObjectId], generation: int = 0) -> list[ObjectId]:
         """Takes up the files of an earlier server, and removes those that are not wanted.
 
-        Their names become those of this generation. So whatever an earlier server still removes
-        that was replaced while it stood still, it finds nothing. Returns which of the wanted
-        constants are missing.
+        The files are renamed for this generation. So an earlier server that was replaced while it
+        was suspended cannot remove them. Returns which of the wanted constants are missing.
         """
         with self._lock:
             self._numbers = itertools.count(generation << _GENERATION_BITS)

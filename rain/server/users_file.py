@@ -1,4 +1,4 @@
-"""The file `users.toml`: what the users of a cluster may do.
+"""Reads the file `users.toml`: the rights and limits of the users of a cluster.
 
     [default]              # users without a table of their own
     locked = true
@@ -7,8 +7,8 @@
     admin = true
     weight = 2
 
-The server reads it when it starts, and again when it has changed. A file with a mistake ends the
-start with one line; later it is told in the log, and what was read before holds.
+The server reads it when it starts, and again when it has changed. At the start a mistake in the
+file is an error. Later it is only logged, and the rules that were read before stay in force.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _CHECKS: Mapping[Any, tuple[str, Callable[[Any], bool]]] = {
     int: ("a whole number, or 0 for no limit", _is_count),
     float: ("a number above 0", _is_weight),
 }
-"""What the values of each type are, and whether a value is one."""
+"""The description of each type in error messages, and the check whether a value has the type."""
 
 
 def read_users(path: Path) -> Rules:
@@ -129,7 +129,7 @@ async def keep_reading(
     log: FilteringBoundLogger,
     every: float = EVERY,
 ) -> None:
-    """Tells of the rules whenever the file says other ones than these."""
+    """Calls the function with the new rules whenever the file has changed."""
     said = ""
     while True:
         await trio.sleep(every)

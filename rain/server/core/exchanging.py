@@ -51,11 +51,11 @@ def lists_made(outputs: Sequence[DataObject], data: list[bytes]) -> list[DataObj
 def unreadable(state: State, governor: Governor, task: Task, failure: TaskFailure) -> None:
     """A task could not read its part of a shuffle, so the list that it has read is of no use.
 
-    It waits until the list was made anew. A governor whose connection broke has probably died: then
-    what it has of these objects counts as lost at once, since each new list would name it until its
-    time is over. A machine may also have gone without a word, and each new list names it until its
-    silence is noticed. So the list is made after longer and longer pauses, and only then the task
-    fails: a firewall may be the reason.
+    The task waits until the list was made again. A governor whose connection broke has probably
+    died: its copies of these objects count as lost at once, since otherwise each new list would
+    contain them until the governor is given up. A machine may also have failed silently, and is in
+    each new list until its silence is noticed. So the list is made again after longer and longer
+    pauses. After the last one the task fails: a firewall may be the reason.
     """
     lists = lists_of(task)
     gone = _at_who_is_away(lists)

@@ -169,7 +169,7 @@ def skip_hopeless(state: State, tasks: Iterable[Task]) -> None:
 
 
 def cancel(state: State, targets: Iterable[Task], why: str, grace: float = OWN_GRACE) -> list[Task]:
-    """These are not wanted any more: they end, with all that served nothing else.
+    """Cancels tasks, and all tasks that nothing else needs.
 
     Returns all that were cancelled. Those that run have these seconds to clean up.
     """

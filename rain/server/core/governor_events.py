@@ -180,9 +180,10 @@ def dismiss(state: State, governor: Governor, reason: str) -> None:
 
 
 def give_up(state: State, governor: Governor, reason: str) -> None:
-    """A governor that is silent for too long is lost. Where links resume, it may join anew.
+    """A governor that is silent for too long is lost. If connections can resume, it may join again.
 
-    It may be only cut off, and would hear that it is to stop when the way is open again.
+    It may only be cut off from the network, and would get a "stop" as soon as the network works
+    again.
     """
     left(state, governor.id, reason)
     state.emit(DismissGovernor(governor.id, reason, may_join=state.settings.returns))

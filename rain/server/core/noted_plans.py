@@ -117,10 +117,10 @@ class NotedPlan(Plan):
 
 
 def restored(made: Iterable[Step], plan: Plan) -> list[Step]:
-    """What is left of a plan when the plans of the graph were restored after it.
+    """The steps of a plan that remain after the plans of the graph were restored.
 
-    The tasks that it has planned are void, and so are those that it took back before any governor
-    was told of them. Governors are asked for what it asked them for, and copies are as it said.
+    Planned tasks are dropped, and so are tasks that it took back before any governor was sent them.
+    Requests to governors for tasks, and copies, remain.
     """
     asked = {task.id for _, task, _ in plan.asked}
     left: list[Step] = []

@@ -195,7 +195,7 @@ class _Keeper:
                     try:
                         await pipe.send_all(packed(part))
                     except trio.BrokenResourceError:
-                        return  # the writer has died; that is told in the end
+                        return  # the writer has died, which is reported at the end
 
     async def _hear(self) -> None:
         assert self.process.stdout is not None  # it is a pipe

@@ -1,7 +1,7 @@
 """Accepts HTTP connections, up to a limit.
 
-They come to the server's port, together with everything else (`rain.rpc.listener`), or to a port of
-their own.
+They come to the server's port, like all other connections (`rain.rpc.listener`), or to a separate
+port.
 """
 
 from __future__ import annotations
@@ -152,7 +152,9 @@ class _Doorman:
                 del self.inside[scope]
 
     def _has_room(self, peer: str) -> bool:
-        """Whether one more may come in, for which another one is closed if that is fair."""
+        """Whether there is room for one more connection; closes another one for it if that is
+        fair.
+        """
         oldest = self._who_gives_way(peer)
         if oldest is not None:
             del self.waiting[oldest]

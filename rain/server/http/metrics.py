@@ -1,7 +1,7 @@
 """`GET /metrics`: the numbers of a cluster in the text format of Prometheus.
 
-Each number has few labels, whatever a cluster runs: no session, task or governor has one of its
-own. Users have; beyond `MOST_USERS` of them the others are one.
+Each number has few labels, whatever a cluster runs: there are no labels for sessions, tasks or
+governors. Users have labels; all users beyond `MOST_USERS` share one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The status in numbers that are at hand: nothing here iterates over tasks or objects."""
+"""The status of the server, in numbers that are always available: nothing here iterates over tasks
+or objects.
+"""
 
 from __future__ import annotations
 

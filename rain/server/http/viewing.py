@@ -1,7 +1,8 @@
-"""What a user sees over HTTP: the own sessions and those that others share, but the whole of them.
+"""Decides what a user sees over HTTP: their own sessions, and the whole of sessions that others
+share.
 
-The owner and admins see everything. Of a session that has ended only the event log knows whose it
-was; such a session is shown to its user alone.
+The owner and admins see everything. Only the event log has the user of an ended session; such a
+session is shown to that user alone.
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ class Viewer:
         return "" if seen else f"{self.user} may not see the session {number}"
 
     def shown(self, status: Status) -> Status:
-        """The part of a status that is shown: of others no session, and no words of a failure."""
+        """The part of a status that is shown: without sessions of others, and without texts of
+        failures.
+        """
         if self.sees_all:
             return status
         seen = self.open_sessions()

@@ -1,1 +1,3 @@
-"""The journal: what a server writes down so that it can come back with all that it knew."""
+"""The journal: the log of all turns on the disk, from which a restarted server restores its
+state.
+"""

@@ -1,8 +1,8 @@
-"""Makes a snapshot of what the closed files of a journal tell, so that these can go.
+"""Makes a snapshot from the closed files of a journal, so that these can be removed.
 
-This is a program of its own, which a server starts beside itself at a low priority: the server
-never waits for it. It makes all turns again in the same way as a server that returns, so that this
-way is gone again and again. It only adds a file; the server removes what that makes superfluous.
+This is a separate program, which a server starts at a low priority and never waits for. It repeats
+all turns in the same way as a restarted server, so that this code path is used all the time. It
+only adds a file; the server removes the files that the snapshot replaces.
 """
 
 from __future__ import annotations

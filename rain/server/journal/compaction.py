@@ -1,8 +1,8 @@
-"""Keeps a journal as short as what is alive: a snapshot takes the place of old files.
+"""Keeps a journal short: replaces old files by snapshots.
 
 A file of turns is closed when the turns since the last snapshot are longer than `least`, and twice
-as long as that snapshot. So all snapshots together cost less writing than the turns, and a server
-that returns reads about three times the bytes of what it knows.
+as long as that snapshot. So all snapshots together take less writing than the turns, and a
+restarted server reads about three times the size of its state.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from rain.server.journal.folder import JournalFolder
 from rain.server.journal.records import Header
 
 LEAST = 16 * 1024 * 1024
-"""Bytes of turns for which it is not worth while to make a snapshot."""
+"""With fewer bytes of turns it is not worth making a snapshot."""
 
 _PACKAGES = str(Path(rain.__file__).resolve().parent.parent)
 
 
 @define(eq=False)
 class Compaction:
-    """Has a snapshot made whenever there are enough turns, one at a time."""
+    """Starts the making of a snapshot whenever there are enough turns, one at a time."""
 
     folder: JournalFolder
     state: State

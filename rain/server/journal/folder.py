@@ -1,15 +1,14 @@
 """The folder of a journal, and its files.
 
-    leases/                  which server uses the folder (`rain.server.lease`)
-    turns-00000001           the first file of turns, turns-00000002 the next one, and so on
-    turns-00000003.begun     the next file, as long as the one before is not synced to its end
-    snapshot-00000002        all that the server knew after the second file
-    uploads/                 the large constants of clients
+    leases/                  which server uses the folder (`rain.server.lease`) turns-00000001
+    the first file of turns, turns-00000002 the next one, and so on turns-00000003.begun     the
+    next file, as long as the one before is not synced to its end snapshot-00000002        the state
+    of the server after the second file uploads/                 the large constants of clients
 
-Each start of a server begins a new file, so that what it writes has the header of its version and
-settings. A file is only ever appended to, and only the last one can have a torn end. A server that
-was replaced while it stood still may append to its file once more: nobody reads what begins with
-the first turn of the next file.
+Each start of a server begins a new file with the header of its version and settings. A file is only
+ever appended to, and only the last one can have a torn end. A server that was replaced while it was
+suspended may append to its file once more: turns from the first turn of the next file on are never
+read.
 """
 
 from __future__ import annotations
@@ -88,8 +87,9 @@ class JournalFolder:
         return self.path / _NAME.format(_SNAPSHOT, number)
 
     def superfluous(self) -> list[Path]:
-        """What is not needed any more. There stays another way to what the newest snapshot says, in
-        case that a disk loses it: the snapshot before and the turns since then."""
+        """The files that are not needed any more. The previous snapshot and the turns since then
+        stay, in case the newest snapshot is lost.
+        """
         *older, former, _ = [0, 0, *self.snapshots()]
         files = [path for number, path in self.files().items() if number <= former]
         return files + [self.snapshot(number) for number in older if number]
@@ -112,7 +112,8 @@ class JournalFolder:
     def remove(self) -> None:
         """Removes all that is in it, and the folder if nothing else is there.
 
-        The oldest files go first: so what is left by an interruption cannot be taken for less.
+        The oldest files go first, so that the rest after an interruption is not mistaken for an
+        older journal.
         """
         for path in (*self.files().values(), *self.path.glob(f"{_TURNS}-*.begun")):
             path.unlink()

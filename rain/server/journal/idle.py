@@ -1,7 +1,7 @@
-"""Whether a turn can be left out of the journal, because nothing follows from it.
+"""Decides whether a turn can be left out of the journal, because it has changed nothing.
 
-An idle server makes a turn for the signs of life of its governors twice in a second, and its
-scheduler is asked once in a second whether it has thought of anything.
+An idle server makes a turn for the heartbeats of its governors twice per second, and runs its
+scheduler once per second.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from rain.server.core.time_limits import may_take_back
 
 
 def is_at_rest(state: State, now: float) -> bool:
-    """Whether a turn now into which nothing comes changes nothing but what its scheduler plans.
+    """Whether a turn without events would change nothing but the plans of its scheduler.
 
-    Whatever goes on from turn to turn, or at a time, is named here.
+    This lists everything that goes on from turn to turn, or happens at a certain time.
     """
     graph, news = state.graph, state.news
     return not (

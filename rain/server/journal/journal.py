@@ -1,4 +1,4 @@
-"""A journal as a server opens it: what is known from before, and the file for what comes."""
+"""Opens the journal of a server: restores the earlier state, and begins the file for new turns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ from rain.server.snapshot.saving import save
 from rain.server.spool import Spool
 
 FEW = 10_000
-"""Tasks and objects of which a server that ends makes a snapshot itself, in well under a second."""
+"""With up to this many tasks and objects, a server makes a snapshot itself when it ends, in well
+under a second.
+"""
 
 
 @define(eq=False)
@@ -32,7 +34,7 @@ class Journal:
     folder: JournalFolder
     recovered: Recovered
     uploads: Spool
-    _was: str = field(init=False)  # what there is to go on with
+    _was: str = field(init=False)  # the restored state
 
     def __attrs_post_init__(self) -> None:
         self._was = _summary(self.state)
@@ -54,7 +56,7 @@ class Journal:
         return Writer.create(self.folder, self.recovered.file + 1, header)
 
     def what_goes_on(self) -> str:
-        """What a user is told of an earlier server's sessions; "" if there are none."""
+        """A text for the user about the sessions of an earlier server; "" if there are none."""
         if not self._was:
             return ""
         return f"goes on with {self._was}; to begin anew: rain stop, {self.begin_anew}"

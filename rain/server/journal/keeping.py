@@ -1,9 +1,11 @@
-"""Keeps the journal of a running server: writes each turn, and lets go what was promised in it.
+"""Keeps the journal of a running server: writes each turn, and carries out promises when they are
+durable.
 
-A turn is written between its making and its effects, so no peer has heard of what a killed server
-does not know any more. A machine that stops may lose what was not synced. Promises, which a client
-may count on for good, are carried out after the sync that holds their turn; everything else goes at
-once: orders, the ends of waits, the bytes of results. Syncs run in a thread, one at a time.
+A turn is written before its effects are carried out. So no peer knows anything that a killed and
+restarted server does not know. If the machine fails, the turns that were not synced are lost.
+Therefore promises, which a client may rely on for good, are sent after their turn was synced. All
+other effects are carried out at once: orders, the ends of waits, the bytes of results. Syncs run in
+a thread, one at a time.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ class JournalKeeper:
     writer: Writer
     carry: Callable[[Effect], None]
     compaction: Compaction | None = None
-    lease: Lease | None = None  # without it nothing is told to anybody
+    lease: Lease | None = None  # without it no effect is carried out
     _held: deque[tuple[int, Effect]] = Factory(deque)  # by the numbers of their turns
     _written: trio.Event = Factory(trio.Event)  # something is not synced
     _wanted: trio.Event = Factory(trio.Event)  # and something waits for that
@@ -49,8 +51,8 @@ class JournalKeeper:
     def turn(self, reactor: Reactor, given: TurnInput, *, quiet: bool) -> TurnOutput:
         """Makes a turn, writes it, and carries out what need not wait.
 
-        In a quiet turn nothing has come but signs of life, and if nothing follows from them they
-        are not written. If the turn cannot be written, no peer hears of it.
+        A quiet turn has only heartbeats; it is not written if it changes nothing. If the turn
+        cannot be written, its effects are dropped.
         """
         may_be_left_out = quiet and is_at_rest(reactor.state, given.now)
         came = encode_came(self.writer.turns + 1, TurnInput(given.now) if quiet else given)

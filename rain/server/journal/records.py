@@ -1,11 +1,11 @@
 """The records of a journal: one for each turn that changed something.
 
-A record has what came into the turn and what was decided in it that does not follow from that: the
-plans of schedulers, and which governors were silent for too long. With these a turn is made again
-exactly (`Reactor.turn_again`), whatever a scheduler would plan today.
+A record has the input of the turn, and the decisions that do not follow from it: the plans of
+schedulers, and which governors were silent for too long. With these a turn can be repeated exactly
+(`Reactor.turn_again`), whatever a scheduler would plan today.
 
-The first record of a file is its header. It says which fields the classes of all later records
-have, so that a later version of Rain reads them. Fields that come later need a default.
+The first record of a file is its header. It lists the fields of the classes of all later records,
+so that a later version of Rain can read them. Fields that come later need a default.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Header:
     first: int  # the number of its first turn
     settings: ReactorSettings  # of its turns
     last_session: int = 0  # the last number of a session before it
-    cluster: bytes = b""  # what clients know the server by
+    cluster: bytes = b""  # the id of the cluster
     generation: int = 0  # of the lease of the server that has begun the file
 
     @staticmethod

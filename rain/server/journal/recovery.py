@@ -1,8 +1,8 @@
-"""Makes all turns of a journal again: the server then knows exactly what it knew.
+"""Repeats all turns of a journal, which restores the state of the server exactly.
 
-A standby does so while another server still writes (`Recovery.catch_up`), and then has only the end
-to read. A file of a later generation (`rain.server.lease`) says with which turn it goes on: what a
-replaced server has added to its own file beyond that is not read.
+A standby does this while another server still writes (`Recovery.catch_up`), and then only has to
+read the end. A file of a later generation (`rain.server.lease`) has the number of its first turn.
+If a replaced server has added that turn or later ones to its own file, they are not read.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from rain.server.snapshot.saving import load
 
 @define
 class Recovered:
-    """The facts that a journal tells."""
+    """The restored state, and facts about its journal."""
 
     state: State
     turns: int = 0  # the number of its last turn
@@ -266,9 +266,11 @@ def _sync(path: Path) -> None:
 
 
 def _read_begun(path: Path, folder: JournalFolder, reactor: Reactor, recovered: Recovered) -> None:
-    """The server was killed, or its machine has stopped, before the file before was synced.
+    """Reads a file with the ending `.begun`: the server or its machine stopped before the previous
+    file was synced.
 
-    If that one has lost its end, then what follows is of no use, and nobody was promised any of it.
+    If the previous file has lost its end, this one is of no use, and nothing in it was promised to
+    anybody.
     """
     number = recovered.file + 1
     begun = OpenFile.of(number, path)

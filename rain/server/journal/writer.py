@@ -1,7 +1,8 @@
 """Writes a journal: each turn before its effects leave, so that killing the server loses nothing.
 
-Only a machine that stops loses what was written and not synced. Syncing takes milliseconds, so
-`sync` is called in a thread, and turns go on meanwhile (`rain.server.journal.keeping`).
+Only a failure of the machine loses turns that were written and not synced. Syncing takes
+milliseconds, so `sync` is called in a thread, and turns go on meanwhile
+(`rain.server.journal.keeping`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A lease in etcd: one key, which is compared and replaced in one transaction.
 
-etcd speaks JSON over HTTP beside its own protocol, so this takes nothing but the standard library.
-The beats of the lease decide, as in a folder; etcd's own leases are not used.
+etcd has a JSON interface over HTTP, so the standard library is enough. The heartbeats of our lease
+decide, as in a folder; etcd's own leases are not used.
 """
 
 from __future__ import annotations

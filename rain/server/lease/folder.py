@@ -3,10 +3,10 @@
     leases/00000007    the record of the seventh generation, locked by its holder
 
 Only one server can make the file of a generation (`O_EXCL` is exact on network file systems, too),
-and only that one writes to it. So nothing is ever written by two. The lock goes with the process
-of the holder, however that ends; on the same machine another server need not wait for the lease to
-lapse. A lock that another machine holds says nothing: its file server may have given it up, or may
-not know yet that the machine is dead. Then only the beats count.
+and only that server writes to it. So a file never has two writers. The lock ends with the process
+of the holder, in whatever way; so a server on the same machine need not wait for the lease to
+lapse. The lock of another machine means nothing: the file server may have released it, or may not
+know yet that the machine is dead. Then only the heartbeats count.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from rain.server.lease.rules import NOBODY, Record
 from rain.server.lease.store import LeaseStoreError
 
 KEPT = 100
-"""Files of former generations that stay: nobody is so slow that it tries one that has gone."""
+"""The number of old files that are kept, so that even a slow server never tries to make a
+generation again.
+"""
 
 
 @define(eq=False)

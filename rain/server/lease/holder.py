@@ -1,4 +1,4 @@
-"""How a server names itself in a lease."""
+"""Makes the name of this server for a lease."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""The lease that a running server holds: renewed in a thread, and looked at before each effect.
+"""The lease of a running server: it is renewed in a thread, and checked before the effects of each
+turn.
 
-A turn of the server may take long, and a server may be stopped and go on. So a thread renews, and
-each turn looks at the clock after it was written and before anybody hears of it. A server whose
-lease has lapsed tries to take it once more, as the next generation. If it was the only server,
-nothing has happened. If another one was faster, this one ends.
+A turn may take long, and a server may be suspended. So a thread renews the lease, and each turn
+checks the clock after the turn was written and before its effects are carried out. A server whose
+lease has lapsed tries to take it again, as the next generation. If it was the only server, it just
+goes on. If another one was faster, this one ends.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from rain.server.lease.store import LeaseStore, LeaseStoreError
 
 
 class LeaseLostError(RainError):
-    """Another server leads the cluster, or may do so: this one ends, without telling anything."""
+    """Another server leads the cluster, or may do so: this one ends, without any further
+    message.
+    """
 
 
 class Lease:
@@ -163,7 +166,7 @@ class Lease:
     def let_go(self, *, over: bool = False) -> None:
         """Another server may take it at once; none will if the cluster is over."""
         if not self._using.acquire(timeout=self._holding.record.length):
-            return  # its place does not answer: it lapses
+            return  # the store does not answer; the lease will lapse
         try:
             record = self._holding.record
             if not self._lost and not record.released:

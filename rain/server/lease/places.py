@@ -1,4 +1,4 @@
-"""Where a lease is kept: in the folder of the journal, or where `--lease` says."""
+"""Finds the store of a lease: the folder of the journal, or the one that `--lease` names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rain.server.lease.folder import FolderStore
 from rain.server.lease.store import LeaseStore
 
 USUAL_NAME = "rain"
-"""Of a cluster, if the URL has none."""
+"""The name of a cluster if the URL has none."""
 
 
 def store_of(where: str, folder: Path) -> LeaseStore:

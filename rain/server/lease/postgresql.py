@@ -18,7 +18,9 @@ CONNECTING = {
     "tcp_user_timeout": 2000,
     "options": "-c statement_timeout=2000",
 }
-"""A server that is gone is noticed before a lease has lapsed. Seconds, and milliseconds."""
+"""Timeouts with which a dead database server is noticed before a lease lapses; in seconds and
+milliseconds.
+"""
 
 _TABLE = "CREATE TABLE IF NOT EXISTS rain_leases (name text PRIMARY KEY, record text NOT NULL)"
 _READ = "SELECT record FROM rain_leases WHERE name = %s"

@@ -1,15 +1,16 @@
-"""When a server may count on its lease, and when another one may take it. No clock, no I/O.
+"""The rules of leases: how long a server may rely on its lease, and when another one may take it.
+No clock, no I/O.
 
-A lease is a record in a shared place. Its holder changes the record again and again: these are its
-beats. Another server looks at the record, and takes the lease when it has not changed for as long
-as the record says. The clocks of two machines are never compared. The holder counts from the moment
-before it began to write. The other one counts from the moment after it has read a change to the
-moment before it read that there was no other. So the holder stops first, even if its clock is
-slower by the `MARGIN`, and wherever each of them is held up.
+A lease is a record in a shared place. Its holder changes the record again and again: these changes
+are heartbeats. Another server reads the record, and takes the lease if it has not changed for the
+time that is in the record. The clocks of two machines are never compared. The holder measures from
+the time before it began to write. The other server measures from the time after it has read a
+change to the time before it read the record unchanged. So the holder stops first, even if its clock
+is slower by the `MARGIN`, and whatever delays there are.
 
-Each taking has a number, the generation. A holder that was paused between its last look at the
-clock and what it did next may still write something. That does no harm, because it has the number
-of an earlier generation (docs/decisions/standby.md).
+Each time that the lease is taken, a number is increased: the generation. A holder that was
+suspended after it has checked the clock may still write something. That does no harm, because it is
+written with the number of an earlier generation (docs/decisions/standby.md).
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ MARGIN = 0.15
 """The part of a lease on which its holder does not count."""
 
 BEATS = 5
-"""How often a holder renews within the length of its lease."""
+"""How often a holder renews the lease within its length."""
 
 UNKNOWN_LENGTH = 5.0
-"""Seconds to wait for a holder that has not written yet how long its lease is."""
+"""Seconds to wait for a holder that has not written the length of its lease yet."""
 
 
 @frozen

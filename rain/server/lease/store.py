@@ -1,4 +1,4 @@
-"""What a shared place has to offer in which a lease is kept."""
+"""The interface of a shared store for a lease."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rain.server.lease.rules import Record
 
 
 class LeaseStoreError(RainError):
-    """The place cannot be reached, or does not do what it is asked; it may do so later."""
+    """The store cannot be reached, or has refused a request; it may work later."""
 
 
 class LeaseStore(Protocol):

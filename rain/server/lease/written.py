@@ -1,4 +1,4 @@
-"""A lease as text, for places that keep text."""
+"""Writes and reads a lease as text, for stores that keep text."""
 
 from __future__ import annotations
 

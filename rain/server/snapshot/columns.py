@@ -1,9 +1,9 @@
 """Columns of plain values, packed into few bytes.
 
-Of a hundred thousand tasks most columns say the same a hundred thousand times, or count up. So a
-column is written in parts, each in the first of these ways that fits: one value for all, numbers in
-equal steps, an array of the smallest numbers that are large enough, each different value once with
-the places where it stands, or simply a list.
+With a hundred thousand tasks, most columns have a hundred thousand equal values, or count up. So a
+column is written in parts. Each part is packed in the first of these ways that fits: one value for
+all; numbers in equal steps; an array of the smallest number type that is large enough; each
+different value once, with its places; or simply a list.
 """
 
 from __future__ import annotations

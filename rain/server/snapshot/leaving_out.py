@@ -1,4 +1,4 @@
-"""The parts of the state that are not in a snapshot, and why."""
+"""Lists the parts of the state that are not in a snapshot, with the reasons."""
 
 from __future__ import annotations
 

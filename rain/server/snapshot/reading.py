@@ -21,7 +21,9 @@ _HASH = "_attrs_cached_hash"  # of frozen classes that remember it: None until i
 
 
 class SnapshotError(RainError):
-    """A file is no snapshot, is damaged, or has what this version of Rain does not know."""
+    """A file is not a snapshot, is damaged, or contains something that this version of Rain does
+    not know.
+    """
 
 
 @define(eq=False)
@@ -53,7 +55,7 @@ class Columns:
         raise SnapshotError("the snapshot is not whole")
 
     def migrate(self, migrations: Iterable[Migration]) -> None:
-        """Makes of what an earlier version has written what this one reads."""
+        """Converts the columns of an earlier version to those of this one."""
         for migration in migrations:
             for kind in self.heads.keys() & migration.tables.keys():
                 self._change(kind, migration.tables[kind])

@@ -1,13 +1,13 @@
 """Saves the whole state of the server between two turns, and loads it again.
 
-A loaded state makes the same effects as the saved one, turn by turn: not only the nodes are there,
-but all that the reactor has in mind, down to the order of each queue. Only what `leaving_out` lists
-is not saved.
+A loaded state makes the same effects as the saved one, turn by turn. It contains not only the
+nodes, but the complete state of the reactor, down to the order of each queue. Only the fields that
+`leaving_out` lists are not saved.
 
 The file begins with a line that identifies it; records follow (`rain.server.framing`). The first
 one names each class, how many objects of it there are, and the fields that are saved. Then come the
-fields, column by column, and at last the number of records. A field that a later version has
-besides these takes its default there. What a version does not know it refuses by name.
+fields, column by column, and at last the number of records. A later version uses the default for a
+field that is missing in the file. An unknown field is refused by name.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def load(file: BinaryIO | bytes, trusted: str = "") -> Saved:
     """The saved state. Raises `SnapshotError`.
 
     The checker looks at it, unless it was written by the release of Rain that is trusted. A
-    checksum shows damage; what only the checker would find are mistakes of ours, as of a new
-    release that does not read rightly what an old one has written.
+    checksum detects damage. The checker only finds bugs of ours, for example if a new release
+    misreads the file of an old one.
     """
     opened = BytesIO(file) if isinstance(file, bytes) else file
     if opened.read(len(MAGIC)) != MAGIC:

@@ -1,9 +1,10 @@
-"""How the values of one type become columns of plain values, and are made of them again.
+"""Converts the values of one type to columns of plain values, and back.
 
-The shape of a type follows from its annotation. A value of an attrs class is a row of the table of
-its class, and a value that refers to it names the row. So what two values share is one value again
-when it is read. A collection is its length, and its members behind those of the others: a hundred
-thousand tuples make two columns. Nothing here follows a chain of nodes, so no chain is too long.
+The shape of a type follows from its annotation. A value of an attrs class is a row in the table of
+its class, and other values refer to it by the number of the row. So a value that two others share
+is one object again when it is read. A column of collections has two columns: the lengths, and the
+members of all of them, one after the other. Nothing here is recursive along a chain of nodes, so no
+chain is too long.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Rows(Protocol):
 
 
 class Writer(Rows, Protocol):
-    """Where columns go."""
+    """Takes columns."""
 
     def write(self, name: str, kind: type, values: list[Any]) -> None:
         """Writes a column of plain values."""
@@ -53,7 +54,7 @@ class Writer(Rows, Protocol):
 
 
 class Reader(Protocol):
-    """Where columns come from."""
+    """Gives columns."""
 
     def read(self, name: str, count: int) -> list[Any]:
         """A column of plain values; their number must be this one."""
@@ -73,7 +74,7 @@ class Shape(Protocol):
         ...
 
     def reach(self, values: list[Any], rows: Rows) -> None:
-        """Tells of all objects that these values have in them."""
+        """Reports all objects inside of these values."""
         ...
 
     def write(self, name: str, values: list[Any], to: Writer) -> None:

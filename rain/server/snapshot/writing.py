@@ -1,4 +1,4 @@
-"""Tables of all objects that are reached from one, and their columns as records."""
+"""Finds all objects that can be reached from one, and writes their tables as columns."""
 
 from __future__ import annotations
 
