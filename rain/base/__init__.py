@@ -1,1 +1,3 @@
-"""The words that all parts of Rain share: ids, states, kinds, resources, errors, wire values."""
+"""The basic types that all parts of Rain share: ids, states, kinds, resources, errors, wire
+values.
+"""

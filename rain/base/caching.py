@@ -1,12 +1,13 @@
-"""What is said of results that are kept for other runs of a program.
+"""The cache plan in the config of a task, and the report whether the cache had the results.
 
-A kind of tasks names the folder of its cache. The config of each of its tasks has, under
-`CONFIG_KEY`, what its client knows of the key of its results: a table with these entries.
+A kind of tasks has the folder of its cache. The config of each of its tasks has, under
+`CONFIG_KEY`, the client's part of the cache key: a table with these entries.
 
-* "name": what is called, for people; entries of one name are compared to say why a task runs.
-* "run": names the session. What one session has added says nothing about changes to itself.
-* "parts": pairs of what a part of the key is, in words, and the digest of that part.
-* "inputs": pairs of such words and the index of an input, whose content is a part of the key.
+* "name": the name of the function or program. Entries of one name are compared to explain why a
+  task runs.
+* "run": identifies the session. Entries of the same session are not used for such explanations.
+* "parts": pairs of the name of a part of the key, for people, and the digest of that part.
+* "inputs": pairs of such a name and the index of an input, whose content is a part of the key.
 """
 
 from typing import Final

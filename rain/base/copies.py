@@ -1,4 +1,4 @@
-"""Copies: where one object can stand with one governor, and how that changes.
+"""The state table of copies: the states of one object on one governor, and the moves between them.
 
 The tables are data, like those of tasks and objects in rain/base/states.py: a copy moves only along
 them, and docs/states.md is drawn from them. Only a finished object has copies, and those are in one

@@ -1,8 +1,8 @@
 """The software environment that a kind of tasks needs: packages, variables and files.
 
 The client writes it as a text into the kind, and the governor reads it. Equal texts are one
-environment. What has content is named by its digest there, and comes as an input of each task: the
-last inputs are the files and the wheels, in this order, as far as there are any.
+environment. Files and wheels are in the text only by their digests. Their contents are the last
+inputs of each task, in this order, if there are any.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""An exchange: the list of the partitioned objects of which tasks read one part each.
+"""The list of an exchange: the partitioned objects of a shuffle, of which tasks read one part each.
 
 A shuffle has M objects with N parts, and N tasks that read one part of each object. These would be
-M x N edges of a graph. So one task, the exchange, reads the M objects, and each of the N tasks
-reads what the exchange makes: where each object is. Nothing is moved for the exchange itself. Its
-readers fetch their parts from there (`rain.common.pieces`).
+M x N edges of a graph. So one task, the exchange, reads the M objects, and its output is the list
+of their places. Each of the N tasks reads this list, and then fetches its parts from these places
+(`rain.common.pieces`). Nothing is moved for the exchange itself.
 """
 
 from __future__ import annotations

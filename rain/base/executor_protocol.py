@@ -3,9 +3,9 @@
 Executors start for every slot, so this file imports next to nothing. Four channels join the two,
 all made by the governor and inherited by the executor, whose environment names their descriptors:
 
-* A stream socket with frames (a length of four bytes, the lowest first, and a msgpack array
-  [what, ...]). Downwards: CALLS with an epoch, new kinds, objects to remember, calls, and the gpus
-  that these may use (nil where there are none at all); DROP with objects and sessions to forget.
+* A stream socket with frames (a little-endian length of four bytes, and a msgpack array [what,
+  ...]). Downwards: CALLS with an epoch, new kinds, objects to remember, calls, and the gpus that
+  these may use (nil where there are none at all); DROP with objects and sessions to forget.
   Upwards: REGISTER with the protocol's name and the executor's number, once; LOOK whenever there
   are answers that the governor should read now; the answer to a call that was sent alone; BLOCKED
   and RESUMED when the running call begins to wait for other tasks and when it goes on, in turns,
@@ -17,12 +17,13 @@ all made by the governor and inherited by the executor, whose environment names 
   executor starts it, or the governor takes it back, which it always does with all tokens that are
   there; after that the governor begins a new epoch. So a call at the head of the executor's queue
   whose epoch is not that of the token in hand was taken back, and is thrown away.
-* A pipe of stops downwards, each of which is the number of a call in five bytes, the lowest first:
+* A pipe of stops downwards, each of which is the number of a call in five bytes (little-endian):
   how many calls the executor had started when it started that one, itself included. Three bytes
   follow, which are 0. A stop is written before SIGINT is sent to the process. The executor raises
-  KeyboardInterrupt if it runs that very call, as soon as it does, and ignores the signal otherwise.
-  If the last three bytes are a number, the call is not stopped, but may not wait for other tasks:
-  one less than that number of calls do already. If it waits, it gets an exception that says so.
+  KeyboardInterrupt if it runs exactly that call, or as soon as it does, and ignores the signal
+  otherwise. If the last three bytes are a number, the call is not stopped, but may not wait for
+  other tasks: one less than that number of calls do already. If it waits, it gets an exception that
+  says so.
 * A pipe of answers upwards: msgpack arrays one after the other, one for each call that was started,
   each written before the next token is taken. The governor reads them at LOOK, from time to time,
   and after the executor's death.

@@ -1,4 +1,4 @@
-"""How tasks fail, and what that means for their session."""
+"""The causes of failures, and what the failure of a task means for its session."""
 
 import enum
 

@@ -1,9 +1,10 @@
-"""What a new connection speaks, by its first byte, and a plain answer to HTTP. No I/O.
+"""Recognises the protocol of a new connection by its first byte, and makes a plain answer to HTTP.
+No I/O.
 
 One port serves clients, governors, readers of data and browsers. The first byte of a connection
 tells them apart: our own protocol begins with a small letter (`admission.MAGIC`), the name of a
-method of HTTP with a capital one, and a TLS record with 22. So nothing has to be put back, however
-the bytes are cut into pieces on their way. Inside of TLS the first decrypted byte says the same.
+method of HTTP with a capital one, and a TLS record with 22. One byte is enough, so it does not
+matter how the bytes arrive. Inside of TLS the first decrypted byte is used in the same way.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The servers of a cluster: one of them leads, and the others stand by (docs/guide/standby.md)."""
+"""Values for clusters with several servers: one of them leads, the others stand by
+(docs/guide/standby.md).
+"""
 
 from __future__ import annotations
 

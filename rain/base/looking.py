@@ -1,7 +1,7 @@
-"""When to look again for a server that is away.
+"""Chooses the pauses between attempts to reach a server that is away.
 
-A look costs little, and one that comes late lengthens the pause that a user sees. So the next look
-comes after a quarter of the time for which the server has been away, or sooner.
+An attempt costs little, and a late one lengthens the pause that a user sees. So the next attempt
+comes after at most a quarter of the time for which the server has been away.
 """
 
 from __future__ import annotations

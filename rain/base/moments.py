@@ -1,4 +1,4 @@
-"""Formats points in time, as RFC 3339 has them."""
+"""Formats points in time as in RFC 3339."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages with numbers: after a cut they may come twice, and none may be missing."""
+"""Numbered messages: after a broken connection they may come twice, but none may be missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines that tasks print while somebody watches: how many of them may wait for their reader."""
+"""A bounded buffer for the lines that tasks print while somebody watches."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """A sketch of many durations: how many there were of about each length, and their quantiles.
 
 Durations are counted in buckets, each of which is a tenth longer than the one before. So a quantile
-is right within five percent, whatever came in which order, and the sketch never has more than some
-hundred numbers. Nothing is drawn by lot: a server that makes its turns again gets the same.
+is right within five percent, whatever the order of the values, and the sketch never has more than
+some hundred numbers. Nothing is random: a server that replays its turns gets the same sketch.
 """
 
 from __future__ import annotations

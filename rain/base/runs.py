@@ -1,4 +1,4 @@
-"""Runs: where one can stand, why one ends, and what is told of one.
+"""The state table of runs, the causes of their ends, and reports about them.
 
 A run is one attempt of a task: it begins when a governor is told to run the task, and ends once.
 The tables are data, as those of tasks and objects in rain/base/states.py: a run moves only along

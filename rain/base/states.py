@@ -1,11 +1,11 @@
-"""The state tables of tasks and data objects: where one can stand, and how it moves.
+"""The state tables of tasks and data objects: their states, and the moves between them.
 
 The tables are data. The graph moves only along them, the consistency checker has one rule for each
 of their rows, and docs/states.md is drawn from them. The tables of runs and of copies are in
 rain/base/runs.py and rain/base/copies.py. A row says which facts hold:
 
 * S: the scheduler has chosen a governor; R: all inputs are finished; W: a governor has the task.
-  Of a task that was cancelled nobody asks whether its inputs are finished.
+  For a cancelled task it does not matter whether its inputs are finished.
 * W0 is the governor of an object's producer, W1 any other.
 """
 

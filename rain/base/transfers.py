@@ -1,4 +1,4 @@
-"""How much was sent between machines, and what compressing it has cost."""
+"""Counts how much was sent between machines, and the time that compression has taken."""
 
 from __future__ import annotations
 

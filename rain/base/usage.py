@@ -1,4 +1,4 @@
-"""What was used of a cluster: the counters of a session, and of a user on one day."""
+"""Counters of what a session, or a user on one day, has used of a cluster."""
 
 from __future__ import annotations
 

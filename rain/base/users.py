@@ -1,4 +1,4 @@
-"""The users of a cluster: what each of them may do, and how much of the cluster is theirs.
+"""The users of a cluster: their rights, weights and limits.
 
 A cluster has an owner, who needs no name: the programs that have the secret of the cluster, or a
 certificate that names no user. All others have a name, and keys of their own (`rain keys user`).

@@ -1,4 +1,4 @@
-"""Digests of files and folders: the content of inputs, as the keys of a cache count them.
+"""Computes digests of files and folders, for the contents of inputs in the keys of a cache.
 
 The digest of a file is remembered as long as the file has the same inode, size and time, as the
 stores of governors and caches never change a file.

@@ -1,4 +1,4 @@
-"""The form of an entry: what it was made of, and its outputs, with a checksum behind it all.
+"""The format of an entry: its key, its outputs, and a checksum at the end.
 
 Small outputs are in the entry itself. The others lie beside it, as files and folders whose names
 are their places among the outputs.

@@ -1,4 +1,6 @@
-"""What can be wrong with a cache. No task fails by it: the task runs, and is told why."""
+"""The errors of a cache. They fail no task: the task runs without the cache, and its info has the
+reason.
+"""
 
 from rain.base.errors import RainError
 

@@ -1,8 +1,9 @@
-"""Why there was no entry: the keys of earlier entries of the same name, and what is different.
+"""Explains why there was no entry, by comparing the key with those of earlier entries of the same
+name.
 
 A journal is a file of lines, to which every writer appends. Each line is a key: its digest, the
-session that has added it, and the digests of its parts. Lines that were torn say nothing. Of a long
-journal only the end is read, and only the end is kept.
+session that has added it, and the digests of its parts. Incomplete lines are ignored. Only the end
+of a long journal is read and kept.
 """
 
 from __future__ import annotations

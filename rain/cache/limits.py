@@ -1,7 +1,7 @@
-"""Keeps a cache within its limit: what was used least recently goes first.
+"""Keeps a cache within its limit: removes the least recently used entries first.
 
-Each process adds up what it has written, and counts the whole folder now and then. Of several that
-find too much only one removes something at a time; the others go on.
+Each process adds up what it has written, and measures the whole folder from time to time. If
+several find too much, only one of them removes something at a time; the others go on.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is in a cache, and its removal by people."""
+"""Lists and removes the entries of a cache, for `rain cache`."""
 
 from __future__ import annotations
 

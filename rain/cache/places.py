@@ -1,9 +1,9 @@
-"""Which folders are caches, who may use them, and with which rights things are made there.
+"""Decides which folders are used as caches, checks their permissions, and sets those of new files.
 
-An entry may hold pickles, and a user who can write into a cache can run code as everybody who reads
-it. So the folder that nobody has named is the user's own, and is used only while nobody else can
-write there. A folder that the user has named is trusted as it is: naming it says so. What is made
-there gets the rights and the group of the folder, whatever the umask of its maker.
+An entry may contain pickles. So a user who can write to a cache can run code as every user who
+reads it. Therefore the default folder belongs to the user, and is used only while nobody else can
+write to it. A folder that the user has named is trusted as it is. New files get the permissions and
+the group of the folder, whatever the umask of the process.
 """
 
 from __future__ import annotations

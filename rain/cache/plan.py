@@ -1,4 +1,4 @@
-"""What a client says of the key of a task, and the key that is made of it."""
+"""Reads the client's part of a cache key, and makes the complete key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addresses as people write them on a command line."""
+"""Parses addresses on command lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a daemon does about its certificate while it runs: it warns before the end."""
+"""Warns in the log before the certificate of a running daemon expires."""
 
 from __future__ import annotations
 

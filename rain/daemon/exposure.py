@@ -1,4 +1,4 @@
-"""Which addresses only this machine can reach, and why others need a secret."""
+"""Checks whether only this machine can reach an address; other addresses need a secret."""
 
 from __future__ import annotations
 

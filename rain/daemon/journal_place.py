@@ -1,6 +1,6 @@
-"""Where the journal of a server is if its user names no folder.
+"""Chooses the default folder of a server's journal.
 
-A server that listens on a port of its own choice can be found again by nobody, so it has none.
+A server on a random port cannot be found again after a restart, so it has no journal by default.
 """
 
 from __future__ import annotations

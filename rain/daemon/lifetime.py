@@ -1,4 +1,4 @@
-"""When a daemon ends: on a signal, or when the process that started it has ended.
+"""Ends a daemon on a signal, or when the process that started it has ended.
 
 A daemon that may not end at once begins to leave with the first SIGTERM, and ends with the next
 signal of any kind. SIGUSR2 means the same: Grid Engine sends it before it kills a job.

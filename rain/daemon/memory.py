@@ -1,15 +1,15 @@
 """Makes glibc return freed memory to the system.
 
-It keeps what was freed in two ways, and neither shows in what Python says that it uses.
+glibc keeps freed memory in two ways, and neither is visible in Python's own statistics.
 
 When the first large block is freed, glibc raises its mmap threshold and takes such blocks from its
 heap, which shrinks only from its end. A server that has received long messages from several peers
 at once would then keep most of that memory forever, although it is free.
 
-A thread that finds the heap busy gets another one, up to eight for each cpu, and what is free in
-one heap serves no thread of another. The daemons do their file work in threads that come and go,
-and these heaps grew for thousands of sessions. One heap is enough, as one thread at a time runs
-Python.
+A thread that finds the heap busy gets another heap, up to eight for each cpu, and free memory in
+one heap is of no use for threads of another. The daemons do their file work in threads that come
+and go, and these heaps grew for thousands of sessions. One heap is enough, as one thread at a time
+runs Python.
 """
 
 from __future__ import annotations

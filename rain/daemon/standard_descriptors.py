@@ -1,4 +1,6 @@
-"""The descriptors 0, 1 and 2 of a program that was started without one of them, as by `<&-`."""
+"""Opens the descriptors 0, 1 and 2 if the program was started without one of them, for instance by
+`<&-`.
+"""
 
 import os
 

@@ -1,11 +1,11 @@
-"""Work folders: each belongs to the process that holds its lock, and goes with it.
+"""Makes and removes work folders: each belongs to the process that holds its lock.
 
-A program removes its work folder at its end. One that was killed cannot, but the kernel lets go its
-lock. So programs that start remove the folders that nobody holds any more: those that had a default
-place, and the one in the place where their own shall be.
+A program removes its work folder at its end. A killed program cannot, but the kernel releases its
+lock. So each program removes unlocked folders when it starts: those in the default place, and the
+one where its own folder shall be.
 
-Clusters inside of a program have their folders beside those of all programs, in the temporary
-folder itself, so that tests and notebooks need no safe one. They have locks, too.
+Embedded clusters have their folders directly in the temporary folder, so that tests and notebooks
+need no private one. These have locks, too.
 """
 
 from __future__ import annotations

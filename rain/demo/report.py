@@ -1,4 +1,4 @@
-"""What the demo shows: how far it is, and the answer."""
+"""Prints the progress of the demo, and its result."""
 
 import gzip
 from collections import Counter

@@ -1,7 +1,7 @@
-"""The link between a server and a governor of one process: each calls the methods of the other.
+"""The link between a server and a governor in one process, by plain method calls.
 
-What is said is only put into an inbox or among the events of the next turn, as if a message had
-come, so that no turn runs inside of another.
+A message is only put into the inbox or the events of the next turn, so that no turn runs inside of
+another.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The program of an embedded cluster: a server that has its governor for company.
+"""The program of an embedded cluster: a server and its governor in one process.
 
-Both are the real ones, in one trio loop. Only the link between them is another (`inside.py`), so
-that what one says to the other is no message.
+Both are the real ones, in one trio loop. Only the link between them is different (`inside.py`): it
+sends no messages through sockets.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an executor says of its running call while it waits for other tasks.
+"""Reports to the governor when the running call waits for other tasks, and when it goes on.
 
 The call lends its cpus for that time (see rain/governor/core/resources.py). Only the thread of the
 call itself counts: while another thread of a task waits, the task may still compute.

@@ -1,6 +1,7 @@
-"""Which modules on a process's own path may change while it runs: those that nobody has installed.
+"""Finds the modules on the path of the process that may change while it runs: those that are not
+installed.
 
-They are what an editable installation or PYTHONPATH leads to: the code that users work on.
+Such modules come from editable installations or PYTHONPATH: they are the code that users work on.
 """
 
 from __future__ import annotations

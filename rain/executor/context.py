@@ -1,4 +1,4 @@
-"""The context: the first argument of a Python task."""
+"""The class `Context`, the first argument of a Python task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cpus and gpus of a call, as libraries and the programs that it starts see them.
+"""Tells libraries, and programs that a call starts, which cpus and gpus the call may use.
 
 Numerical libraries that are loaded later, and programs, read the number of threads from the
 environment, and CUDA reads its gpus there. For libraries that are already loaded, threadpoolctl

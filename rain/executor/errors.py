@@ -1,4 +1,4 @@
-"""What the client is told of the exception of a task: its text, and the exception as a pickle.
+"""Converts the exception of a task for the client: its text, and the exception as a pickle.
 
 With the pickle the client can raise the same exception.
 """

@@ -1,12 +1,12 @@
-"""How a call is interrupted that nobody wants any more (see rain/governor/core/cancelling.py).
+"""Interrupts a cancelled call in an executor (see rain/governor/core/cancelling.py).
 
 The governor writes the number of the call into a pipe and sends SIGINT. The function gets a
-`KeyboardInterrupt`, at most one for each call. What it returns or raises then is thrown away, but
-this process goes on to its next call. So nothing but the function itself is ever interrupted: not
-its import, which could leave half a module behind, and nothing of ours.
+`KeyboardInterrupt`, at most one for each call. Its result or exception is thrown away, and the
+process goes on to its next call. Therefore only the function itself is ever interrupted: not its
+import, which could leave half a module behind, and no code of Rain.
 
-Threads cannot be ended. So when there are any after a call that was stopped, the process ends
-without an answer, and the governor starts another one.
+Threads cannot be killed. So if a stopped call has left any, the process ends without an answer, and
+the governor starts another one.
 """
 
 import os

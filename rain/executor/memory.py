@@ -1,4 +1,4 @@
-"""What an executor caches between calls: kinds, functions, and what it has made."""
+"""Caches what an executor needs between calls: kinds, functions, and its latest outputs."""
 
 import mmap
 import os

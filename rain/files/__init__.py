@@ -1,14 +1,15 @@
-"""Files anywhere that fsspec reaches: found by patterns, read by tasks, published whole.
+"""Files outside of the store, on disks and wherever fsspec reaches: finds, reads and publishes
+them.
 
 * `finding` makes a handle of each file that a pattern matches, or of each block of it.
 * `file` is the handle, an argument of any call; `parts` reads the blocks.
-* `publishing` writes files and directories so that nobody sees half of one: `local` does it on
-  disks, `objects` in object stores.
+* `publishing` writes files and directories that appear when they are complete: `local` on disks,
+  `objects` in object stores.
 * `values` saves the results of calls.
-* `places` tells paths and URLs apart; `systems` is the border to fsspec, and `errors` has its
-  failures in Rain's words.
+* `places` tells paths and URLs apart; `systems` is the only module that calls fsspec, and `errors`
+  has Rain's exceptions for its failures.
 
-fsspec is loaded with the first URL. Files of this machine do without it.
+fsspec is loaded with the first URL. It is not needed for files of this machine.
 """
 
 from rain.files.errors import (

@@ -1,12 +1,10 @@
-"""What goes wrong with files, by name.
+"""The exceptions for files.
 
-FilesError                      something about a file or its store
-    MissingFileError            no such file, or no such bucket
-    AccessError                 no credentials, or they do not suffice
-    ChangedFileError            it is not what it was when it was found
-    FileExistsAlready           it is there, and was not to be written over
-    MissingPackageError         its protocol needs a package that is not installed
-    UnreachableStoreError       its store does not answer
+FilesError                      something about a file or its store MissingFileError            no
+such file, or no such bucket AccessError                 no credentials, or they do not suffice
+ChangedFileError            the file has changed since it was found FileExistsAlready           the
+file exists, and must not be replaced MissingPackageError         its protocol needs a package that
+is not installed UnreachableStoreError       its store does not answer
 """
 
 from rain.common.errors import RainException

@@ -1,8 +1,8 @@
 """Publishes files and directories on disks: made beside their place, and renamed when complete.
 
-What is being made has a name that its place determines, and a lock. So the next one who makes the
-same place removes what a killed process has left there, and two at a time do not write into each
-other.
+The temporary name follows from the target path, and the temporary file is locked. So the next
+writer of the same path removes the remains of a killed process, and two writers do not mix their
+data.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """Publishes files and directories in object stores and on other systems of fsspec.
 
-An object appears with one request that completes it, however many pieces of it were sent. Servers
-of files rename it. fsspec calls both `commit`, and not all of its systems have it.
+In an object store, one request completes an object, however many pieces were sent, and then it
+appears. On file servers, a rename does the same. fsspec calls both `commit`, and not all of its
+file systems have it.
 
-A directory of an object store is nothing but objects whose names begin alike. So it cannot appear
-at once: `_SUCCESS` is put last, as Hadoop and Spark do it, and says that all of it is there.
+A directory in an object store is only a common prefix of names, so it cannot appear at once. As in
+Hadoop and Spark, the object `_SUCCESS` is written last, and shows that the directory is complete.
 """
 
 from __future__ import annotations

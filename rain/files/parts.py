@@ -1,4 +1,4 @@
-"""Parts of files: the bytes from one place to another, moved to the ends of records.
+"""Reads parts of files: ranges of bytes, extended to whole records.
 
 A record belongs to the part in which its first byte lies. So parts that cover a file without a gap
 have each record once, whatever their sizes are. Only the part itself is read, and a little behind

@@ -1,4 +1,4 @@
-"""Paths and URLs: which of the two a text is, and how it may be shown."""
+"""Tells paths and URLs apart, and formats both for messages (without passwords)."""
 
 import os
 import re

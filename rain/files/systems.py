@@ -1,4 +1,4 @@
-"""The border to fsspec: file systems by the protocol of a URL; their failures in Rain's words."""
+"""Calls fsspec: finds the file system of a URL, and turns its failures into Rain's exceptions."""
 
 from __future__ import annotations
 

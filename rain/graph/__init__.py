@@ -1,4 +1,6 @@
-"""The graph of tasks and data objects: nodes, how they move, and the checker. Pure."""
+"""The graph of tasks and data objects: nodes, the moves of their states, and the consistency
+checker. Pure.
+"""
 
 from rain.graph.check import check
 from rain.graph.data_object import DataObject

@@ -1,7 +1,7 @@
-"""All tasks, or all data objects, of all sessions, by id.
+"""Finds tasks and data objects of all sessions by id.
 
-Each session has its own tables, which come from its first submission and go with the session. These
-mappings look into all of them.
+Each session has its own tables, from its first submission to its end. These mappings look into all
+of them.
 """
 
 from __future__ import annotations

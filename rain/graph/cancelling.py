@@ -1,4 +1,4 @@
-"""Which tasks are cancelled when a client no longer wants some results."""
+"""Decides which tasks are cancelled when a client no longer wants some results."""
 
 from __future__ import annotations
 

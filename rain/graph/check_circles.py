@@ -1,4 +1,4 @@
-"""Checks that circles of futures will be found (see circles.py), by a plain walk over the graph."""
+"""Checks that cycles of futures will be found (see circles.py), by a plain walk over the graph."""
 
 from __future__ import annotations
 

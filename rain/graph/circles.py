@@ -1,21 +1,23 @@
-"""Circles: objects with futures inside that claim each other, and that nothing else claims.
+"""Finds reference cycles: objects with futures inside that claim each other, and that nothing else
+claims.
 
-Claims are counted, so that unclaimed objects go at once (`claims`). But futures inside of a result
-may lead back to it: two results have the future of each other inside, or a result has that of a
-task which has read it. These claim each other for ever, in one session or over several.
+Claims are counted, so that unclaimed objects are removed at once (`claims`). But futures inside of
+a result may lead back to it: two results contain the future of each other, or a result contains the
+future of a task that has read it. Such objects claim each other forever, in one session or across
+several.
 
 When a claim on an object ends, and it stays claimed by results and by lineage alone, it is a
-**suspect**. A look goes backwards from a suspect to everything that claims it: to the results that
-have it inside, and through finished tasks that may run again to the outputs for whose sake they
-would. If anything else claims one of these, the suspect is **reached**: a handle of a client, a
-task that has not finished, the next run of a task, or the name of a durable session. Then its next
-look is when that claim ends. If nothing does, all that was found are circles, and what only they
-claim.
+**suspect**. The search goes backwards from a suspect to everything that claims it: to the results
+that contain it, and through finished tasks that may run again to their outputs. If anything else
+claims one of these, the suspect is **reached**: a handle of a client, a task that has not finished,
+the next run of a task, or the name of a durable session. Then the next search is when that claim
+ends. If nothing else claims them, everything that was found belongs to cycles, or is claimed only
+by cycles.
 
-Every circle that nobody reaches has a suspect: the last claim from outside has ended on one of its
-objects. Only results can close a circle: all other claims, and the list of an exchange, lead to
-older nodes. A session has no suspects if nothing in it has futures inside, and nobody else has
-any of its objects.
+Every unreachable cycle has a suspect: the object whose last claim from outside has ended. Only
+results can close a cycle, because all other claims, and the list of an exchange, lead to older
+nodes. A session has no suspects if nothing in it has futures inside, and no other session uses its
+objects.
 """
 
 from __future__ import annotations

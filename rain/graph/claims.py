@@ -1,10 +1,10 @@
-"""Claims: why an object must live, and what becomes of it when one of them ends.
+"""Claims: the reasons why an object must be kept. An object without any claim is released.
 
-* A **handle** of a client (`handles`) claims that the object is known and, if the client has kept
-  it, also its data. Tasks are claimed by handles only.
+* A **handle** of a client (`handles`) claims the object and, if the client has kept it, also its
+  data. Tasks are claimed by handles only.
 * A **reader**, a task that has not finished, claims the data (`needed_by`).
-* **Lineage**, a finished task that may have to run again, claims its inputs (`remade_by`): the data
-  as far as the server has it, since the rest can be made again, too.
+* **Lineage**, a finished task that may have to run again, claims its inputs (`remade_by`): only
+  data that the server itself has, since all other data can be made again, too.
 * A **container**, an object or arguments with futures inside, claims the objects of these futures.
   It counts as a reader, or as lineage (`references`).
 * A task that will be tried again **holds** results of its former runs, and counts as a container of
@@ -12,7 +12,7 @@
   (`shadows`).
 
 Readers and lineage are counters, and change only here and in `references`. A function that ends a
-claim returns the objects that are now unclaimed; `release` lets them go.
+claim returns the objects that are now unclaimed; `release` removes them.
 """
 
 from __future__ import annotations

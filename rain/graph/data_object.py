@@ -1,4 +1,6 @@
-"""A data object: an immutable blob or directory, its producer, its readers, its copies."""
+"""The data object node: an immutable blob or directory, with its producer, its readers and its
+copies.
+"""
 
 from __future__ import annotations
 

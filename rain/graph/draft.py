@@ -1,4 +1,4 @@
-"""The nodes of a submission before they are linked into the graph."""
+"""Makes the nodes of a submission, and checks them before they are linked into the graph."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
 """Exchanges: tasks that list where partitioned objects are (rain/base/exchange.py).
 
-An exchange reads its objects like any task, but none of them is brought to its governor: their
-places are its configuration. Its result, a list, **contains** them, so that their data stays as
+An exchange reads its objects like any task, but they are not sent to its governor: it gets the list
+of their places as its config. Its result, the list, **contains** them, so that their data stays as
 long as a task will read parts of it.
 
-A list that names a copy which is gone is of no use. So when any copy of one of its objects is lost,
-the list is lost as a whole: its readers wait until the exchange has run again. Readers that have
+A list that contains a lost copy is useless. So when any copy of one of its objects is lost, the
+list is lost as a whole: its readers wait until the exchange has run again. Readers that have
 finished stay finished.
 
-The list never stays at the server, although it is small: the server would take it for safe.
+The list is never kept at the server, although it is small: the server would count it as safe.
 """
 
 from __future__ import annotations

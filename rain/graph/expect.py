@@ -1,4 +1,4 @@
-"""How the consistency checker notes what does not hold.
+"""Collects the contradictions that the consistency checker finds.
 
 A sentence is formatted only if its condition does not hold, because the checker tests many
 conditions for each node.

@@ -1,4 +1,4 @@
-"""Tasks that have failed for good or were cancelled, and everything that depends on them.
+"""Fails or cancels tasks for good, with everything that depends on them.
 
 In a session that goes on after failures, the objects of a failed task fail with it, the tasks that
 read them are skipped, their objects fail, and so on. Everything else stays as it is. Tasks that

@@ -1,4 +1,6 @@
-"""A governor: a peer that runs tasks and holds data objects, as the server knows it."""
+"""The governor node of the graph: the server's view of a peer that runs tasks and holds data
+objects.
+"""
 
 from __future__ import annotations
 

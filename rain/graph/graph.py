@@ -1,4 +1,4 @@
-"""The graph: every client, session, task, data object and governor that the server knows."""
+"""The class `Graph`: every client, session, task, data object and governor of the server."""
 
 from __future__ import annotations
 

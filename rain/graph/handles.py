@@ -1,7 +1,7 @@
-"""Handles that clients have of tasks and data objects, client by client.
+"""Counts the handles that clients have of tasks and data objects, client by client.
 
-Nodes with the same handles share one value. Of most nodes only the client that has submitted them
-has a handle; they share a value of this client, and need no memory of their own.
+Nodes with the same handles share one value. For most nodes, only the client that has submitted them
+has a handle; these share one value per client, and need no extra memory.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Which tasks are late: much slower than the others of their name in their session.
+"""Finds late tasks: those that are much slower than the others of their name in their session.
 
 The tasks of one name in a session are a **group**. Only tasks that may run twice at a time are in
 one (`TaskKind.idempotent`), so a session without such tasks has none. When most of a group have
 finished, their durations show how long such a task takes, and one that has been running for much
 longer is late.
 
-A group knows its running tasks, as far as their starts were reported: short tasks are over before
-that, and cost nothing here. The graph knows the earliest time at which one of them all can become
-late (`Graph.late_due`). No group is looked at before it.
+A group has its running tasks whose starts were reported: short tasks end before that, and cost
+nothing here. The graph has the earliest time at which any task can become late (`Graph.late_due`).
+No group is examined before it.
 """
 
 from __future__ import annotations

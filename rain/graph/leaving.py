@@ -1,8 +1,8 @@
 """Removes nodes from open sessions when no client has a handle of them and no task needs them.
 
 A task goes together with its outputs when it is done, will not run again, and nothing claims any of
-them. A constant goes alone. Each step that may be the last one before that puts the node among
-`leaving`; they are examined here, a part at a time.
+them. A constant goes alone. Each step that may end the last reason for a node puts the node into
+`leaving`; these nodes are examined here, some at a time.
 """
 
 from __future__ import annotations

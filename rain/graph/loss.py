@@ -1,8 +1,8 @@
-"""Lost copies and governors, and making lost objects again.
+"""Handles lost copies and governors, and has lost objects made again.
 
 When the last copy of a needed object is gone, its producer runs again. Producers of inputs run
-again only where the inputs are gone, too. This ends at objects that the server has, above all at
-constants: they stay as long as a task that may run again reads them.
+again only where the inputs are gone, too. This ends at objects that the server has, mainly
+constants: they are kept as long as a task that may run again reads them.
 """
 
 from __future__ import annotations

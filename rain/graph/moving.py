@@ -1,4 +1,4 @@
-"""Moves of tasks that were sent to a governor: it may have started them, so the server asks first.
+"""Moves tasks that were sent to a governor: it may have started them, so the server asks first.
 
 A task never starts in two places because the scheduler has changed its mind. So a task that was
 sent to a governor is first asked back, and stays planned and assigned there until the answer. If

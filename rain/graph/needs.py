@@ -1,10 +1,9 @@
-"""How much memory the next run of a task is expected to take, beyond what its kind declares.
+"""Estimates the memory of the next run of a task, beyond what its kind declares.
 
-A task that was ended for want of memory gets twice of what it had. Any other gets what tasks of its
-name have had so far, unless it declares something itself.
+A task that was evicted because of its memory gets twice as much as it had. Any other task gets the
+amount that tasks of its name have used so far, unless it declares an amount.
 
-Tasks inside of other tasks get nothing of this: the task that waits for them may hold the memory
-that they would wait for.
+Nested tasks get no estimate: the task that waits for them may hold the memory that they would need.
 """
 
 from __future__ import annotations

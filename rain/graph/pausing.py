@@ -1,8 +1,8 @@
 """Tasks that pause between two tries: they take no resources, and are not planned.
 
-The graph has a heap of the pauses by their ends. An entry names a task and its last run. If the
-task does not pause after this run any more, because it was cancelled, is waiting for a lost input
-or has gone, the entry means nothing and is thrown away when its time has come.
+The graph has a heap of the pauses, ordered by their ends. An entry has a task and its last run. If
+the task is not pausing after this run any more (it was cancelled, waits for a lost input, or is
+gone), the entry is dropped when its time has come.
 """
 
 from __future__ import annotations

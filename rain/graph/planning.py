@@ -1,4 +1,4 @@
-"""Plans and assignments of tasks. Tasks and governors always list the same.
+"""Plans and assigns tasks. The lists of tasks and those of governors always agree.
 
 A governor's `active_cpus` is the sum over its tasks that are planned and ready (queued, assigned or
 running, but neither blocked nor asked back), those that it was told to cancel, and those that it

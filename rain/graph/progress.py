@@ -1,4 +1,6 @@
-"""Progress: tasks start and finish, objects become finished, their readers become ready."""
+"""Moves the graph forward: tasks start and finish, objects become finished, their readers become
+ready.
+"""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 Most tasks come in the order of their priorities, because planners give later tasks lower ones. They
 are appended to a line, which costs little. Tasks that come out of order are in a sorted list.
 
-The priority that a planner gives is a place among the tasks of all sessions. The one that a user
-gives decides which task of the user's session takes the best of the session's places (`turns`).
+The priority that a planner gives is a place among the tasks of all sessions. The user's priority
+decides which task of the session gets the best place of the session (`turns`).
 """
 
 from __future__ import annotations

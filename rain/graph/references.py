@@ -11,12 +11,12 @@ any task or client, which may then ask for them. So each of these **contains** o
 Both are counted together with readers and lineage (`needed_by`, `remade_by`); the session of the
 container lists it in `contents`. Nothing here asks whether an object is finished.
 
-**Backwards.** A circle of such claims would never end. `circles` finds them by what contains each
-object: the session of the object lists these results (`in_results`), and the finished tasks whose
-lineage claims it (`in_arguments`).
+**Backwards.** A cycle of such claims would never end. `circles` finds cycles by the containers of
+each object: the session of the object lists these results (`in_results`), and the finished tasks
+whose lineage claims it (`in_arguments`).
 
 **Sessions.** An object that is contained or read may belong to another session. That session lists
-it as `shared`, and cannot go before it (see rain/server/core/closing.py).
+it as `shared`, and cannot be removed before it (see rain/server/core/closing.py).
 """
 
 from __future__ import annotations

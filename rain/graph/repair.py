@@ -1,8 +1,8 @@
 """Restores the plans of a graph after code other than ours has changed its nodes.
 
-A run says which governor was told of its task and whether it is open, and objects say whether they
-are finished. So the place of every task follows from these. Tasks that no governor was told of lose
-their plans.
+A run has the governor that was sent its task and whether it is open, and objects say whether they
+are finished. So the state of every task follows from these. Tasks that were not sent to any
+governor lose their plans.
 """
 
 from __future__ import annotations

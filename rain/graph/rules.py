@@ -1,4 +1,4 @@
-"""Which tasks may be planned on which governors: resources, time, pins, spread and apart.
+"""Decides which tasks may be planned on which governors: resources, time, pins, spread and apart.
 
 A governor counts how many tasks of each group are planned on it; `planning` keeps the counts. An
 error names the rule that a plan breaks.

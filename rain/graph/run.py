@@ -1,7 +1,7 @@
-"""A run: one attempt of a task, from the moment in which a governor is told to run it.
+"""The run of a task: one attempt, from the moment when a governor is told to run it.
 
 A task has its last run in a field and earlier ones in a tuple, which is empty for most tasks. If a
-task runs very often, not all runs are kept: `remembered` says which.
+task runs very often, not all runs are kept: `remembered` decides which.
 """
 
 from __future__ import annotations

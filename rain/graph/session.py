@@ -1,4 +1,6 @@
-"""A session: one user's growing graph of tasks. Only futures lead from one session to another."""
+"""The session node: one user's growing graph of tasks. Only futures lead from one session to
+another.
+"""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Tasks that stand in for others: from then on they only pass on the results of these.
+"""Lets tasks stand in for others: from then on they only pass on the results of these.
 
-A task stands in when its result comes from elsewhere: its function has handed the rest on to
+A task stands in when its result comes from elsewhere: its function has passed its result on to
 another task (rain/server/core/handing_on.py), or a former run of its parent had submitted the same
 task before (rain/server/core/adopting.py). It keeps its id, its outputs and its waits. Its inputs
 are the results of the others, and its kind is another one: a built-in task that takes no cpus.
 
-A task that stands in for one that stands in itself passes on the results that the other one would.
-So a chain of any length has one task that waits, and those between can go.
+If a task stands in for a task that stands in itself, it passes on the same results as that one. So
+a chain of any length has one waiting task, and the tasks between can be removed.
 """
 
 from __future__ import annotations

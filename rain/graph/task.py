@@ -1,4 +1,4 @@
-"""A task: one piece of work, what it reads, what it makes, and where it stands."""
+"""The task node: one piece of work, its inputs, its outputs, and its state."""
 
 from __future__ import annotations
 

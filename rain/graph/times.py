@@ -1,4 +1,4 @@
-"""How long a task is expected to run, and whether that is over before its governor must be gone.
+"""Estimates how long a task runs, and whether it ends before its governor must be gone.
 
 A governor may have an end: the end of its job, or one that its user has set. A task of unknown
 length may start anywhere.

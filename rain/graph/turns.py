@@ -1,8 +1,8 @@
-"""Which task of a session goes next, if some of its tasks have priorities.
+"""Decides which task of a session goes next, if some of its tasks have priorities.
 
-A heap or a queue orders places. Each task brings one, which is better or worse than the places of
-other sessions. The priority that a user gives only decides which task of the session takes the best
-of the session's places. So larger numbers do not give a session more than its share.
+A heap or a queue orders places. Each task brings one place, which is better or worse than the
+places of other sessions. The user's priority only decides which task of the session gets the best
+place of the session. So large numbers do not give a session more than its share.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A wait: a request of a client that is answered when enough tasks or objects are done."""
+"""The wait of a client: a request that is answered when enough tasks or objects are done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work that arrives in bursts, and batch systems that let jobs wait: trials for rules of scaling.
+"""Test scenes for scaling rules: work that arrives in bursts, and batch systems in which jobs wait.
 
 Everything is generated from a seed, so that all rules get the same trials.
 """

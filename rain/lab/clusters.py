@@ -1,4 +1,4 @@
-"""Parses clusters of the command line: `8x4` means 8 governors with 4 cpus each.
+"""Parses descriptions of clusters on the command line: `8x4` means 8 governors with 4 cpus each.
 
 `8x4+2x16` has two kinds of governors, and `4x8:gpus=2:memory=4GiB` gives each more resources.
 """

@@ -1,4 +1,4 @@
-"""Rules of scaling, to be compared: ours, and those of others as we understand them.
+"""The scaling rules that the lab compares: ours, and those of other systems as we understand them.
 
 Nothing here is code of others. `Adaptive` does what Dask's adaptive clusters do: it wants as many
 workers as finish the known work in some seconds, requests them at once, cancels requests at once

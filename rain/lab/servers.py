@@ -1,4 +1,4 @@
-"""Several servers in the place of one: each has sessions of its own, and governors of its own.
+"""A model of several servers instead of one, each with its own sessions and governors.
 
 A session goes to a server by consistent hashing, so that everybody finds it without asking, and
 few sessions move when a server comes or goes. What that costs is tried here: a server may have

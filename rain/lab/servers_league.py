@@ -1,4 +1,4 @@
-"""One server beside several, over scenes of many sessions."""
+"""Compares one server with several servers, over scenes of many sessions."""
 
 from __future__ import annotations
 

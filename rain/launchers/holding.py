@@ -1,7 +1,7 @@
-"""Governors inside a process of another system: a worker of Dask, an actor of Ray.
+"""Runs governors inside a process of another system: a worker of Dask, or an actor of Ray.
 
-That process calls these functions. Its governors end with it, however it ends, because they watch
-the other end of a pipe that it holds.
+That process calls these functions. Its governors end with it, in whatever way it ends, because they
+watch a pipe whose other end it holds.
 """
 
 from __future__ import annotations

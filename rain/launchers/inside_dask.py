@@ -1,4 +1,4 @@
-"""Governors inside a Dask cluster: one on each of its workers, as long as that worker lives."""
+"""Starts governors inside a Dask cluster: one on each worker, as long as that worker lives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Governors inside a Ray cluster: each in an actor, which has its cpus in a placement group.
+"""Starts governors inside a Ray cluster: each in an actor, which reserves the cpus in a placement
+group.
 
 The actors are detached, so they stay when the command that has started them ends.
 """

@@ -1,4 +1,4 @@
-"""What a launcher does: it submits jobs to a batch system, looks at them, and cancels them."""
+"""The interface of a launcher: it submits jobs to a batch system, checks them, and cancels them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The pod of a governor, and the secret that it reads, as Kubernetes wants them. No I/O.
+"""Makes the Kubernetes manifests of a governor's pod and of the secret that it reads. No I/O.
 
-A pod shares no folder with the machine of the server. So the files that the options of the governor
-name are in a secret, and the governor writes its data and logs to a folder of the pod.
+A pod shares no folder with the machine of the server. So files that the governor's options refer to
+are put into a Kubernetes secret, and the governor writes its data and logs to a folder of the pod.
 """
 
 from __future__ import annotations

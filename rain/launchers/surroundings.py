@@ -1,4 +1,5 @@
-"""What is around a governor on its machine: commands, variables, a container, a folder. No I/O.
+"""The surroundings of a governor on its machine: commands, variables, a container, a folder. No
+I/O.
 
 `Surroundings.first` are shell commands that come before a governor. `wrapped` is the command of a
 governor with the rest around it. Without anything to put around, it is the command itself.

@@ -1,4 +1,4 @@
-"""Work on files that a governor does in threads: here it is done at once."""
+"""Does the work on files at once that a real governor does in threads."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The time of a local cluster: it is counted and not measured.
+"""The clock of a local cluster, which counts turns and does not measure time.
 
-Every turn takes a step. While a call runs, no time goes by, however long somebody looks at it in a
-debugger: so nobody counts as silent or as slow, and two runs of a program have the same times. When
-nothing can run before some time, the clock is set to that time.
+Every turn is one step of the clock. While a call runs, the clock stands still, however long
+somebody stays in a debugger. So nothing counts as silent or slow, and two runs of a program have
+the same times. If nothing can run before a certain time, the clock is set to that time.
 """
 
 from __future__ import annotations

@@ -1,18 +1,16 @@
-"""A cluster in this process: the turns of its server and its governor, and who runs what when.
+"""A cluster in this process: runs the turns of its server and its governor, and the calls of tasks.
 
 **The lock** is held for turns and while something is added to the next one; never while a call
 runs. A turn is never interrupted by Ctrl-C.
 
 **Calls run in the threads that wait.** A thread that waits takes turns until nothing moves, then it
 runs the next call, and so on until it has what it waits for. One call runs at a time. While a call
-waits for others, its thread runs those, on top of it on the same stack; everybody else waits
-meanwhile.
+waits for others, its thread runs those on top of it, on the same stack, and all other threads wait.
 
-**What nobody waits for in a thread** but wants to be told of, by a callback or in an event loop, is
-run by a thread of the cluster.
+**Calls that no thread waits for**, but a callback or an event loop does, are run by a thread of the
+cluster.
 
-Answers for functions are told without the lock, in the order in which they came, by one thread at a
-time.
+Answers for callbacks are delivered without the lock, in their order, by one thread at a time.
 """
 
 from __future__ import annotations

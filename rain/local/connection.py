@@ -1,7 +1,7 @@
 """The connection of a client to the cluster of its own process: plain calls.
 
-What a client asks goes to the handlers of the real server. A thread that has to wait runs calls
-meanwhile (see `cluster`).
+Requests go to the handlers of the real server. A waiting thread runs calls in the meantime (see
+`cluster`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""How a call that is not wanted any more is interrupted in local mode.
+"""Interrupts cancelled calls in local mode.
 
 The function gets a `KeyboardInterrupt`, at most one: in its wait for other calls if it waits, else
-at its next line of Python. In the main thread a signal brings it, which also ends a sleep. One that
-comes in the moment before a sleep does not end it, so it is sent again until it is heard. Nothing
-but the function itself is interrupted (see `rain.executor.interrupts`, which does the same in
+at its next line of Python. In the main thread it comes by a signal, which also ends a sleep. A
+signal just before a sleep does not end the sleep, so it is sent again until it has an effect. Only
+the function itself is interrupted (see `rain.executor.interrupts`, which does the same in
 processes).
 """
 

@@ -1,7 +1,7 @@
 """Ends calls that run for longer than their `timeout=`.
 
-The clock of a local cluster is counted, and stands while a call runs. So these seconds are
-measured, by a thread that exists only while such a call runs.
+The clock of a local cluster stands still while a call runs. So these seconds are measured with the
+real clock, by a thread that exists only while such a call runs.
 """
 
 from __future__ import annotations

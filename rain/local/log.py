@@ -1,4 +1,4 @@
-"""Warnings of the server and the governor of a local cluster, as those of the program."""
+"""Sends the warnings of a local cluster to the logging of the program."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from structlog.typing import FilteringBoundLogger
 
 
 def logger() -> FilteringBoundLogger:
-    """Warnings of the server go where those of the program go."""
+    """A logger whose warnings go to the logging of the program."""
     log: FilteringBoundLogger = structlog.wrap_logger(
         logging.getLogger("rain.local"),
         processors=[structlog.processors.KeyValueRenderer(key_order=["event"])],

@@ -1,4 +1,4 @@
-"""The modules of a call: those of the program itself, and what it has uploaded.
+"""The modules of a call in local mode: those of the program itself, and its uploads.
 
 A process that is an executor keeps the modules of different programs apart. Here there is only one
 program, and it runs in this process: its modules are imported already, and stay what they are.

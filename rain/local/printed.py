@@ -1,4 +1,4 @@
-"""What calls print: shown at once, as everything that the program prints, and kept as their logs.
+"""Shows what calls print at once, like all output of the program, and keeps it as their logs.
 
 Only what Python writes to `sys.stdout` and `sys.stderr` is kept. What C libraries and child
 processes write is shown.

@@ -1,4 +1,4 @@
-"""The answers of the server: for a thread that waits, or for a function that is called then."""
+"""Delivers the answers of the server to waiting threads and to callbacks."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Keeps signals away while a turn runs: their handlers are called when the turn is over.
+"""Delays signals while a turn runs: their handlers are called when the turn is over.
 
-A handler of the program may raise, as that of Ctrl-C does, or submit and wait. Either would meet
-half of a turn.
+A handler of the program may raise, as for Ctrl-C, or submit and wait. Neither may happen in the
+middle of a turn.
 """
 
 from __future__ import annotations

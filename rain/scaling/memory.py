@@ -1,4 +1,4 @@
-"""What the policy remembers of one kind of governors from one decision to the next."""
+"""The state of the policy for one kind of governors, from one decision to the next."""
 
 from __future__ import annotations
 

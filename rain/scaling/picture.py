@@ -1,4 +1,6 @@
-"""What is known of a cluster at one moment, for the decision how many governors it should have."""
+"""The state of a cluster at one moment, from which the policy decides how many governors it should
+have.
+"""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
 """Decides which governors are started, released and cancelled, as a pure function.
 
-Governors are started for the work that waits: as many as finish it within some seconds (`Rules`),
-and never more than its tasks can use. They are counted in sizes: a job may be several times as
-large as the resources of its kind.
+Governors are started for waiting work: enough to finish it within some seconds (`Rules`), but never
+more than its tasks can use. They are counted in units of their kind's resources: a job may be
+several times as large.
 
-Nothing flaps, because of one rule: whatever was wanted at any time of the last `idle` seconds is
-kept. So what is let go was not wanted for that long, and it is started again only for work that has
-come since.
+One rule prevents flapping: governors that were wanted at any time in the last `idle` seconds are
+kept. So a governor is released only if it was not wanted for that long, and started again only for
+new work.
 """
 
 from __future__ import annotations

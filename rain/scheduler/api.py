@@ -1,9 +1,9 @@
 """The interface of schedulers.
 
-A scheduler is a class with a `schedule` method. It may read the whole graph, and `News` tells it
-what has changed since its last run, so that it never has to scan the graph. It changes the graph
-only through `Plan`, which enforces the rules and records what governors must be told. It may store
-anything in the slot `sched` of any node.
+A scheduler is a class with a `schedule` method. It may read the whole graph, and `News` has the
+changes since its last run, so that it never has to scan the graph. It changes the graph only
+through `Plan`, which enforces the rules and records the orders for governors. It may store anything
+in the slot `sched` of any node.
 
 Planning ahead pays: a task that is planned before its inputs are finished goes to its governor in
 the same turn in which they finish, without waiting for the scheduler's next run.

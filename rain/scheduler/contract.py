@@ -1,4 +1,4 @@
-"""The contract of schedulers, as a test that the author of a scheduler can run.
+"""The contract that every scheduler must keep, as a test that authors of schedulers can run.
 
     from rain.scheduler.contract import check_scheduler
 

@@ -1,13 +1,14 @@
-"""Plans the next try of a task away from where it has failed. Works beside every scheduler.
+"""Plans the next try of a task on another governor than the one where it has failed. Works beside
+every scheduler.
 
 A run may have failed because of its machine: a broken gpu, a missing library, a full disk. So the
 next try goes to a governor on which no run of the task has failed. If there is none, it goes to any
 other than the last one. If no other governor can take it, the scheduler plans it as any task.
 
-If a run was ended for want of memory, only the size of its machine is to blame: the next try goes
-to a governor that has enough, perhaps the same. A next try goes before waiting tasks, because it
-shows whether the task or the machine was the reason, and a machine that fails everything should be
-known soon (`rain.server.core.blaming`).
+If a run was evicted because of its memory, only the size of the machine is to blame: the next try
+goes to a governor that has enough memory, perhaps the same one. Retries go before waiting tasks,
+because they show whether the task or the machine was the reason, and a machine that fails
+everything should be found soon (`rain.server.core.blaming`).
 """
 
 from __future__ import annotations

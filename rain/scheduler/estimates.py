@@ -1,4 +1,4 @@
-"""Estimates for schedulers: durations of tasks, sizes of objects, speed of transfers.
+"""Estimates for schedulers: durations of tasks, sizes of objects, speeds of transfers.
 
 The first known value counts: the user's hint, the mean of earlier tasks of the same name, the mean
 of all measurements, a default. Speeds are measured from real transfers.

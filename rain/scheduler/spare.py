@@ -1,7 +1,7 @@
 """Finds a place for the second run of a late task. Works beside every scheduler.
 
-It goes only where cpus are idle: the scheduler has nothing to run there now, and what it plans
-there next waits for one task at most. Governors on which the task runs or has failed are left out.
+A second run only goes to idle cpus: the scheduler has nothing to run there now, and its next task
+there waits for one task at most. Governors on which the task runs or has failed are left out.
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
-"""Gives users their shares of the cpus, beside any scheduler that knows nothing of users.
+"""Gives users their shares of the cpus, with any scheduler, which need not know about users.
 
-While several users have work, their tasks are kept back, and the scheduler hears of each of them
-when it is its turn: of as many as keep all cpus busy, and a few more. So whatever order the
-scheduler chooses, and however many tasks it plans ahead, users get cpus by their weights.
+While several users have work, their tasks are held back, and the scheduler gets each task when it
+is its turn: as many as keep all cpus busy, and a few more. So whatever order the scheduler chooses,
+and however many tasks it plans ahead, users get cpus by their weights.
 
 The turns are those of start-time fair queueing. Each session has a place, which moves back by the
 expected work of each task that is let on, times its pace (`paces`); the first place goes next.
 
-When the second user comes, and when one user is left, all tasks are gone through, some in each run
-(`Walk`). What governors begin last is withdrawn first, so they have work meanwhile.
+When the second user comes, and when only one user is left, all tasks are gone through, some in each
+run (`Walk`). Tasks that governors would begin last are withdrawn first, so that governors have work
+in the meantime.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Adds governors to a cluster that runs: here, on other hosts, or as jobs. All or nothing.
+"""Adds governors to a running cluster: here, on other hosts, or as jobs. All or nothing.
 
 Kinds of governors that the scaler starts are added, changed and removed here, too.
 """

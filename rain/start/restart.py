@@ -1,7 +1,7 @@
-"""Starts the server of a cluster again under its governors and clients, which wait for it.
+"""Restarts the server of a cluster, while its governors and clients wait for it.
 
-Of a cluster with a standby both servers are replaced, one after the other: the one that waits comes
-first, and then leads while the other one is started again.
+In a cluster with a standby both servers are replaced, one after the other: first the standby, which
+then leads while the other one is restarted.
 """
 
 from __future__ import annotations

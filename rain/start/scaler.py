@@ -1,9 +1,9 @@
 """The scaler: starts governors of a cluster when work waits, and lets them go when it is done.
 
-It is a process beside the server, and a client of it: it asks what waits, asks the batch system how
-far its jobs are, decides (`rain.scaling`), and acts. What it has started is in `scaling.json`, so
-another scaler can take its place. It ends with the server, or by a signal; its governors go on
-without it.
+It is a separate process, and a client of the server. It asks the server for the waiting work and
+the batch system for the states of its jobs, decides (`rain.scaling`), and acts. The jobs that it
+has started are in `scaling.json`, so another scaler can take over. It ends with the server, or by a
+signal; its governors go on without it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The process of the scaler: it waits, asks the server, and writes down what it has done."""
+"""The main loop of the scaler process: it waits, asks the server, and records what it has done."""
 
 from __future__ import annotations
 

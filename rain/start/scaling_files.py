@@ -1,10 +1,10 @@
 """The files of a cluster that scales, in its log folder beside cluster.json.
 
-`scaler.json` says what its scaler may start. The start of the cluster writes it, and so do `rain
-add` and `rain remove` when they add, change or remove a kind; the scaler reads it again then.
-A kind that was removed stays in it with a limit of 0: its governors may be there still.
-`scaling.json` says what the scaler has started, what it wants and why. Only the scaler writes it,
-so that the next one goes on from there, and other commands find the jobs.
+`scaler.json` has the kinds of governors that the scaler may start. It is written at the start of
+the cluster, and by `rain add` and `rain remove` when they add, change or remove a kind; then the
+scaler reads it again. A removed kind stays in it with a limit of 0, because it may still have
+governors. `scaling.json` has the jobs that the scaler has started, how many it wants, and why. Only
+the scaler writes it. Its successor continues from there, and other commands find the jobs in it.
 """
 
 from __future__ import annotations

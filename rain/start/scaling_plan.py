@@ -1,4 +1,6 @@
-"""Plans what the scaler of a cluster may start: drafts of jobs, and the scaler itself."""
+"""Prepares the scaler of a cluster: the drafts of jobs that it may start, and its own command
+line.
+"""
 
 from __future__ import annotations
 

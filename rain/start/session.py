@@ -1,9 +1,9 @@
-"""One governor on another host for as long as it lives: the job of a kind that scales through ssh.
+"""Runs one governor on another host through ssh, as the job of a kind that scales.
 
 `python -m rain.start.session KEY FILE HOST COMMAND...` reads a script from its standard input
-(`remote.start_script`), puts in what lets the governor in, and runs it with the command, which
-reaches the host. KEY is `--secret-file`, `--tls`, or `--insecure` with any file. What the governor
-says of itself goes to descriptor 3.
+(`remote.start_script`), adds the credentials of the governor, and runs it with the command, which
+reaches the host. KEY is `--secret-file`, `--tls`, or `--insecure` with any file. The reports of the
+governor go to descriptor 3.
 
 SIGUSR2 or SIGTERM lets the governor drain, and SIGTERM after that ends it. It ends as well if this
 process or the connection does.

@@ -1,4 +1,4 @@
-"""The durable sessions of a server: what there is, and the end of one."""
+"""Lists, removes and shares the durable sessions of a server."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The standby of a cluster: a second server that takes over when the one that leads has gone.
+"""Starts the standby of a cluster: a second server that takes over when the leading one has gone.
 
-Both are servers of the same cluster and share its journal. Either of them may lead: which one does
-is found by asking.
+Both are servers of the same cluster and share its journal. Either of them may lead; to find out,
+both are asked.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What comes before anything else over a blocking socket: TLS, and the words of admission."""
+"""Begins a connection over a blocking socket: TLS, and then the admission handshake."""
 
 from __future__ import annotations
 

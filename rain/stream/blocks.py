@@ -1,7 +1,7 @@
-"""Sends, receives and passes on bodies in blocks, which are compressed where that pays.
+"""Sends, receives and relays bodies in blocks, which are compressed where that pays.
 
-The reader of a body sees its bytes, however they came: places, lengths and progress are those of
-the object. A block is compressed and checked whole, so no byte of a damaged one is handed on.
+The reader of a body always gets the uncompressed bytes: offsets, lengths and progress are those of
+the object. A block has one checksum, so no byte of a damaged block is passed on.
 """
 
 from __future__ import annotations

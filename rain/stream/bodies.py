@@ -1,7 +1,7 @@
-"""The bytes of an answer, wherever they are: in memory, in files, or in several of both.
+"""The body of an answer, from memory, from files, or from several of both.
 
-A body is sent as it is, from files inside the kernel, or block by block (`blocks`). No body is ever
-in memory as a whole unless it was there before.
+A body is sent as it is, from files inside the kernel, or block by block (`blocks`). A body is never
+loaded into memory as a whole.
 """
 
 from __future__ import annotations

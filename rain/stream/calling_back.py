@@ -1,8 +1,9 @@
-"""Connections that governors make to the server because the server cannot make them.
+"""Lets the server read from governors that it cannot connect to: they connect to the server
+instead.
 
-The server asks a governor over its link to call back, and names a ticket. The governor connects to
-the server's port as a reader does, shows the ticket, and then answers requests on that connection
-as if the server had made it.
+The server sends a ticket to a governor over its link. The governor connects to the server's port as
+a reader does, sends the ticket, and then answers requests on that connection as if the server had
+made it.
 """
 
 from __future__ import annotations

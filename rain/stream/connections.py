@@ -1,6 +1,6 @@
-"""Connections to the holders of objects, which are kept for a while and used again.
+"""Keeps connections to the holders of objects for a while, to use them again.
 
-The next object often comes from the same holder. A holder that cannot be connected to is left alone
+The next object often comes from the same holder. A holder that cannot be reached is not tried again
 for a while (`ways`).
 """
 

@@ -1,4 +1,4 @@
-"""Why an object was not read; the reader reacts differently to each."""
+"""The errors of reading an object; the reader reacts differently to each."""
 
 from rain.base.errors import RainError
 

@@ -1,4 +1,4 @@
-"""What a sender knows of its link to each host: how fast it is, and what went over it."""
+"""Measures the links of a sender to other hosts: their speeds, and the bytes that were sent."""
 
 from __future__ import annotations
 

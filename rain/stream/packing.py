@@ -1,8 +1,9 @@
-"""When a body is compressed, and what its blocks look like. No I/O: time is an argument.
+"""Decides when a body is compressed, and defines the format of its blocks. No I/O: time is an
+argument.
 
-A body in blocks is a row of runs. A run has its bytes as they are, of any number, or is one block
-that is compressed. So a sender may decide anew for every block, and what is not compressed still
-goes from the file to the socket inside the kernel.
+A body in blocks is a sequence of runs. A run is any number of plain bytes, or one compressed block.
+So a sender may decide again for every block, and plain bytes still go from the file to the socket
+inside the kernel.
 """
 
 from __future__ import annotations

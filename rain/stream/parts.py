@@ -1,4 +1,4 @@
-"""The bytes of a partitioned object: an index, and behind it the pieces, of which some may lack.
+"""The format of a partitioned object: an index, and then the pieces, some of which may be missing.
 
     magic | number of parts | offset and length of each piece | piece | piece | ...
 

@@ -1,6 +1,6 @@
-"""Ranges of objects: how they are asked for, and what a holder sends for one.
+"""Requests for ranges of objects, and the answers to them.
 
-A range is some bytes of a blob, or of one file of a directory. Nothing else of the object moves.
+A range is some bytes of a blob, or of one file of a directory. Nothing else of the object is sent.
 """
 
 from __future__ import annotations

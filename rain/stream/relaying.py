@@ -1,4 +1,4 @@
-"""Relays: a reader's request is passed on to a holder, and the answer back while it arrives.
+"""Relays a reader's request to a holder, and passes the answer on while it arrives.
 
 Between two sockets the bytes go through a pipe in the kernel or, with TLS, through one buffer, so
 that a relay needs the same memory for every object, and a slow reader slows its holder down. When

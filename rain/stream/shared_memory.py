@@ -1,12 +1,12 @@
-"""Where a new file of a governor's store is written: on the disk or in shared memory.
+"""Decides whether a new file of a governor's store is written to the disk or to shared memory.
 
-A file on the disk lies in memory, too, as long as the kernel does not write it back, and it is made
-and mapped faster there than in a memory file system, which has small pages only. But the kernel
-writes back when much is unwritten, and then it slows down what writes. So files go to the disk
-until the kernel is about to write back, and then to shared memory while the governor has room
-there. Files without room there go to the disk after all: their writers are as slow as the disk.
+A file on the disk is in the page cache, too, until the kernel writes it back, and it is made and
+mapped faster there than in a memory file system, which has small pages only. But when much is
+unwritten, the kernel writes back and slows the writers down. So files are made on the disk until
+the kernel is about to write back, and then in shared memory while the governor has room there.
+Files without room there are written to the disk after all, at the speed of the disk.
 
-The governor tells its executors of the room on a page that all of them map.
+The governor publishes the room to its executors in a page that all of them map.
 """
 
 from __future__ import annotations

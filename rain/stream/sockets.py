@@ -3,7 +3,7 @@
 A kernel timeout costs nothing and also applies to `sendfile` and `splice`. The connection to a peer
 that neither sends nor receives anything for that time is given up.
 
-What is encrypted passes through our memory, in pieces that stay in the caches of a processor.
+Encrypted data passes through the memory of the process, in pieces that fit into the cpu caches.
 """
 
 from __future__ import annotations

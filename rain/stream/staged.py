@@ -1,12 +1,12 @@
-"""Large data of a client, in a file that has no name yet.
+"""Writes large data of a client into a file that has no name yet.
 
 A client writes what it uploads once, from the memory of its values into a file. If the server runs
 on the same machine, that file lies in the folder of the server's uploads: the client gives it a
-name there, and nothing is copied again (`rain/stream/protocol.py`). A file without a name is gone
-when its program ends, however that comes.
+name there, and nothing is copied again (`rain/stream/protocol.py`). An unnamed file disappears when
+its program ends, in whatever way.
 
-A program that cannot write into that folder, since it is another machine's, another user's or a
-container's, keeps the file in its temporary folder, and the file goes through a socket.
+A program that cannot write into that folder (it is on another machine, belongs to another user, or
+is outside of the container) makes the file in its temporary folder, and sends it through a socket.
 """
 
 from __future__ import annotations

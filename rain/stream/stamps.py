@@ -1,8 +1,8 @@
 """Tells whether two files on two machines have the same bytes, without reading them.
 
-A stored file does not change. The receiver of one gives it the time of the file that was sent, so
-all copies of one making have the same length and the same time, to the nanosecond. Files of
-different makings have different times, since one is lost before the next one is made.
+A stored file does not change. A receiver sets the modification time of the original. So all copies
+of one file have the same length and the same time, to the nanosecond. If an object is made again,
+the file has another time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Observers of large transfers, which are told of the bytes while these move."""
+"""Observers of large transfers, which are called with the number of bytes as these arrive."""
 
 from __future__ import annotations
 

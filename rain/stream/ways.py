@@ -1,8 +1,9 @@
-"""Which holders of data cannot be connected to, how long that is believed, and who is asked then.
+"""Remembers for a while which holders of data cannot be reached, so that readers ask the server
+instead.
 
-A governor behind a NAT or a firewall connects out, and nobody connects to it. A reader that
-has found that out asks the server, which reaches every governor, and tries now and then whether the
-way is open again. No I/O: time is an argument.
+A governor behind a NAT or a firewall can connect to others, but nobody can connect to it. A reader
+that has noticed this asks the server, which reaches every governor, and tries the direct way again
+from time to time. No I/O: time is an argument.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""How large files are written: in pieces, where the kernel has reserved the place.
+"""Writes large files in pieces, after reserving their space.
 
 In a single call the kernel looks for larger pages, which takes up to four times as long. Reserving
-takes nothing, and saves a third of the rest: the kernel need not reserve block by block. In a
-memory file system it would take more than it saves, since it clears the pages.
+the space costs nothing, and saves a third of the remaining time, since the kernel need not reserve
+block by block. In a memory file system it would cost more than it saves, because the kernel clears
+the pages.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""What the ssl module is told: TLS 1.3, certificates of both sides, and whom to trust."""
+"""Makes the contexts of the ssl module: TLS 1.3, certificates of both sides, trusted
+authorities.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
-"""A socket whose bytes go through a pump: what links and streams use of a socket, encrypted.
+"""An encrypted socket: the part of the socket interface that links and streams use, over a TLS
+pump.
 
 It blocks or does not, as its socket does; a limit of the kernel for waiting applies to it as well.
 One thread at a time sends and receives; any thread may shut it down.
 
-The end of a stream is not signed (no close_notify is sent or asked for, but in HTTP): messages and
-transfers have lengths of their own, so what was cut off is noticed.
+The end of a stream is not authenticated (no close_notify is sent or required, except in HTTP).
+Messages and transfers have lengths of their own, so a truncation is noticed.
 """
 
 from __future__ import annotations

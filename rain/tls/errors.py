@@ -1,4 +1,4 @@
-"""What goes wrong with TLS, as one line for people."""
+"""The exceptions of TLS, with one line for people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the ssl module says of a connection, in our words."""
+"""Turns errors of the ssl module into messages that say what to do."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The identity of a member: the file with its key, its certificate and that of the authority.
 
-The file is looked at again for every connection: when it was replaced by a renewed one, the next
-connection uses that, and nothing has to be started anew.
+The file is checked again for every connection: if it was replaced by a renewed one, the next
+connection uses that, and nothing has to be restarted.
 """
 
 from __future__ import annotations

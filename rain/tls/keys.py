@@ -1,4 +1,4 @@
-"""The keys with which a member of a cluster shows who it is, and knows the others."""
+"""The credentials of a member of a cluster, to prove its identity and to check its peers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes certificates: the authority of a cluster, and the papers of its members. No I/O.
+"""Makes certificates: the authority of a cluster, and the certificates of its members. No I/O.
 
 This alone needs `cryptography`, which is an extra.
 """

@@ -1,7 +1,7 @@
 """The pump between plain bytes and TLS records: no socket, no clock, no thread.
 
-What comes from the socket is fed in, what is read comes out decrypted; what is written is encrypted
-and leaves with `to_send`. One thread at a time may use it.
+Received bytes are fed in, and reading gives the decrypted ones. Written bytes are encrypted, and
+`to_send` gives the records to send. One thread at a time may use it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the server answers to the requests of its clients."""
+"""The answers of the server to the requests of its clients."""
 
 from attrs import Factory, define, frozen
 

@@ -1,4 +1,6 @@
-"""What tasks need that could run, how busy governors are, and who starts more of them."""
+"""The demand of a cluster: the needs of tasks that could run, how busy governors are, and who
+starts more.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the server tells one governor at the end of a turn."""
+"""The orders of the server to one governor, at the end of a turn."""
 
 from collections.abc import Collection
 

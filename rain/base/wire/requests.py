@@ -1,8 +1,9 @@
-"""What a client asks of the server, as values: one class for each method of `ClientService`.
+"""The requests and statements of a client to the server: one class for each method of
+`ClientService`.
 
-The client makes such a value, the border writes and reads it, and the server gets it as it was.
-A **request** is answered once, with what its class names, or refused with one line. A **statement**
-is never answered.
+The client makes such a value, it is encoded and decoded, and the reactor of the server gets an
+equal value. A **request** is answered once, with a value of the type that its class names, or
+refused with one line. A **statement** is never answered.
 """
 
 from __future__ import annotations

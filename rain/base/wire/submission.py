@@ -1,4 +1,4 @@
-"""What one `submit` of a client adds to its session."""
+"""A submission: the tasks and objects that one `submit` of a client adds to its session."""
 
 from collections.abc import MutableSequence, Sized
 

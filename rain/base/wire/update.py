@@ -1,4 +1,6 @@
-"""What one governor tells the server: its tasks, its copies, its machine."""
+"""An update: the report of one governor to the server about its tasks, its copies and its
+machine.
+"""
 
 from attrs import Factory, define, frozen
 

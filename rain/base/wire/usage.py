@@ -1,4 +1,4 @@
-"""What is told of the users of a cluster, and of the sessions that wait for cpus."""
+"""Reports about the users of a cluster, and about the sessions that wait for cpus."""
 
 from __future__ import annotations
 

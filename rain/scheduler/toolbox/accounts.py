@@ -1,11 +1,11 @@
 """Decides which task is planned next: fair between sessions, by urgency within a session.
 
-A task without inputs from other tasks is a root. Roots make new data, and others consume data. What
-reads only a list of pieces of a shuffle is a root, too: it lets no piece go, and makes new data.
-While a session has more work than its longest chain, the order does not affect its end; so
-non-roots go first, and roots in the order of their first consumers, to keep few objects alive: two
-roots that one task reads are made one after the other. Towards the end only urgency counts, or the
-last chain would be late.
+A task without inputs from other tasks is a root. Roots make new data, and others consume data. A
+task that only reads the list of a shuffle is a root, too: it makes new data, and no pieces can be
+released after it. While a session has more work than its longest chain, the order does not affect
+its end; so non-roots go first, and roots in the order of their first consumers, to keep few objects
+alive: two roots that one task reads are made one after the other. Towards the end only urgency
+counts, or the last chain would be late.
 """
 
 from __future__ import annotations

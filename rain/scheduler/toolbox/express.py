@@ -3,7 +3,8 @@
 A task of microseconds with small inputs and outputs may run anywhere, and only the cost of planning
 it counts. So it is planned at once when it arrives.
 
-Tasks that need scarce resources besides cpus also go this way and are distributed by these.
+Tasks that need scarce resources besides cpus are also planned in this way, distributed by these
+resources.
 
 The duration of a new function is unknown. So as many of its tasks as keep every cpu busy go through
 the lane; the others are kept back until the first of them have ended, which is soon if they are

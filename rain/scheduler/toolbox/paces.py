@@ -1,8 +1,9 @@
-"""How fast sessions use up their shares: users first, and then the sessions of one user.
+"""Computes how fast sessions use up their shares: first by users, then by the sessions of one user.
 
-Equal work moves a session back by its pace. A user of weight two moves half as fast as others, and
-a user with three sessions at work moves each of them three times as fast. So users get cpus by
-their weights, whatever the number of their sessions, and the sessions of one user get equal shares.
+Work moves a session back by its amount times the pace of the session. A user of weight two moves
+half as fast as others, and a user with three sessions at work moves each of them three times as
+fast. So users get cpus by their weights, whatever the number of their sessions, and the sessions of
+one user get equal shares.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Priorities of users: which waiting tasks of its session a task with a higher one overtakes."""
+"""Applies users' priorities: finds the waiting tasks of the same session that a task with a higher
+priority overtakes.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Typed access to what a scheduler has stored in the slot `sched` of a task.
 
-A task may have nothing of this scheduler, because another one planned when the task came.
+A task may have no value of this scheduler, because another one planned when the task came.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Tasks for which no governor has the time, until one has.
+"""Sets aside tasks for which no governor has enough time left, until one has.
 
-They take no part in planning meanwhile, so that those behind them need not wait. Governors with
-more time may join, and what is known of a task may change: so in each run one task is looked at for
-all that are alike. A task that has run before may be known to take longer than others of its kind,
-and stands for itself.
+In the meantime they take no part in planning, so that tasks behind them need not wait. Governors
+with more time may join, and the estimates may change. So each run checks one task for all tasks
+that are alike. A task that has run before may take longer than others of its kind, and is checked
+separately.
 """
 
 from __future__ import annotations

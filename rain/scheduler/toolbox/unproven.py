@@ -1,12 +1,12 @@
-"""Plans again what was planned before anything was known of the durations of its kind.
+"""Plans tasks again that were planned before the duration of their kind was known.
 
 Their durations are unknown, so each counts as a millisecond of its session's share, and a hundred
 of them wait for each cpu. If they take longer, they delay the tasks of other sessions. So when one
-of them has ended, or runs for much longer than it was counted, those that still wait lose their
-plans, if another session has work too, or if what they make is read by tasks without a plan, which
-would come after all of them. They are planned again with the duration that is known now.
+of them has ended, or runs for much longer than assumed, those that still wait lose their plans, if
+another session also has work, or if their outputs are read by tasks without a plan, which would
+come after all of them. They are planned again with the duration that is known now.
 
-Until a task of a kind has ended, its duration is the time that one has been running.
+Until a task of a kind has ended, the time that one has been running counts as its duration.
 """
 
 from __future__ import annotations
