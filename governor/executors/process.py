@@ -189,6 +189,8 @@ def _environment(number: int, places: Places, made: MadeEnvironment | None) -> d
     else:
         path = environment.get("PYTHONPATH")
         environment["PYTHONPATH"] = f"{_PACKAGES}{os.pathsep}{path}" if path else _PACKAGES
+    # `hash(text) % parts` must choose the same part in every process of every machine.
+    environment.setdefault("PYTHONHASHSEED", "0")
     environment[protocol.EXECUTOR_ID] = str(number)
     environment[protocol.GOVERNOR_PID] = str(os.getpid())
     environment[protocol.DATA_FOLDER] = str(places.data)

@@ -16,7 +16,7 @@ import pytest
 
 from rain.base import executor_protocol as protocol
 from rain.common.imports import Imports, with_imports
-from tests.executor.child import PLAIN, Child, number
+from tests.executor.child import PLAIN, Child, child, number
 from tests.support.filesystems import another_filesystem
 from tests.support.pipes import NamedPipe, named_pipe
 
@@ -213,6 +213,20 @@ def test_an_answer_larger_than_the_pipe_arrives(executor: Child) -> None:
     size = protocol.INLINE_RESULT - 100
     outputs = executor.call(lambda ctx, n: (b"a" * n, b"b" * n), size, outputs=(PLAIN, PLAIN))[2]
     assert [len(output) for output in outputs] == [size, size]
+
+
+def test_a_text_has_the_same_hash_in_all_executors(executor: Child, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    with child(tmp_path / "other") as other:
+        assert executor.value(lambda ctx: hash("word")) == other.value(lambda ctx: hash("word"))
+
+
+def test_a_hash_seed_of_the_governor_is_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PYTHONHASHSEED", "7")
+    with child(tmp_path) as running:
+        assert running.value(lambda ctx: os.environ["PYTHONHASHSEED"]) == "7"
 
 
 def test_every_task_starts_in_an_empty_folder_of_its_own(executor: Child) -> None:
