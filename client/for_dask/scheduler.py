@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, TypeAlias, cast
 
+import numpy as np
 from attrs import evolve
 
 from rain.client.data import DataObject
@@ -259,7 +260,6 @@ def _read_by(nodes: Chain) -> Iterable[Key]:
 
 
 def _is_large(value: Any) -> bool:
-    size: object = getattr(value, "nbytes", 0)
-    if isinstance(size, int) and size > LARGEST_KNOWN:
+    if isinstance(value, np.ndarray) and value.nbytes > LARGEST_KNOWN:
         return True
     return len(encode_value(value, "pickle")) > LARGEST_KNOWN

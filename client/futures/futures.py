@@ -94,7 +94,14 @@ class Futures:
             name: self.put(value, name) if self._calls.is_large(value) else value
             for name, value in keywords.items()
         }
-        made = [self.call(fn, args, shared, options) for args in calls]
+        made: list[Future[Any]] = []
+        try:
+            for args in calls:
+                made.append(self.call(fn, args, shared, options))  # noqa: PERF401 # which are made counts
+        except BaseException:  # also of the iterable, and Ctrl-C: nobody gets the futures
+            if made:
+                self.give_up(made)
+            raise
         self.sending.send_or_leave()
         return made
 

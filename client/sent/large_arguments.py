@@ -5,6 +5,7 @@ Each is uploaded as an object of its own, once for equal ones, and becomes an in
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
@@ -34,11 +35,15 @@ the speed of memory, where a digest takes ten times as long."""
 
 
 def is_surely_large(value: Any) -> bool:
-    """Whether a value has a size attribute that says it is large, as arrays and tables have. Then
-    it need not be pickled first. The attribute may be no number, as for a Dask array.
+    """Whether a value is a large numpy array. Then it need not be pickled first to know its size.
+
+    Other values are not asked for `nbytes`: they may be lazy, or fail.
     """
-    size = getattr(value, "nbytes", 0)
-    return isinstance(size, int) and size > LARGEST_PICKLE
+    numpy: Any = sys.modules.get("numpy")
+    if numpy is None or not isinstance(value, numpy.ndarray):
+        return False
+    size: int = value.nbytes
+    return size > LARGEST_PICKLE
 
 
 class LargeArguments:

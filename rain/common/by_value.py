@@ -8,7 +8,8 @@ each line, and also the line if the file can be read. The code says for which Py
 cloudpickle tries to import functions with a cache, and fails to pickle classes with a cached
 property and functions of `functools.singledispatch`. This module rebuilds them around the functions
 inside, with an empty cache. cloudpickle also copies `dataclasses.MISSING`, which has to be the same
-object everywhere.
+object everywhere, and loses `__slots__`: objects of the copied class have a `__dict__`, which the
+class of the program cannot load.
 """
 
 from __future__ import annotations
@@ -34,7 +35,14 @@ _dispatch: Any = singledispatch
 _DISPATCHES: CodeType = _dispatch(len).__code__
 """The code of all functions that `functools.singledispatch` makes."""
 
+_library: Any = cloudpickle.cloudpickle
 _REDUCERS: Any = cloudpickle.Pickler.dispatch_table
+_MAKE_CLASS: Any = _library._make_skeleton_class
+"""The function with which cloudpickle creates an empty class."""
+
+_SLOTS = (str, tuple, list, dict)
+"""The types of `__slots__` that still have the names. An iterator is used up."""
+
 _CHILDS_MAIN = "__mp_main__"
 """The name of the main module in processes that multiprocessing spawns."""
 
@@ -104,6 +112,18 @@ def _register(function: Any, implementations: list[tuple[type, Callable[..., Any
         function.register(kind, implementation)
 
 
+def _with_slots(cls: type, reduced: Any) -> Any:
+    """The same, but the class gets its slots when it is created. They cannot be added later."""
+    if not isinstance(reduced, tuple) or reduced[0] is not _MAKE_CLASS:
+        return reduced
+    make, (kind, name, bases, content, *rest), *state = reduced
+    return (
+        make,
+        (kind, name, bases, {**content, "__slots__": vars(cls)["__slots__"]}, *rest),
+        *state,
+    )
+
+
 def _reduced_missing(_: object) -> str:
     return "MISSING"  # of the module `dataclasses`
 
@@ -141,7 +161,10 @@ class Pickler(cloudpickle.Pickler):
         """How functions and classes are pickled; all else is as pickle itself does it."""
         if type(obj) is FunctionType and is_dispatch(obj) and not is_imported(obj):
             return _reduced_dispatch(obj)
-        return super().reducer_override(obj)  # type: ignore[no-untyped-call] # pyright: ignore[reportUnknownMemberType] # not annotated
+        reduced: Any = super().reducer_override(obj)  # type: ignore[no-untyped-call] # pyright: ignore[reportUnknownMemberType] # not annotated
+        if isinstance(obj, type) and isinstance(vars(obj).get("__slots__"), _SLOTS):
+            return _with_slots(obj, reduced)
+        return reduced
 
 
 _make_pickler: Any = Pickler  # cloudpickle is not annotated

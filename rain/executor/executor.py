@@ -27,6 +27,7 @@ from rain.executor.context import Context
 from rain.executor.cpus_and_gpus import Threads, visible_gpus
 from rain.executor.desk import Desk
 from rain.executor.errors import pickled_error, tell_of_files, text_of, why_final, with_hint
+from rain.executor.forks import end_fork
 from rain.executor.interrupts import Interrupts
 from rain.executor.memory import Memory
 from rain.executor.modules import explained
@@ -107,6 +108,9 @@ class Work:
             return False
         return True
 
+    def came_out(self, error: BaseException | None) -> None:
+        """Called when the function has ended, also in a process that it has forked."""
+
     def passes(self, error: BaseException) -> bool:
         """Whether an error is not the function's own, but ends the thread that called this."""
         del error
@@ -157,6 +161,7 @@ class Work:
         # Anything that user code raises, including sys.exit, affects only its own task.
         except BaseException as error:
             self._interruptible.open = False
+            self.came_out(error)
             if lacks_thread_of_ours(error):
                 raise ShortageError(errno.EAGAIN, str(error)) from error
             throw_away(context.staged or (), frozenset())
@@ -195,10 +200,12 @@ class Work:
         interrupts.enter()
         if is_plain:
             result = function(*args, **keywords)
+            self.came_out(None)
             if not is_away and (left := self.task_folder.left()):
                 tell_of_files(left)
         else:
             result = function(context, *args, **keywords)
+            self.came_out(None)
         unit = self._unit
         if unit is not None and unit.hands_over and type(result) is Then:
             result = result.future.result()  # the next call of the unit is in this process
@@ -238,6 +245,12 @@ class Executor(Work):
         self.interrupts = interrupts
         self.threads = Threads()
         self._origin = os.environ.get(protocol.ORIGIN, "")
+        self._process = os.getpid()
+
+    def came_out(self, error: BaseException | None) -> None:
+        """Ends a forked process: otherwise two processes would answer the call."""
+        if os.getpid() != self._process:
+            end_fork(error)
 
     @staticmethod
     def from_environment() -> "Executor":

@@ -3,6 +3,7 @@
 import gc
 import threading
 import weakref
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -25,6 +26,17 @@ def test_map_sends_all_calls_together_and_the_function_once(server: Server) -> N
     assert [len(one.tasks.ids) for one in server.connection.submissions] == [5]
     assert len(server.submission.constants.ids) == 1
     assert not any(future.done() for future in futures)
+
+
+def test_the_calls_of_a_map_that_fails_are_cancelled(server: Server) -> None:
+    def numbers() -> Iterator[int]:
+        yield from (1, 2)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        server.client.map(add, numbers())
+    assert server.connection.cancelled == [([], server.outputs(), False)]
+    assert server.told == 2
 
 
 def test_a_call_is_sent_though_nobody_waits() -> None:

@@ -231,3 +231,40 @@ def test_functions_that_another_python_has_really_pickled_are_refused(python: st
     )
     with pytest.raises(OtherPythonError, match="<lambda> in <string> was pickled with its code by"):
         decode_value(told.stdout, "pickle")
+
+
+_SLOTTED = """
+class Point:
+    __slots__ = ("x", "__weakref__", "_Point__hidden")
+
+    def __init__(self, x):
+        self.x = x
+
+class Named(Point):
+    __slots__ = "name"
+
+    def __init__(self, x, name):
+        super().__init__(x)
+        self.name = name
+"""
+
+_THROUGH = """
+import sys
+from rain.common.content_type import decode_value, encode_value
+
+value = decode_value(sys.stdin.buffer.read(), "pickle")
+assert not hasattr(value, "__dict__")
+sys.stdout.buffer.write(encode_value(value, "pickle"))
+"""
+
+
+def test_objects_with_slots_come_back_from_another_process() -> None:
+    named = script(_SLOTTED)["Named"](1, "one")
+    there = subprocess.run(
+        [sys.executable, "-c", _THROUGH],
+        input=encode_value(named, "pickle"),
+        capture_output=True,
+        check=True,
+    )
+    back = decode_value(there.stdout, "pickle")
+    assert (type(back), back.x, back.name) == (type(named), 1, "one")

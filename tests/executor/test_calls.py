@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +93,22 @@ def test_a_failing_function_gives_its_whole_traceback_and_nothing_of_ours(
 def test_leaving_the_interpreter_fails_the_task_only(executor: Child) -> None:
     assert executor.failure(lambda ctx: sys.exit(3)).endswith("SystemExit: 3\n")
     assert executor.value(lambda ctx: 1) == 1
+
+
+@pytest.mark.parametrize(
+    ("leave", "status"), [(lambda: None, 0), (sys.exit, 0), (lambda: sys.exit(3), 3), (abs, 1)]
+)
+def test_a_fork_that_comes_out_of_the_function_ends_and_answers_nothing(
+    executor: Child, leave: Callable[[], object], status: int
+) -> None:
+    def fork(ctx: Any) -> tuple[str, int]:
+        if not (child := os.fork()):
+            leave()
+            return "child", 0
+        return "parent", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    assert executor.value(fork) == ("parent", status)
+    assert executor.value(lambda ctx: "next") == "next"
 
 
 def test_a_function_that_cannot_be_unpickled_fails_its_task(executor: Child) -> None:
