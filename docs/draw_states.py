@@ -5,18 +5,50 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from attrs import frozen
+
 from rain.base.copies import COPY_STEPS, COPY_TABLE
 from rain.base.governors import GOVERNOR_STEPS, GOVERNOR_TABLE
 from rain.base.runs import RUN_STEPS, RUN_TABLE, RunFacts
 from rain.base.states import (
     OBJECT_MOVES,
-    OBJECT_TABLE,
     TASK_STEPS,
     TASK_TABLE,
+    ObjectState,
     TaskFacts,
 )
 
 PAGE = Path(__file__).with_name("states.md")
+
+
+@frozen
+class OriginalRow:
+    """One row of the object table of the original Rain server."""
+
+    number: int
+    facts: str  # "x" for each of ORIGINAL_FACTS that holds
+    state: ObjectState
+    holders: tuple[str, str, str]  # the governors that the object itself names
+
+
+_UNFINISHED, _FINISHED, _REMOVED, _ = ObjectState
+
+ORIGINAL_FACTS = ("S0", "W0", "T.R", "T.F", "S1", "W1A", "W1L")
+
+ORIGINAL_OBJECTS = (
+    OriginalRow(1, ".......", _UNFINISHED, ("", "", "")),
+    OriginalRow(2, "x......", _UNFINISHED, ("W0", "", "")),
+    OriginalRow(3, "..x....", _UNFINISHED, ("", "", "")),
+    OriginalRow(4, "x.x....", _UNFINISHED, ("W0", "", "")),
+    OriginalRow(5, "xxx....", _UNFINISHED, ("W0", "W0", "")),
+    OriginalRow(6, "xxxx...", _FINISHED, ("W0", "W0", "W0")),
+    OriginalRow(7, "xxxxx..", _FINISHED, ("W0,W1", "W0", "W0")),
+    OriginalRow(8, "xxxxxx.", _FINISHED, ("W0,W1", "W0,W1", "W0")),
+    OriginalRow(9, "xxxxxxx", _FINISHED, ("W0,W1", "W0,W1", "W0,W1")),
+    OriginalRow(10, "xxxx.xx", _FINISHED, ("W0", "W0,W1", "W0,W1")),
+    OriginalRow(11, "xxxx..x", _FINISHED, ("W0", "W0", "W0")),
+    OriginalRow(12, "..xx...", _REMOVED, ("", "", "")),
+)
 
 HEAD = """\
 # States of tasks, runs, data objects, copies and governors
@@ -206,7 +238,10 @@ def draw() -> str:
             for start, end in ends.items()
         ),
         OBJECT_NOTES,
-        _seed_table(),
+        _table(
+            ("", *ORIGINAL_FACTS, "state", "scheduled", "assigned", "located"),
+            map(_original_row, ORIGINAL_OBJECTS),
+        ),
         DIFFERENCES,
         GOVERNORS,
         _table(
@@ -239,23 +274,9 @@ def _run_row(facts: RunFacts) -> tuple[str, ...]:
     return (f"*{facts.state.value}*", rows, causes, facts.tries, facts.meaning)
 
 
-def _seed_table() -> str:
-    heads = ("", "S0", "W0", "T.R", "T.F", "S1", "W1A", "W1L")
-    sets = ("state", "scheduled", "assigned", "located")
-    rows: list[tuple[str, ...]] = []
-    for row in OBJECT_TABLE:
-        marks = (
-            row.producer_scheduled,
-            row.producer_told,
-            row.inputs_ready,
-            row.producer_finished,
-            row.other_scheduled,
-            row.other_assigned,
-            row.other_located,
-        )
-        shown = (row.state.name.lower(), row.scheduled, row.assigned, row.located)
-        rows.append((str(row.number), *map(_mark, marks), *shown))
-    return _table((*heads, *sets), rows)
+def _original_row(row: OriginalRow) -> tuple[str, ...]:
+    marks = (_mark(mark == "x") for mark in row.facts)
+    return (str(row.number), *marks, row.state.name.lower(), *row.holders)
 
 
 def _mark(holds: bool | None) -> str:

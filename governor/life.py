@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Generator, Iterable
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -40,7 +41,7 @@ from rain.governor.machine.process_groups import ProcessGroups
 from rain.governor.machine.warden import Warden
 from rain.governor.programs.builtin import Builtins
 from rain.governor.registering import Register, machine_of, registered
-from rain.governor.service import Service
+from rain.governor.service import Carriers, Service
 from rain.governor.settings import GovernorSettings
 from rain.governor.storage.fetch import Fetcher
 from rain.governor.storage.store import Store
@@ -67,6 +68,16 @@ class Ties:
     """Returns the exit status, or None if another incarnation is to take its place."""
 
 
+@frozen
+class Ground:
+    """What a governor stands on: its folders, and what ends its processes if it is killed."""
+
+    folder: FolderPaths
+    shared: Path | None  # in shared memory
+    groups: ProcessGroups | None
+    warden: Warden
+
+
 async def live(
     settings: GovernorSettings,
     ties: Ties,
@@ -78,78 +89,38 @@ async def live(
     """Runs a governor until its ties say that it ends, and returns what they say."""
     background = Background(nursery)
     executor_logs = make_folder(logs_in / "executors", "log folder")
-    work = WorkFolder.make(settings.work_folder, "governor")
-    shared = shared_folder(settings.budget, work, log)
-    shared_path = None if shared is None else shared.path
-    groups = ProcessGroups.make(settings.task_processes)
-    warden = Warden(work.path, background, shared_path, groups)
-    far: FarStore | None = None
-    try:
-        folder = FolderPaths.make(work)
+    with _ground(settings, background, log) as ground, ExitStack() as at_end:
         if settings.work_folder is None:
             background.start(in_a_thread, partial(remove_abandoned, log))
-        store = Store(folder.data, shared_path)
-        reactor = _reactor(settings, commands, has_shared_memory=shared is not None)
+        store = Store(ground.folder.data, ground.shared)
+        reactor = _reactor(settings, commands, has_shared_memory=ground.shared is not None)
         service = Service(reactor, store, background, log, settings.cache_limit)
-        far = service.far_store = _far_store(settings, store, background, service, log)
-        secret_file, tasks = _secrets(settings, folder)
+        if settings.spill_to is not None:
+            service.far_store = _far_store(settings.spill_to, store, background, service, log)
+            at_end.callback(service.far_store.close)
+        secret_file, tasks = _secrets(settings, ground.folder)
         places = Places(
-            folder.executors,
+            ground.folder.executors,
             executor_logs,
-            folder.data,
+            ground.folder.data,
             ties.servers.all,
             secret_file,
             None if tasks is None else tasks.path,
-            warden.origin,
-            shared_path,
+            ground.warden.origin,
+            ground.shared,
         )
-
         async with (
             registered(settings, ties.servers, ties.register, service, nursery, log) as uplink,
             trio.open_nursery() as processes,
         ):
-            of_processes = Background(processes)
-            workplace = Workplace(
-                store,
-                folder.runs,
-                warden,
-                of_processes,
-                service.tell,
-                settings.cancel_grace,
-                KernelKills(),
-                Bounds(settings.descriptors, groups),
-                LazyEnvironments(store, warden, log, settings.environment_limit, settings.conda),
-            )
+            workplace = _workplace(settings, ground, store, service, processes, log)
             executors = Executors(workplace, places, commands, log)
-            builtins = Builtins(workplace)
-            reader = StreamReader(
-                ties.servers,
-                machine=machine_of(settings),
-                keys=settings.keys,
-            )
+            reader = StreamReader(ties.servers, machine=machine_of(settings), keys=settings.keys)
             fetcher = Fetcher(reader, store, background, service.tell, log)
+            carriers = Carriers(executors, Builtins(workplace), fetcher, uplink)
             try:
-                service.open(executors, builtins, fetcher, uplink)
-                seconds = settings.monitoring_seconds
-                processes.start_soon(
-                    keep_sampling,
-                    seconds,
-                    fetcher.out_of_reach,
-                    service.transferred,
-                    service.tell,
-                    log,
-                )
-                memory = settings.resources.amount(MEMORY)
-                watched = Watched(
-                    executors.pids,
-                    builtins.pids,
-                    warden.origin,
-                    groups,
-                    settings.task_processes,
-                    service.busy,
-                )
-                processes.start_soon(keep_watching, memory, watched, workplace.kills, service.tell)
-                processes.start_soon(keep_cutting, _printing(executors, builtins), log)
+                service.open(carriers)
+                _keep_watch(processes, settings, service, carriers, workplace, log)
                 processes.start_soon(uplink.keep_up, service, settings.server_away)
                 if settings.identity is not None and tasks is not None:
                     from rain.daemon.certificates import keep_looking  # noqa: PLC0415 # see above
@@ -158,13 +129,77 @@ async def live(
                 return await ties.until_the_end(service, uplink)
             finally:
                 await wind_down(service, fetcher, executors, processes)
+
+
+@contextmanager
+def _ground(
+    settings: GovernorSettings, background: Background, log: FilteringBoundLogger
+) -> Generator[Ground]:
+    work = WorkFolder.make(settings.work_folder, "governor")
+    shared = shared_folder(settings.budget, work, log)
+    shared_path = None if shared is None else shared.path
+    groups = ProcessGroups.make(settings.task_processes)
+    warden = Warden(work.path, background, shared_path, groups)
+    try:
+        yield Ground(FolderPaths.make(work), shared_path, groups, warden)
     finally:
-        if far is not None:
-            far.close()
         remove_folder(work, log)
         if shared is not None:
             remove_folder(shared, log)
         warden.close()
+
+
+def _workplace(
+    settings: GovernorSettings,
+    ground: Ground,
+    store: Store,
+    service: Service,
+    processes: trio.Nursery,
+    log: FilteringBoundLogger,
+) -> Workplace:
+    warden = ground.warden
+    return Workplace(
+        store,
+        ground.folder.runs,
+        warden,
+        Background(processes),
+        service.tell,
+        settings.cancel_grace,
+        KernelKills(),
+        Bounds(settings.descriptors, ground.groups),
+        LazyEnvironments(store, warden, log, settings.environment_limit, settings.conda),
+    )
+
+
+def _keep_watch(
+    processes: trio.Nursery,
+    settings: GovernorSettings,
+    service: Service,
+    carriers: Carriers,
+    workplace: Workplace,
+    log: FilteringBoundLogger,
+) -> None:
+    """Starts what looks at the machine and at the processes of tasks from time to time."""
+    executors, builtins = carriers.executors, carriers.builtins
+    processes.start_soon(
+        keep_sampling,
+        settings.monitoring_seconds,
+        carriers.fetcher.out_of_reach,
+        service.transfers,
+        service.tell,
+        log,
+    )
+    memory = settings.resources.amount(MEMORY)
+    watched = Watched(
+        executors.pids,
+        builtins.pids,
+        workplace.warden.origin,
+        workplace.bounds.groups,
+        settings.task_processes,
+        service.busy,
+    )
+    processes.start_soon(keep_watching, memory, watched, workplace.kills, service.tell)
+    processes.start_soon(keep_cutting, _printing(executors, builtins), log)
 
 
 def _secrets(
@@ -204,17 +239,11 @@ def _reactor(settings: GovernorSettings, commands: Commands, *, has_shared_memor
 
 
 def _far_store(
-    settings: GovernorSettings,
-    store: Store,
-    background: Background,
-    service: Service,
-    log: FilteringBoundLogger,
-) -> FarStore | None:
-    if settings.spill_to is None:
-        return None
+    url: str, store: Store, background: Background, service: Service, log: FilteringBoundLogger
+) -> FarStore:
     from rain.governor.storage.far_store import FarStore  # noqa: PLC0415 # mostly the disk has room for all
 
-    return FarStore(settings.spill_to, store, background, service.tell, log)
+    return FarStore(url, store, background, service.tell, log)
 
 
 def _printing(executors: Executors, builtins: Builtins) -> Callable[[], Iterable[Printed]]:

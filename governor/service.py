@@ -87,12 +87,13 @@ class Carriers:
     executors: Executors
     builtins: Builtins
     fetcher: Fetcher
+    upstream: Upward
 
 
 class Service(Parting):
     """Implements `ControlHandler` and `StreamSource` around one reactor.
 
-    `open` sets the objects that carry out effects, because they need the service for their events.
+    `open` sets what carries out effects, because it needs the service for its events.
     """
 
     def __init__(
@@ -122,19 +123,15 @@ class Service(Parting):
         self._turns = TurnLoop(self._turn, self._settle, time.monotonic)
         self._next_time = inf  # when a turn is due without events
         self._begins: trio.Event | None = None  # set when a task runs, if anything waits for that
-        self._upstream: Upward | None = None
         self._carriers: Carriers | None = None
         self._watcher: Watcher | None = None  # until the first watch
         self._drains = False
         self._early_watches: list[tuple[int, Watch | None]] = []  # came before it was opened
 
-    def open(
-        self, executors: Executors, builtins: Builtins, fetcher: Fetcher, upstream: Upward
-    ) -> None:
+    def open(self, carriers: Carriers) -> None:
         """Starts running turns, first with all events that have arrived so far."""
-        self._carriers = Carriers(executors, builtins, fetcher)
-        self._upstream = upstream
-        self._reactor.numbers.counts = self.server_returns = upstream.returns
+        self._carriers = carriers
+        self._reactor.numbers.counts = self.server_returns = carriers.upstream.returns
         for number, watch in self._early_watches:
             self.watch(number, watch)
         self._background.start(self._turns.run)
@@ -179,15 +176,12 @@ class Service(Parting):
     def report(self) -> GovernorReport:
         if self._events and self._carriers is not None:
             self._turns.turn_now()  # so that it reports the effects of all earlier orders
-        report = self._reactor.report("" if self._upstream is None else self._upstream.address)
-        if self._carriers is None:
-            return report
+        carriers = self._carriers
+        if carriers is None:
+            return self._reactor.report("")
+        report = self._reactor.report(carriers.upstream.address)
         links = () if self.links is None else self.links()
-        return evolve(report, out_of_reach=self._carriers.fetcher.out_of_reach(), links=links)
-
-    def transferred(self) -> Transfers:
-        """What was sent to other machines until now."""
-        return self.transfers()
+        return evolve(report, out_of_reach=carriers.fetcher.out_of_reach(), links=links)
 
     def printed(self, task: TaskId) -> str:
         running = self._reactor.state.running(task)
@@ -198,19 +192,19 @@ class Service(Parting):
         return self._carriers.builtins.printed(running.run)
 
     def watch(self, number: int, watch: Watch | None) -> None:
-        if self._carriers is None or self._upstream is None:
+        carriers = self._carriers
+        if carriers is None:
             self._early_watches.append((number, watch))
             return
         if self._watcher is None:
             from rain.governor.watcher import Watcher  # noqa: PLC0415 # rarely used
 
-            carriers = self._carriers
             self._watcher = Watcher(
                 self._reactor,
                 carriers.executors,
                 carriers.builtins,
                 self._background,
-                self._upstream.printed,
+                carriers.upstream.printed,
             )
         self._watcher.watch(number, watch)
 
@@ -247,10 +241,10 @@ class Service(Parting):
     # Turns.
 
     def _turn(self) -> None:
-        if self._carriers is None or self._upstream is None:
-            raise InvariantError("a turn before the governor was opened")
         carriers = self._carriers
-        executors = carriers.executors
+        if carriers is None:
+            raise InvariantError("a turn before the governor was opened")
+        executors, upstream = carriers.executors, carriers.upstream
         if time.monotonic() >= self._next_time:
             executors.look()  # answers that are already there are applied before the time
             self.tell(Tick())
@@ -264,7 +258,7 @@ class Service(Parting):
         except ProtocolError as error:  # orders were applied in part: no turn may follow
             reason = f"orders make no sense: {error}"
             self._turns.stop()
-            self._upstream.reject(reason)
+            upstream.reject(reason)
             self.give_up(reason)  # there is nothing to resume
             return
         if self._reactor.tiers.budget:
@@ -274,7 +268,7 @@ class Service(Parting):
             if isinstance(effect, CallExecutor):
                 executors.call(effect)
             elif isinstance(effect, SendUpdate):
-                self._upstream.update(effect.update)
+                upstream.update(effect.update)
             else:
                 self._carry(effect, carriers)
 

@@ -82,7 +82,8 @@ TOKEN: Final = 4
 STOP: Final = 8
 _CALL: Final = 5  # bytes of a stop
 _LONGEST_TEXT: Final = 255  # bytes
-_LACKS_HEAD: Final = b"\x92\xa5lacks\xd9"
+_LACKS_HEAD: Final = bytes([0x92, 0xA0 + len(LACKS), *LACKS.encode(), 0xD9])
+"""A list of this text and another one, as msgpack begins it."""
 
 ALONE: Final = 0
 """The epoch of a call without a token; other epochs begin with 1."""

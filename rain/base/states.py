@@ -2,11 +2,7 @@
 
 The tables are data. The graph moves only along them, the consistency checker has one rule for each
 of their rows, and docs/states.md is drawn from them. The tables of runs and of copies are in
-rain/base/runs.py and rain/base/copies.py. A row says which facts hold:
-
-* S: the scheduler has chosen a governor; R: all inputs are finished; W: a governor has the task.
-  For a cancelled task it does not matter whether its inputs are finished.
-* W0 is the governor of an object's producer, W1 any other.
+rain/base/runs.py and rain/base/copies.py.
 """
 
 import enum
@@ -346,57 +342,6 @@ TASK_FACTS: dict[TaskRow, TaskFacts] = {facts.row: facts for facts in TASK_TABLE
 TASK_STATES: dict[TaskRow, TaskState] = {facts.row: facts.state for facts in TASK_TABLE}
 
 
-@frozen
-class ObjectFacts:
-    """One row of the object table of the original Rain server.
-
-    `producer_*` speak of W0, `other_*` of another governor W1; the last four columns say what the
-    object itself shows. Objects that a client uploads start in the first finished row with the
-    server as their holder.
-    """
-
-    number: int
-    producer_scheduled: bool
-    producer_told: bool
-    inputs_ready: bool
-    producer_finished: bool
-    other_scheduled: bool
-    other_assigned: bool
-    other_located: bool
-    state: ObjectState
-    scheduled: str
-    assigned: str
-    located: str
-
-
-def _object_row(
-    number: int, facts: str, state: ObjectState, scheduled: str, assigned: str, located: str
-) -> ObjectFacts:
-    """A row from seven marks in the original's column order, "x" or "."."""
-    s0, w0, ready, made, s1, w1a, w1l = (mark == "x" for mark in facts)
-    return ObjectFacts(
-        number, s0, w0, ready, made, s1, w1a, w1l, state, scheduled, assigned, located
-    )
-
-
-_UNFINISHED, _FINISHED, _REMOVED, _FAILED = ObjectState
-
-OBJECT_TABLE: tuple[ObjectFacts, ...] = (
-    _object_row(1, ".......", _UNFINISHED, "", "", ""),
-    _object_row(2, "x......", _UNFINISHED, "W0", "", ""),
-    _object_row(3, "..x....", _UNFINISHED, "", "", ""),
-    _object_row(4, "x.x....", _UNFINISHED, "W0", "", ""),
-    _object_row(5, "xxx....", _UNFINISHED, "W0", "W0", ""),
-    _object_row(6, "xxxx...", _FINISHED, "W0", "W0", "W0"),
-    _object_row(7, "xxxxx..", _FINISHED, "W0,W1", "W0", "W0"),
-    _object_row(8, "xxxxxx.", _FINISHED, "W0,W1", "W0,W1", "W0"),
-    _object_row(9, "xxxxxxx", _FINISHED, "W0,W1", "W0,W1", "W0,W1"),
-    _object_row(10, "xxxx.xx", _FINISHED, "W0", "W0,W1", "W0,W1"),
-    _object_row(11, "xxxx..x", _FINISHED, "W0", "W0", "W0"),
-    _object_row(12, "..xx...", _REMOVED, "", "", ""),
-)
-
-
 class ObjectMove(Word):
     """What can happen to a data object as a whole."""
 
@@ -410,10 +355,10 @@ class ObjectMove(Word):
 OBJECT_MOVES: dict[ObjectMove, dict[ObjectState, ObjectState]] = {
     move: {start: end}
     for move, start, end in (
-        (ObjectMove.FINISH, _UNFINISHED, _FINISHED),
-        (ObjectMove.REMOVE, _FINISHED, _REMOVED),
-        (ObjectMove.LOSE, _FINISHED, _UNFINISHED),
-        (ObjectMove.FAIL, _UNFINISHED, _FAILED),
-        (ObjectMove.REVIVE, _REMOVED, _UNFINISHED),
+        (ObjectMove.FINISH, ObjectState.UNFINISHED, ObjectState.FINISHED),
+        (ObjectMove.REMOVE, ObjectState.FINISHED, ObjectState.REMOVED),
+        (ObjectMove.LOSE, ObjectState.FINISHED, ObjectState.UNFINISHED),
+        (ObjectMove.FAIL, ObjectState.UNFINISHED, ObjectState.FAILED),
+        (ObjectMove.REVIVE, ObjectState.REMOVED, ObjectState.UNFINISHED),
     )
 }

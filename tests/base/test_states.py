@@ -8,7 +8,6 @@ from rain.base.copies import COPY_MOVES, COPY_STEPS, COPY_TABLE, STORED, CopyMov
 from rain.base.governors import GOVERNOR_STEPS, GOVERNOR_TABLE, GovernorMove, GovernorRow
 from rain.base.states import (
     OBJECT_MOVES,
-    OBJECT_TABLE,
     TASK_FACTS,
     TASK_MOVES,
     TASK_STEPS,
@@ -40,8 +39,6 @@ def test_every_row_has_its_facts_and_every_state_its_rows() -> None:
     assert [facts.row for facts in TASK_TABLE] == list(TaskRow)
     assert {facts.state for facts in TASK_TABLE} == set(TaskState)
     assert {facts.row for facts in COPY_TABLE} == set(CopyRow)
-    assert {row.state for row in OBJECT_TABLE} == set(ObjectState) - {ObjectState.FAILED}
-    assert [row.number for row in OBJECT_TABLE] == list(range(1, 13))
 
 
 def test_every_row_of_a_governor_has_its_facts_and_nothing_leads_away_from_the_last_one() -> None:
@@ -156,20 +153,6 @@ def _ends_change_only_what_they_speak_of(
         case _:
             assert move is TaskMove.OUTPUT_LOST
             assert before.row is TaskRow.FINISHED
-
-
-def test_the_copies_of_each_row_of_the_seeds_object_table_have_rows_of_their_own() -> None:
-    # given: the facts of every copy that we know
-    known = {(f.finished, f.scheduled, f.told, f.located) for f in COPY_TABLE}
-
-    # when / then: seen from either governor, each row of the seed is one of them; only row 10 does
-    # not happen here, where a drop and its message leave in one turn
-    for row in OBJECT_TABLE:
-        if row.number == 10:
-            continue
-        for governor in ("W0", "W1"):
-            copy = tuple(governor in names for names in (row.scheduled, row.assigned, row.located))
-            assert (row.state is ObjectState.FINISHED, *copy) in known
 
 
 def test_objects_that_are_removed_or_lost_can_come_back() -> None:

@@ -36,7 +36,7 @@ from rain.governor.life import wind_down
 from rain.governor.machine.memory_files import KernelKills
 from rain.governor.machine.warden import Warden
 from rain.governor.programs.builtin import Builtins
-from rain.governor.service import Service
+from rain.governor.service import Carriers, Service
 from rain.governor.storage.fetch import Fetcher
 from rain.governor.storage.store import Store
 from rain.governor.work_folder import FolderPaths
@@ -313,7 +313,7 @@ def governed(
                 fetcher = Fetcher(reader, store, background, service.tell, log)
                 running = Running(folder, service, server, executors, reactor, store, reader)
                 try:
-                    service.open(executors, builtins, fetcher, server)
+                    service.open(Carriers(executors, builtins, fetcher, server))
                     await scenario(running)
                 finally:
                     await wind_down(service, fetcher, executors, processes)
