@@ -15,13 +15,14 @@ from rain.base.errors import ProtocolError, StartError
 from rain.base.wire.printed import PrintedLines
 from rain.base.wire.update import Update
 from rain.governor.service import Service
-from rain.rpc.dialing import NotLeadingError, seconds_until_next_look
+from rain.rpc.dialing import NotLeadingError
 from rain.rpc.governor_endpoint import (
     CONNECT_TIMEOUT,
     NotTakenBackError,
     RefusedHereError,
 )
 from rain.rpc.handlers import Resumes, ServerLink
+from rain.rpc.looking import seconds_until_next_look
 
 Connect = Callable[[Resumes | None], Awaitable[ServerLink]]
 """Registers with the server, anew or to resume; raises `StartError`."""

@@ -162,6 +162,6 @@ def _run_again(producer: Task, losses: Losses) -> list[tuple[DataObject, ObjectM
             if data_object.state is ObjectState.FAILED:
                 losses.unmakeable[data_object] = failure_of(data_object)
     if producer.session.contents:  # it may ask for these, and waits for none
-        asked = references.asked_again(producer)
+        asked = references.running_again(producer)
         revived += [(one, ObjectMove.REVIVE) for one in asked if one.state is ObjectState.REMOVED]
     return revived

@@ -104,7 +104,7 @@ def finished(task: Task) -> list[DataObject]:
     return _unneeded(inside)
 
 
-def asked_again(task: Task) -> tuple[DataObject, ...]:
+def running_again(task: Task) -> tuple[DataObject, ...]:
     """A finished task runs again; returns what it may ask for."""
     inside = task.session.contents.get(task, ())
     for one in inside:

@@ -25,7 +25,6 @@ from time import monotonic
 
 from rain.base.errors import ConnectionLostError
 from rain.base.ids import ObjectId
-from rain.base.wire.update import Update
 from rain.client.nested import TaskClient
 from rain.daemon.work_folder import WorkFolder, remove_abandoned_clusters
 from rain.governor.core.events import BuiltinDone, Event
@@ -39,7 +38,7 @@ from rain.local.governor import ADDRESS, Governor, Runner
 from rain.local.limits import limited
 from rain.local.server import Server
 from rain.local.shield import Shield
-from rain.stream.holder import Held, InFile
+from rain.stream.holder import Held
 
 PATIENCE = 120.0
 """Seconds on the clock that may go by without a call until nothing will run by itself any more.
@@ -74,7 +73,9 @@ class HereCluster:
         self._wanted: deque[tuple[Callable[[], bool], Callable[[], bool]]] = deque()
         self._stand_in: threading.Thread | None = None
         self.server = Server(self.folder / "constants", self.clock)
-        self.governor = Governor.make(offer, self.folder, self.clock, self, self._task_client)
+        self.governor = Governor.make(
+            offer, self.folder, self.clock, self.server, self._task_client
+        )
         self.server.join_governor(ADDRESS, offer.resources, self.governor)
 
     # What others of this room use.
@@ -129,17 +130,9 @@ class HereCluster:
             if executor is not None:
                 executor.interrupts.check()
 
-    def update(self, update: Update) -> None:
-        """The news of the governor."""
-        self.server.update(update)
-
-    def find(self, object_id: ObjectId) -> InFile | None:
-        """A large constant."""
-        return self.server.uploads.find(object_id)
-
     def find_anywhere(self, object_id: ObjectId) -> Held | None:
         """The data of a finished object."""
-        return self.find(object_id) or self.governor.find(object_id)
+        return self.server.uploads.find(object_id) or self.governor.find(object_id)
 
     # Waiting.
 

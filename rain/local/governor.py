@@ -9,7 +9,6 @@ import os
 from collections.abc import Callable
 from operator import itemgetter
 from pathlib import Path
-from typing import Protocol
 
 from attrs import define
 
@@ -19,7 +18,6 @@ from rain.base.kinds import DataType
 from rain.base.wire.answers import GovernorReport
 from rain.base.wire.orders import SERVER, Orders
 from rain.base.wire.printed import Watch
-from rain.base.wire.update import Update
 from rain.client.nested import TaskClient
 from rain.governor.core.effects import (
     CallExecutor,
@@ -69,6 +67,7 @@ from rain.local.builtins import Builtins
 from rain.local.clock import Steps
 from rain.local.executor import Executor
 from rain.local.log import logger
+from rain.local.server import Server
 from rain.rpc.handlers import Reply
 from rain.stream.errors import NotHereError
 from rain.stream.holder import Held, InFile, InFolder, InMemory
@@ -81,14 +80,6 @@ LINGER_SECONDS = 1.0
 """How long data stays here that nobody needs; a task may want it again."""
 
 
-class Upward(Protocol):
-    """What a governor asks of its server."""
-
-    def update(self, update: Update) -> None: ...
-
-    def find(self, object_id: ObjectId) -> InFile | None: ...
-
-
 Runner = Executor | RunBuiltin
 """What can run: the next call of an executor, or a built-in task."""
 
@@ -99,7 +90,7 @@ class Governor:
 
     offer: Offer
     clock: Steps
-    upward: Upward
+    server: Server
     new_client: Callable[[], TaskClient]
     store: Store
     builtins: Builtins
@@ -115,7 +106,7 @@ class Governor:
         offer: Offer,
         folder: Path,
         clock: Steps,
-        upward: Upward,
+        server: Server,
         new_client: Callable[[], TaskClient],
     ) -> Governor:
         """A governor with its folders."""
@@ -132,7 +123,7 @@ class Governor:
         return Governor(
             offer,
             clock,
-            upward,
+            server,
             new_client,
             store,
             Builtins(folder / "tasks", store),
@@ -191,7 +182,7 @@ class Governor:
             case CallExecutor():
                 self._executors[effect.executor].take(effect)
             case SendUpdate(update):
-                self.upward.update(update)
+                self.server.update(update)
             case RunBuiltin():
                 self._runs[effect.run] = effect
             case StopBuiltin(run):
@@ -317,7 +308,7 @@ class Governor:
             self.tell(FetchFailed(fetch.fetch, str(error), here=True))
 
     def _fetched(self, fetch: FetchObject) -> bytes | Stored:
-        found = self.upward.find(fetch.object) if fetch.source == SERVER else None
+        found = self.server.uploads.find(fetch.object) if fetch.source == SERVER else None
         if found is None:
             raise NotHereError(f"{fetch.source} does not have it")
         try:

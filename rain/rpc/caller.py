@@ -36,7 +36,7 @@ from contextlib import suppress
 from rain.base.errors import ConnectionLostError, ProtocolError
 from rain.base.silence import BEAT, REPLACED, Silence
 from rain.rpc.capnproto.messages import MESSAGE_LIMIT
-from rain.rpc.dialing import seconds_until_next_look
+from rain.rpc.looking import seconds_until_next_look
 from rain.rpc.peer import Peer
 from rain.stream.errors import UnreachableError
 from rain.stream.sockets import Connected

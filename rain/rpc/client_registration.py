@@ -27,9 +27,9 @@ from rain.rpc.dialing import (
     dial_in_thread,
     dial_in_turn,
     reaching,
-    seconds_until_next_look,
 )
 from rain.rpc.interface import Fields, Interface
+from rain.rpc.looking import seconds_until_next_look
 from rain.rpc.offered import RemoteCapability
 from rain.rpc.peer import Peer
 from rain.rpc.questions import CallError

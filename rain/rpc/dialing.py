@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import random
 import socket
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -26,15 +25,12 @@ from rain.base.admission import (
 )
 from rain.base.errors import ProtocolError, RainError, StartError
 from rain.base.leading import Servers
-from rain.base.looking import until_next_look
 from rain.rpc.sockets import prepare
 from rain.stream.admission import dial_tls, introduce
 from rain.stream.errors import UnreachableError
 from rain.stream.sockets import BrokenError, Connected, StalledError, limit_waiting
 from rain.tls.errors import NotTlsError, TlsError
 from rain.tls.keys import NO_KEYS, Keys
-
-_random = random.Random()  # the program may have seeded its own
 
 
 class NotLetInError(UnreachableError):
@@ -76,11 +72,6 @@ def of_all(troubles: Sequence[RainError]) -> RainError:
     stands_by = any(isinstance(one, StandsByHereError) for one in troubles)
     text = "; ".join(str(one) for one in troubles)
     return StandsByHereError(text) if stands_by else UnreachableError(text)
-
-
-def seconds_until_next_look(away: float) -> float:
-    """How long to wait before a server is dialled again that has been away for that long."""
-    return until_next_look(away, _random.random())
 
 
 @contextmanager

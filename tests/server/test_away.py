@@ -14,13 +14,13 @@ from rain.scheduler.api import Scheduler
 from rain.scheduler.horizon import HorizonScheduler
 from rain.scheduler.rain import RainScheduler
 from rain.server.core import resuming
-from rain.server.core.asked_again import MOST_RETURNS
 from rain.server.core.messages import (
     GovernorAway,
     GovernorResumed,
     ServerReturned,
     ServerStoodStill,
 )
+from rain.server.core.returning_clients import MOST_RETURNS
 from rain.server.http.status import gather_status
 from tests.support.fake_client import answer_of
 from tests.support.fake_governor import FakeGovernor

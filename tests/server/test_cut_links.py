@@ -23,7 +23,6 @@ from rain.base.wire.update import Update
 from rain.governor.core.reactor import HEARTBEAT
 from rain.graph import check
 from rain.server.core import resuming
-from rain.server.core.asked_again import MOST_RETURNS
 from rain.server.core.messages import (
     GovernorAway,
     GovernorJoined,
@@ -33,6 +32,7 @@ from rain.server.core.messages import (
     TurnInput,
 )
 from rain.server.core.reactor_settings import ReactorSettings
+from rain.server.core.returning_clients import MOST_RETURNS
 from rain.server.recording import decode, encode
 from tests.governor import world as governor_world
 from tests.support.effort import examples

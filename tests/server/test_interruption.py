@@ -13,6 +13,7 @@ from rain.graph import Graph
 from rain.scheduler import shipped
 from rain.scheduler.api import STEPS, News, Plan, Scheduler, SchedulerInterrupted
 from rain.scheduler.rain import RainScheduler
+from rain.server.core import scheduling
 from rain.server.core.back_off import LONGEST, SOUND, Rest
 from rain.server.core.messages import TurnInput
 from rain.server.core.reactor import Reactor
@@ -150,11 +151,13 @@ def test_with_no_step_in_the_record_the_scheduler_is_not_called_at_all() -> None
     assert len(line.made[0].heard) == runs
 
 
-def test_while_it_rests_rain_plans_and_hears_only_what_is_new() -> None:
+def test_while_it_rests_rain_plans_and_hears_only_what_is_new(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     # given
     s, line = first(1)
     rain = Watched()
-    s.world.reactor.scheduling.instead = lambda: rain
+    monkeypatch.setattr(scheduling, "RainScheduler", lambda: rain)
     old = interrupt(s, 0, tasks=2)
     assert [task.id for task in rain.heard[-1].submitted] == old
     # when

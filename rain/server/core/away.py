@@ -5,7 +5,6 @@ from __future__ import annotations
 from rain.base.ids import GovernorId
 from rain.graph.governor import Away, Governor
 from rain.server.core import resuming, waiting
-from rain.server.core.asked_again import MOST_RETURNS
 from rain.server.core.messages import (
     DismissGovernor,
     GovernorAway,
@@ -13,6 +12,7 @@ from rain.server.core.messages import (
     ServerReturned,
     ServerStoodStill,
 )
+from rain.server.core.returning_clients import MOST_RETURNS
 from rain.server.core.state import State
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from attrs import define
 
 LONGEST = 60
-"""The longest rest, as a multiple of the time limit of a run."""
+"""The longest rest, as a multiple of the first one."""
 
 SOUND = 10
 """After this many times the last rest without interruption the next rest is short again."""
@@ -18,15 +18,15 @@ SOUND = 10
 
 @define
 class Rest:
-    """The last rest of a scheduler."""
+    """The last rest of a scheduler or a governor."""
 
-    limit: float  # the time limit of a run in seconds; also the first rest
+    limit: float  # the first rest in seconds; of a scheduler it is the time limit of a run
     length: float = 0.0
     until: float = float("-inf")
     why: str = ""
 
     def begin(self, now: float) -> None:
-        """Starts a rest: the scheduler was interrupted in a run that started at `now`."""
+        """Starts a rest."""
         if self.length and now < self.until + SOUND * self.length:
             self.length = min(2 * self.length, LONGEST * self.limit)
         else:

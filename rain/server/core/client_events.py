@@ -6,6 +6,8 @@ does not exist, or belongs to another client, is refused with one line and chang
 
 from __future__ import annotations
 
+from attrs import evolve
+
 from rain.base.errors import RefusedError, SessionFailedError
 from rain.base.failures import SessionFailure
 from rain.base.ids import ClientId, ObjectId, RequestId, TaskId
@@ -35,7 +37,6 @@ from rain.server.core import (
     submitting,
     waiting,
 )
-from rain.server.core.asked_again import to_request
 from rain.server.core.closing import close_session
 from rain.server.core.messages import (
     AnyAnswer,
@@ -138,7 +139,7 @@ def _hear(state: State, client: ClientId, what: Statement | Settled) -> None:
 def _ask_again(state: State, event: Asked, known: RequestId | AnyAnswer) -> None:
     """The client has lost the connection before it had the answer to this."""
     if not isinstance(known, int):
-        state.emit(to_request(known, event.request))
+        state.emit(evolve(known, request=event.request))
         return
     _abandon(state, known)
     if isinstance(event.what, Submit):

@@ -17,7 +17,6 @@ from attrs import Factory, define, field
 from rain.base.errors import InvariantError
 from rain.graph import Governor, check
 from rain.scheduler.api import Scheduler
-from rain.scheduler.rain import RainScheduler
 from rain.server.core import (
     by_name,
     circles,
@@ -76,7 +75,7 @@ class Reactor:
     def __attrs_post_init__(self) -> None:
         limit = self.state.settings.scheduler_limit
         first = make_in_time(self.make, self.guard, self.state.status.name, limit)
-        self.scheduling = Scheduling(self.make, RainScheduler, self.guard, Rest(limit), first)
+        self.scheduling = Scheduling(self.make, self.guard, Rest(limit), first)
         self.scheduling.shares = shares_for(first)
         if self.notes_plans:
             self.scheduling.notes = []
@@ -86,7 +85,7 @@ class Reactor:
         state, now = self.state, given.now
         if given.scheduling_took:
             state.status.seconds += given.scheduling_took
-            if self.scheduling.stand_in is None:  # else another one plans, which has not taken long
+            if self.scheduling.substitute is None:  # else another one plans, and soon
                 state.throttle.ran(given.scheduling_took)
         silent = self._take_in(given, None)
         news = state.news

@@ -25,6 +25,7 @@ from rain.graph.repair import plan_anew
 from rain.scheduler.api import News, Plan, Scheduler, SchedulerInterrupted
 from rain.scheduler.elsewhere import plan_elsewhere
 from rain.scheduler.nested import NestedTasks
+from rain.scheduler.rain import RainScheduler
 from rain.scheduler.renewal import first_news, forget, without_plan
 from rain.scheduler.user_shares import UserShares
 from rain.server.core import distribution, finishing, happenings
@@ -100,11 +101,10 @@ class Scheduling:
     """The scheduler, the one that can take its place, and what became of the tasks between."""
 
     make: Callable[[], Scheduler]
-    instead: Callable[[], Scheduler]  # the plainest
     guard: Guard
     rest: Rest
     scheduler: Scheduler | None  # None when a new one is to be made
-    stand_in: Scheduler | None = None  # while the scheduler rests
+    substitute: Scheduler | None = None  # while the scheduler rests
     nested: NestedTasks = Factory(NestedTasks)
     shares: UserShares | None = None  # None if the scheduler shares the cluster itself
     unheard: dict[Task, None] = Factory(dict)  # tasks that the scheduler may have lost sight of
@@ -150,8 +150,8 @@ class Scheduling:
         if shares.is_to_begin(graph):
             shares.begin(graph, news)
             self.scheduler = None  # it has plans for tasks that it shall not hear of yet
-            if self.stand_in is not None:
-                self.stand_in = self.instead()
+            if self.substitute is not None:
+                self.substitute = RainScheduler()
             forget(graph)
             self.watch = TamperingWatch()
             news = News(news.submitted, joined=list(graph.governors.values()))
@@ -162,10 +162,10 @@ class Scheduling:
     def _run(self, state: State, news: News, interrupted_after: int | None) -> int | None:
         state.status.runs += 1
         state.throttle.run(state.now)
-        if self.stand_in is not None and state.now < self.rest.until:
-            self._let_plan(self.stand_in, state, self._shared(state, news))
+        if self.substitute is not None and state.now < self.rest.until:
+            self._let_plan(self.substitute, state, self._shared(state, news))
             return None
-        self.stand_in = None
+        self.substitute = None
         if self.scheduler is None or self.unheard:
             news = self._own_news(state.graph, news)
         news = self._shared(state, news)
@@ -264,7 +264,7 @@ class Scheduling:
         # The scheduler must get the tasks again that nobody can plan now. Its own copy of the news
         # cannot be trusted for that: it may have changed it.
         self.unheard = dict.fromkeys(told.submitted)
-        self._let_plan(self.instead(), state, told)
+        self._let_plan(RainScheduler(), state, told)
 
     def _replace(self, state: State, why: str) -> None:
         """The scheduler is thrown away: another one plans until it has rested."""
@@ -276,8 +276,8 @@ class Scheduling:
         state.status.rests_until = rest.until
         self.watch = TamperingWatch()
         _complain(state, f"{why}; rain plans in its place for the next {rest.length:g} seconds")
-        self.stand_in = self.instead()
-        self._let_plan(self.stand_in, state, self._first_news(graph))
+        self.substitute = RainScheduler()
+        self._let_plan(self.substitute, state, self._first_news(graph))
 
     def _first_news(self, graph: Graph) -> News:
         """The news for a new scheduler: everything that is there."""

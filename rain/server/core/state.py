@@ -33,7 +33,6 @@ from rain.scheduler.api import News
 from rain.scheduler.estimates import Estimates
 from rain.scheduler.throttle import Throttle
 from rain.server.core import resuming
-from rain.server.core.asked_again import AskedAgain
 from rain.server.core.back_off import Rest
 from rain.server.core.collector import Happenings
 from rain.server.core.durable import Durable, Opening
@@ -42,6 +41,7 @@ from rain.server.core.happenings import Happening
 from rain.server.core.held import Held
 from rain.server.core.messages import DiscardConstants, Effect, OrderGovernor, Refuse
 from rain.server.core.reactor_settings import ReactorSettings
+from rain.server.core.returning_clients import AskedAgain
 
 CLUSTER_BYTES = 16
 """How long the name of a cluster is."""

@@ -1,4 +1,4 @@
-"""Calls that clients send again after a broken connection or a restart: each is executed once.
+"""Clients that come back after a broken connection or a restart: what they ask is done once.
 
 A server with a journal comes back with its state. A client that has lost its connection makes all
 calls again that have not returned, with their old numbers. So the server notes the numbers of calls
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from hmac import compare_digest
 from math import inf
 
-from attrs import Factory, define, evolve
+from attrs import Factory, define
 
 from rain.base.ids import ClientId, RequestId
 from rain.server.core.messages import AnyAnswer, Asked, Effect, Said
@@ -147,8 +147,3 @@ class AskedAgain:
         late = min((calls.away_until for calls in self.clients.values()), default=inf)
         if late < self.due:
             yield f"a client leaves at {late}, and that is looked at from {self.due} on"
-
-
-def to_request(answer: AnyAnswer, request: RequestId) -> AnyAnswer:
-    """The same answer to another request."""
-    return evolve(answer, request=request)

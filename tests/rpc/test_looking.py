@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rain.base.looking import LONGEST, SHARE, SHORTEST, until_next_look
+from rain.rpc.looking import LONGEST, SHARE, SHORTEST, until_next_look
 
 
 @pytest.mark.parametrize("away", [0.0, 0.3, 1.0, 5.0, 20.0, 600.0])

@@ -6,12 +6,22 @@ comes after at most a quarter of the time for which the server has been away.
 
 from __future__ import annotations
 
+import random
+
 SHARE = 0.25
 SHORTEST, LONGEST = 0.1, 2.0
 
 
+_random = random.Random()  # the program may have seeded its own
+
+
+def seconds_until_next_look(away: float) -> float:
+    """How long to wait before a server is dialled again that has been away for that long."""
+    return until_next_look(away, _random.random())
+
+
 def until_next_look(away: float, chance: float) -> float:
-    """Seconds to wait when the server has been away for that long.
+    """The same.
 
     `chance`, from 0 to 1, parts those that have lost it at the same moment.
     """

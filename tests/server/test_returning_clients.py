@@ -16,7 +16,6 @@ from rain.base.wire.requests import (
     TakeHandles,
     WaitFor,
 )
-from rain.server.core.asked_again import MOST_RETURNS
 from rain.server.core.messages import (
     Answered,
     AnyAnswer,
@@ -34,6 +33,7 @@ from rain.server.core.messages import (
     ServerReturned,
     ServerStoodStill,
 )
+from rain.server.core.returning_clients import MOST_RETURNS
 from tests.support.fake_client import answer_of
 from tests.support.submissions import Draft
 from tests.support.world import World, new_world
