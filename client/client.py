@@ -154,7 +154,7 @@ class Client(Looking):
     def _take_over(self, reached: Reached) -> None:
         super().__init__(reached)
         connection, housekeeper = self.connection, self.housekeeper
-        self._lookout = Lookout(connection, warn_aside)  # looks as long as it is here
+        self._lookout = Lookout(connection, warn_aside)
         self.kept_results = reached.kept_results
         if self.kept_results is not None:
             housekeeper.at_close.append(self.kept_results.close)

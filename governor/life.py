@@ -123,7 +123,7 @@ async def live(
                 _keep_watch(processes, settings, service, carriers, workplace, log)
                 processes.start_soon(uplink.keep_up, service, settings.server_away)
                 if settings.identity is not None and tasks is not None:
-                    from rain.daemon.certificates import keep_looking  # noqa: PLC0415 # see above
+                    from rain.daemon.certificates import keep_looking  # noqa: PLC0415 # mostly nothing is encrypted
 
                     processes.start_soon(keep_looking, settings.identity, log, tasks.write)
                 return await ties.until_the_end(service, uplink)
@@ -211,8 +211,7 @@ def _secrets(
         secret_file = folder.root / "secret"
         keep_secret(secret_file, settings.secret)
     if settings.identity is not None:
-        # Mostly nothing is encrypted.
-        from rain.governor.tasks_file import TasksFile  # noqa: PLC0415 # see above
+        from rain.governor.tasks_file import TasksFile  # noqa: PLC0415 # mostly nothing is encrypted
 
         tasks = TasksFile(folder.root / "tasks.pem", settings.identity)
     return secret_file, tasks
