@@ -85,6 +85,11 @@ class Client(Looking):
             again finds there what it had computed.
         cache_limit: the most bytes in a cache of results, as "50GiB"; by default a tenth of its
             disk.
+        memory: how much memory the tasks of each governor may use, as "8G"; by default what is
+            there.
+        resources: what else each governor offers, as {"licence": 2}; {"gpus": 1} in the place of
+            the gpus that are there.
+        scheduler: which scheduler plans, by its name or as "FILE.py:CLASS".
         secret: the secret of the cluster.
         secret_file: a file with the secret. Without both, the file that `RAIN_SECRET_FILE` names
             is read. A server of the same user that listens on this machine only needs none.
@@ -121,6 +126,9 @@ class Client(Looking):
         governors: int = 1,
         folder: str | PathLike[str] | None = None,
         cache_limit: int | str | None = None,
+        memory: int | str | None = None,
+        resources: Mapping[str, int] | None = None,
+        scheduler: str | None = None,
         secret: str | bytes | None = None,
         secret_file: str | PathLike[str] | None = None,
         tls: str | PathLike[str] | None = None,
@@ -133,7 +141,7 @@ class Client(Looking):
         show_transfers: bool = True,
     ) -> None:
         self.env = checked_env("Client", env)
-        embedded = Embedded(cpus, governors, folder, cache_limit)
+        embedded = Embedded(cpus, governors, folder, cache_limit, memory, resources, scheduler)
         credentials = Credentials(secret, secret_file, tls, insecure)
         waits = server_away if self._is_patient and address else wait_for_server
         limits = ClientLimits(server_timeout, server_away, waits)

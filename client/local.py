@@ -69,6 +69,7 @@ class LocalCluster:
         governors: int = 1,
         command: Sequence[str] = RAIN,
         governor_options: Sequence[str] = (),
+        server_options: Sequence[str] = (),
         *,
         dashboard: bool = False,
     ) -> None:
@@ -83,7 +84,7 @@ class LocalCluster:
         self.host, self.port = "127.0.0.1", 0  # until the server says which one
         self._command = tuple(command)
         self._offer = ("--cpus", str(share), *governor_options)
-        self._dashboard = () if dashboard else ("--dashboard-on-demand",)
+        self._of_server = (*(() if dashboard else ("--dashboard-on-demand",)), *server_options)
         self._server: Daemon | None = None
         self._governors: list[Daemon] = []
         self._started = 0  # governors until now
@@ -132,7 +133,7 @@ class LocalCluster:
 
     def _start_server(self, *, with_governor: bool) -> Daemon:
         of_server = [
-            *("server", "--listen", f"{self.host}:{self.port}", *self._dashboard),
+            *("server", "--listen", f"{self.host}:{self.port}", *self._of_server),
             *("--workdir", str(self.folder / "work-server"), *self._secret()),
         ]
         both = ["embedded", *self._arguments(0, 1), *of_server]

@@ -7,17 +7,17 @@ with Cluster.slurm(10, cpus=16, time="1:00:00") as cluster, cluster.client() as 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypedDict, Unpack, cast
+from typing import Any, Self, Unpack
 
 from attrs import frozen
 
 from rain.base.durations import parse_duration
 from rain.base.errors import StartError
 from rain.base.sizes import parse_size
-from rain.cli.cluster_file import read_cluster_file, read_order
+from rain.cli.cluster_file import read_cluster_file, read_order, read_start_options
 from rain.client import Client
 from rain.start.add import remove_kind
 from rain.start.asked import how_many
@@ -37,64 +37,11 @@ from rain.start.governors import (
 )
 from rain.start.interrupts import InterruptedStartError
 from rain.start.jobs import JobLine, look_at_jobs
-from rain.start.options import AnyPath, Environment, StartOptions, StartRequest
+from rain.start.keywords import JobOptions, ScaleOptions, ServerOptions, SshOptions
+from rain.start.options import AnyPath, StartRequest
 from rain.start.stop import stop_cluster
 
 GRACE = 10.0
-
-
-class ServerOptions(TypedDict, total=False):
-    """What every cluster takes: options of `rain start` under their names there."""
-
-    listen: str
-    advertise: str
-    http_listen: str
-    governor_config: AnyPath
-    logdir: AnyPath
-    workdir: AnyPath
-    journal: AnyPath
-    standby: bool  # a second server on this machine, which takes over if the first one dies
-    standby_host: str  # the same on another host
-    secret_file: AnyPath
-    tls: AnyPath
-    insecure: bool
-    timeout: float
-    before: str  # shell commands that come before each governor, as "module load python"
-    after: str  # shell commands that come when a governor has ended
-    resources: Mapping[str, int]  # more of them, which each governor offers, as {"licence": 2}
-    env: Environment  # variables of each governor and its tasks
-    container: str  # an image of Apptainer with Rain in it
-    container_options: Iterable[str]  # more options of `apptainer exec`, as ["--nv"]
-    scratch: str  # where each governor keeps its data, as "/scratch/$USER"
-
-
-class ScaleOptions(ServerOptions, total=False):
-    """For a number of governors that follows the work, in place of a fixed one."""
-
-    maximum: int
-    minimum: int  # of governors that are there without any work; 0 unless it is said
-    largest: int  # how many times as large one job may be, if few large jobs are better
-    idle: float | str  # how long a governor may have no task: seconds, or as "60s"
-    kind: str  # what these governors are called, if there are several kinds of them
-
-
-class SshOptions(ScaleOptions, total=False):
-    """What a cluster of hosts takes that are reached through ssh."""
-
-    user: str  # on hosts that name none
-    jump: str  # the host through which the others are reached, or several: "one,two"
-    ssh: str  # another command, as "ssh -F my-config"
-
-
-class JobOptions(ScaleOptions, total=False):
-    """What a cluster of jobs takes. Without an amount the batch system decides on it."""
-
-    cpus: int  # of each job
-    memory: int | str  # bytes, or as "64G"
-    gpus: int
-    time: int | str  # how long each may run: seconds, or as "1:00:00", "90m", "2h"
-    options: Iterable[str]  # more options of the batch system, as ["--partition=long"]
-    wait: int  # how many governors are to be ready at once; the others may wait in the queue
 
 
 @frozen
@@ -135,7 +82,7 @@ class Cluster:
         command = tuple(shlex.split(options.pop("ssh", SSH)))
         user, jump = options.pop("user", ""), options.pop("jump", "")
         governors = as_user(RemoteGovernors(tuple(hosts)), user)
-        more = StartOptions(**cast("ServerOptions", options))  # what is left are those of all
+        more = read_start_options(options)  # what is left are those of all
         return cls._start_order(
             StartRequest(more, governors, ssh=through(command, jump), scale=scale)
         )
@@ -175,7 +122,7 @@ class Cluster:
 
     @classmethod
     def dask(
-        cls, scheduler: Any, governors: int | None = None, **options: Unpack[JobOptions]
+        cls, scheduler: Any, /, governors: int | None = None, **options: Unpack[JobOptions]
     ) -> Self:
         """Starts a server here, and a governor on each worker of a Dask cluster.
 
@@ -317,7 +264,7 @@ class Cluster:
     def _start(
         cls, governors: Governors, options: ServerOptions, scale: Scale | None = None
     ) -> Self:
-        return cls._start_order(StartRequest(StartOptions(**options), governors, scale=scale))
+        return cls._start_order(StartRequest(read_start_options(options), governors, scale=scale))
 
     @classmethod
     def _start_order(cls, order: StartRequest) -> Self:

@@ -87,7 +87,9 @@ _OPTIONS_OF_OTHER_CALLS = {
 _OPTIONS_OF_OTHER_CLIENTS = {
     "asynchronous": "AsyncClient(), in an event loop",
     "log_to_driver": "client.show_output() after it",
-    "memory_limit": "rain start, whose governors have --memory",
+    "memory_limit": "memory=",
+    "num_cpus": "cpus=",
+    "object_store_memory": "Cluster.local(store=...).client(), with Cluster from rain.cluster",
     "n_workers": "governors=",
     "nthreads": "cpus=",
     "processes": "local=True for calls in this process",
@@ -95,6 +97,19 @@ _OPTIONS_OF_OTHER_CLIENTS = {
     "threads_per_worker": "cpus=",
 }
 """What is written here for an option of Dask or Ray whose name is not like ours."""
+
+OPTIONS_OF_CLUSTERS = frozenset(
+    (
+        *("cancel_grace", "client_grace", "client_timeout", "conda", "crash_limit"),
+        *("disk", "drain_seconds", "environment_limit", "event_log", "event_log_days"),
+        *("event_log_limit", "event_log_objects", "governor_grace"),
+        *("governor_timeout", "idle_seconds", "infeasible_grace", "late_after"),
+        *("late_factor", "lease", "lease_seconds", "log_level", "monitoring"),
+        *("most_blocked", "overbooking", "scheduler_limit", "scheduler_options"),
+        *("share_store", "spill_to", "store", "task_descriptors", "task_processes"),
+    )
+)
+"""Options of clusters that live longer than one client."""
 
 
 class SaysWhatIsMeant:
@@ -172,6 +187,8 @@ def _hint(name: str, value: object, known: Collection[str]) -> str:
     others = _OPTIONS_OF_OTHER_CLIENTS if "governors" in known else _OPTIONS_OF_OTHER_CALLS
     if name in others:
         return f": write {others[name]}"
+    if "governors" in known and name in OPTIONS_OF_CLUSTERS:
+        return f": write Cluster.local({name}=...).client(), with Cluster from rain.cluster"
     meant = _nearest(name, known)
     return f": did you mean {meant!r}?" if meant else f": it has {', '.join(known)}"
 

@@ -7,15 +7,15 @@ and one in this process.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from attrs import evolve, fields, frozen
 
 from rain.base.admission import Secret
-from rain.base.resources import checked_amount
+from rain.base.resources import CPUS, GPUS, MEMORY, checked_amount
 from rain.base.silence import ClientLimits
 from rain.client.connection import Connection, connect
 from rain.client.environments import Env
@@ -50,6 +50,9 @@ class Embedded:
     governors: int = 1
     folder: str | PathLike[str] | None = None
     cache_limit: int | str | None = None
+    memory: int | str | None = None
+    resources: Mapping[str, int] | None = None
+    scheduler: str | None = None
 
 
 def reach(
@@ -65,7 +68,7 @@ def reach(
     if address:
         if embedded != Embedded():
             raise RainException(
-                "cpus, governors, folder and cache_limit describe the embedded cluster; a"
+                f"{' and '.join(_given(embedded))} would describe a cluster that starts now; the"
                 " server that runs already has its own"
             )
         return reach_server(hosts_and_ports(address, port), credentials, limits, watch)
@@ -100,13 +103,18 @@ def start_cluster(
     embedded: Embedded, limits: ClientLimits, watch: TransferWatch | None = None
 ) -> Reached:
     """Starts a cluster on this machine for one client."""
-    limit = _limiting(embedded.cache_limit)
+    of_governors, of_server = _offered(embedded), _planned(embedded.scheduler)
     with ExitStack() as undoing:
         kept = None
         if embedded.folder is not None:
             kept = KeptResults(embedded.folder)
             undoing.callback(kept.close)
-        cluster = LocalCluster(embedded.cpus, embedded.governors, governor_options=limit)
+        cluster = LocalCluster(
+            embedded.cpus,
+            embedded.governors,
+            governor_options=of_governors,
+            server_options=of_server,
+        )
         undoing.callback(cluster.close)
         address = (cluster.host, cluster.port)
         keys = Keys(cluster.secret)
@@ -147,11 +155,44 @@ def _given(options: Embedded | Credentials | ClientLimits) -> list[str]:
     return [field.name for field in known if getattr(options, field.name) != field.default]
 
 
-def _limiting(cache_limit: int | str | None) -> tuple[str, ...]:
-    """The options of governors whose cache is limited to this size."""
-    if cache_limit is None:
+def _offered(embedded: Embedded) -> tuple[str, ...]:
+    """What each governor is told of its cache, its memory and its other resources."""
+    words: list[str] = []
+    for name, size in (("cache_limit", embedded.cache_limit), ("memory", embedded.memory)):
+        if size is None:
+            continue
+        try:
+            words += [f"--{name.replace('_', '-')}", str(checked_amount("memory", size))]
+        except ValueError as error:
+            raise RainException(f"{name}: {error}") from None
+    return *words, *_resources_offered(embedded.resources)
+
+
+def _resources_offered(resources: object) -> tuple[str, ...]:
+    """What each governor is told of its gpus and of resources with other names."""
+    if resources is None:
         return ()
-    try:
-        return "--cache-limit", str(checked_amount("memory", cache_limit))
-    except ValueError as error:
-        raise RainException(f"cache_limit: {error}") from None
+    if not isinstance(resources, Mapping):
+        raise RainException(f'resources is {resources!r}; write for instance {{"licence": 2}}')
+    words: list[str] = []
+    for name, amount in cast("Mapping[str, object]", resources).items():
+        if name in (CPUS, MEMORY):
+            raise RainException(f"resources: {name} has an argument of its own, {name}={amount!r}")
+        try:
+            number = checked_amount(name, amount)
+        except ValueError as error:
+            raise RainException(f"resources: {error}") from None
+        words += ["--gpus", str(number)] if name == GPUS else ["--resource", f"{name}={number}"]
+    return tuple(words)
+
+
+def _planned(scheduler: object) -> tuple[str, ...]:
+    """What the server is told of its scheduler."""
+    if scheduler is None:
+        return ()
+    if not isinstance(scheduler, str):
+        raise RainException(
+            f"scheduler is {scheduler!r}; it must be a name or 'FILE.py:CLASS', because the server"
+            " is a process of its own"
+        )
+    return "--scheduler", scheduler

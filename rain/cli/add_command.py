@@ -47,6 +47,7 @@ def adding(command: click.Command) -> click.Command:
         params=[_CLUSTER, *governors.params],
         callback=add,
         help=(command.help or "").replace("Start a server here, and governors", "Add governors"),
+        epilog=governors.epilog,
     )
 
 

@@ -13,18 +13,19 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 from attrs import evolve, frozen
 
 from rain.base.errors import StartError
+from rain.cli.handed_on import HANDED_ON, words_for_governors, words_for_server
 from rain.cli.options import PATH
 from rain.cli.start_alone import start_command, start_names
 from rain.cli.start_options import of_governors
 
 if TYPE_CHECKING:
-    from rain.start.options import StartRequest
+    from rain.start.options import StartOptions, StartRequest
 
 LAUNCHER, KINDS = "launcher", "kinds"
 _OF_EACH_KIND = ("governors", "max", "min", "kind")
@@ -199,6 +200,31 @@ def read_values(
     return found
 
 
+def read_start_options(said: Mapping[str, Any]) -> StartOptions:
+    """The options that a program gives for all governors, under the names of `StartOptions`.
+
+    Those that daemons are handed have the names that their commands give them.
+    """
+    from attrs import fields_dict
+
+    from rain.start.options import StartOptions
+
+    own, more = fields_dict(StartOptions).keys(), HANDED_ON.keys()
+    for name in said:
+        if name not in own and name not in more:
+            raise StartError(f"there is no option {name!r}{_hint(name, (*own, *more))}")
+    keys = {name: _key(option) for name, option in HANDED_ON.items()}
+    read = read_values(
+        click.Command("start", params=list(HANDED_ON.values())),
+        {keys[name]: value for name, value in said.items() if name in more},
+    )
+    return StartOptions(
+        of_server=words_for_server(read),
+        of_governors=words_for_governors(read),
+        **{name: value for name, value in said.items() if name in own},
+    )
+
+
 def _key(parameter: click.Parameter) -> str:
     """The key of a parameter in a file: its longest option, without the leading hyphens."""
     if isinstance(parameter, click.Option):
@@ -236,6 +262,8 @@ def _word(value: object) -> str:
 def _from_folder(parameter: click.Parameter, said: object, folder: Path) -> object:
     """Paths in a file are relative to its folder, and ~ is the home folder."""
     if parameter.type is PATH and isinstance(said, str) and said != _NO_PATH:
+        return str(folder / Path(said).expanduser())
+    if parameter.name == "scheduler" and isinstance(said, str) and ".py:" in said:
         return str(folder / Path(said).expanduser())
     if parameter.name == "hosts" and isinstance(said, list):
         hosts = cast("list[str]", said)

@@ -13,6 +13,10 @@ from difflib import get_close_matches
 import click
 from attrs import frozen
 
+from rain.cli.governor_command import governor
+from rain.cli.handed_on import HANDED_ON
+from rain.cli.server_command import server
+
 ADDRESS = "an address stands without an option: rain governor HOST:PORT, rain status HOST:PORT"
 DETECTED = "governors detect what there is; 'rain governor {0}' says otherwise"
 BEHIND = "batch systems get it after '--': rain start slurm --governors 4 -- {0}=VALUE"
@@ -145,6 +149,10 @@ def advice(option: str, path: str, known: Collection[str], of_local: Collection[
         return f": write {path} local {here.write}"
     if here.otherwise:
         return f": {here.otherwise.format(option)}"
+    if path.startswith(("rain start", "rain add")) and option in _options(server):
+        return ": only 'rain server' has it"
+    if path.startswith(("rain start", "rain add")) and option in _options(governor):
+        return ": only 'rain governor' has it"
     return did_you_mean(option, known)
 
 
@@ -189,6 +197,6 @@ def _options(command: click.Command) -> list[str]:
     return [
         name
         for option in command.params
-        if isinstance(option, click.Option) and not option.hidden
+        if isinstance(option, click.Option) and (not option.hidden or option.name in HANDED_ON)
         for name in (*option.opts, *option.secondary_opts)
     ]

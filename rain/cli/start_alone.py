@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rain.cli.handed_on import hands_on
 from rain.cli.options import PATH
 from rain.cli.start_batch import (
     batch_command,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from rain.start.options import StartOptions, StartRequest
 
 
+@hands_on
 @click.command("start")
 @click.option("--simple", is_flag=True, help="One governor here, with all cpus.")
 @click.option(

@@ -10,6 +10,7 @@ import click
 
 from rain.base.durations import parse_duration
 from rain.base.sizes import parse_size
+from rain.cli.handed_on import hands_on
 from rain.cli.options import parsed, words
 from rain.cli.scale_options import scale_options
 from rain.cli.start_options import start_options
@@ -88,6 +89,7 @@ ssh_option = click.option(
 )
 
 
+@hands_on
 @click.command("local")
 @click.option(
     "--governors", type=click.IntRange(min=1), metavar="N", help="How many governors.  [default: 1]"
@@ -123,6 +125,7 @@ def start_local(
     return StartRequest(options, LocalGovernors((cpus,) * governors), reserve_cpu=reserve_cpu)
 
 
+@hands_on
 @click.command("ssh")
 @click.argument("hosts", nargs=-1, required=True, metavar="FILE|HOST...")
 @click.option("--user", default="", metavar="NAME", help="The user on hosts that name none.")
@@ -161,6 +164,7 @@ def batch_command(name: str) -> click.Command:
     spoken = _SPOKEN.get(name, _batch(name, "the batch system"))
     one = f"How many governors.  [default: one on each {spoken.part}]"
 
+    @hands_on
     @click.command(name, context_settings={"ignore_unknown_options": False})
     @click.option(
         "--governors",

@@ -50,6 +50,7 @@ start = Launchers(
     params=start_alone.params,
     callback=_start,
     help=_start.__doc__,
+    epilog=start_alone.epilog,
     invoke_without_command=True,
     subcommand_metavar=f"[LAUNCHER|FILE{SUFFIX}] ...",
 )

@@ -7,12 +7,20 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable
 from functools import wraps
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rain.base.resources import read_named
+from rain.cli.handed_on import (
+    HANDED_ON,
+    SERVER_OPTIONS,
+    epilog_of,
+    words_for_governors,
+    words_for_server,
+)
 from rain.cli.options import PATH, parsed, words
 from rain.launchers.surroundings import read_scratch, read_variable
 
@@ -210,6 +218,7 @@ def start_options(run: Callable[..., StartRequest]) -> Callable[..., StartReques
     The command itself starts nothing: it returns a request. So a file, a program and `rain add` can
     use the same options.
     """
+    handed_on = HANDED_ON.keys() - signature(run).parameters
 
     @wraps(run)
     def command(**values: Any) -> StartRequest:
@@ -218,6 +227,8 @@ def start_options(run: Callable[..., StartRequest]) -> Callable[..., StartReques
         from rain.start.options import StartOptions
 
         said = {name: values.pop(name) for name in fields_dict(StartOptions) if name in values}
+        more = {name: values.pop(name) for name in handed_on if name in values}
+        said["of_server"], said["of_governors"] = words_for_server(more), words_for_governors(more)
         return run(options=StartOptions(**said), **values)
 
     for option in reversed((*_OF_SERVER, *_OF_GOVERNORS)):
@@ -227,8 +238,14 @@ def start_options(run: Callable[..., StartRequest]) -> Callable[..., StartReques
 
 def of_governors(command: click.Command) -> click.Command:
     """The same command of `rain start`, without the options of the server."""
-    kept = [parameter for parameter in command.params if not isinstance(parameter, OfServer)]
-    return click.Command(command.name, params=kept, callback=command.callback, help=command.help)
+    kept = [
+        parameter
+        for parameter in command.params
+        if not isinstance(parameter, OfServer) and parameter.name not in SERVER_OPTIONS
+    ]
+    same = click.Command(command.name, params=kept, callback=command.callback, help=command.help)
+    same.epilog = epilog_of(same)
+    return same
 
 
 def start_and_tell(order: StartRequest) -> int:

@@ -86,6 +86,8 @@ class StartOptions:
     container: str = ""
     container_options: tuple[str, ...] = field(default=(), converter=_tuple)
     scratch: str = field(default="", converter=read_scratch)
+    of_server: tuple[str, ...] = ()  # more options of `rain server`, in words of its command line
+    of_governors: tuple[str, ...] = ()  # the same for each `rain governor`
 
     @property
     def listen_host(self) -> str:
@@ -216,6 +218,8 @@ class StartRequest:
             advertise=options.advertise,
             resources=options.resources,
             around=options.around,
+            of_server=options.of_server,
+            of_governors=options.of_governors,
             folder=Path.cwd(),
             scale=self.scale,
             prefix=(self.scale.kind if self.scale is not None else "") or GOVERNOR,

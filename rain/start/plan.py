@@ -47,6 +47,8 @@ class Settings:
     advertise: str = ""  # the name or address of this machine for governors; "" finds it out
     resources: tuple[tuple[str, int], ...] = ()  # more of them, which each governor offers
     around: Surroundings = NOTHING
+    of_server: tuple[str, ...] = ()  # more options of the server
+    of_governors: tuple[str, ...] = ()  # and of each governor
     folder: Path = Path()  # where governors run
     prefix: str = GOVERNOR  # what their names begin with
     first: int = 0  # the number of the first governor, if the cluster has some already
@@ -116,6 +118,7 @@ def plan_server(settings: Settings, name: str = SERVER) -> PlannedDaemon:
         arguments += ["--users", str(settings.users)]
     if settings.work_folder is not None:
         arguments += ["--workdir", str(settings.work_folder / name)]
+    arguments += settings.of_server
     return _daemon(settings, name, arguments, work_folder=settings.work_folder)
 
 
@@ -229,6 +232,7 @@ def _governor(
         arguments += ["--config", str(settings.governor_config)]
     if settings.cache_limit is not None:
         arguments += ["--cache-limit", settings.cache_limit]
+    arguments += settings.of_governors
     work_folder = None if settings.around.scratch else settings.work_folder
     if work_folder is not None:
         arguments += ["--workdir", str(work_folder / name)]

@@ -108,7 +108,9 @@ def test_each_option_of_each_command_has_one_name_in_the_file(name: str) -> None
         key = max(parameter.opts, key=len).lstrip("-")
         flag = isinstance(parameter, click.Option) and parameter.is_flag
         number = isinstance(parameter.type, click.IntRange | click.FloatRange)
-        given["options" if key == "further" else key] = flag or (3 if number else "pbs")
+        given["options" if key == "further" else key] = flag or (64 if number else "pbs")
+        if isinstance(parameter.type, click.Choice):
+            given[key] = parameter.type.choices[0]
     for key in given.keys() & {"memory", "time", "idle", "cache-limit"}:
         given[key] = "3h" if key in {"time", "idle"} else "3G"
     given["env"] = {"A": 1, "B": "two words"}

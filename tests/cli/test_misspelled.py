@@ -85,8 +85,10 @@ def test_no_hidden_option_is_suggested() -> None:
         ),
         (
             "start --memory-limit 4G",
-            "governors detect what there is; 'rain governor --memory SIZE' says otherwise",
+            "write --memory SIZE",
         ),
+        ("start --record events", "only 'rain server' has it"),
+        ("start local --time-limit 2h", "only 'rain governor' has it"),
         (
             "start slurm --partition long",
             "batch systems get it after '--': rain start slurm --governors 4 -- --partition=VALUE",

@@ -3,6 +3,7 @@
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,6 +38,50 @@ def test_an_option_that_the_governor_cannot_have_is_told_by_its_name() -> None:
     with pytest.raises(RainException, match="--memory") as caught:
         LocalCluster(governor_options=("--memory", "plenty"))
     assert "Traceback" not in str(caught.value)
+
+
+@pytest.mark.parametrize("governors", [1, 2])
+def test_a_client_says_what_each_governor_offers_and_who_plans(
+    governors: int, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from rain.scheduler.shipped import SCHEDULERS\n"
+        "print('mine')\n"
+        "class Mine(SCHEDULERS['rain']): pass\n"
+    )
+    with Client(
+        cpus=1,
+        governors=governors,
+        memory="1GiB",
+        resources={"licence": 2, "gpus": 1},
+        scheduler=f"{tmp_path}/mine.py:Mine",
+    ) as client:
+        offered = [one["resources"] for one in client.get_server_info()["governors"]]
+        assert offered == [{"cpus": 1, "gpus": 1, "licence": 2, "memory": 2**30}] * governors
+        assert client.options(resources={"licence": 2}).submit(pow, 2, 3).result() == 8
+        cluster = client.housekeeper.cluster
+        assert isinstance(cluster, LocalCluster)
+        assert "mine" in (cluster.folder / "server" / "output").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"memory": "much"}, "^memory: .* 'much' is not a size"),
+        ({"resources": {"cpus": 2}}, "resources: cpus has an argument of its own, cpus=2$"),
+        ({"resources": {"licence": 0.5}}, "resources: .* must be a whole number, not 0.5"),
+        ({"resources": ["gpus"]}, 'resources is .*; write for instance {"licence": 2}$'),
+        ({"scheduler": int}, "scheduler is .*; it must be a name or 'FILE.py:CLASS'"),
+        ({"local": True, "memory": "1G"}, "leave memory out"),
+        ({"address": "here", "scheduler": "rain"}, "^scheduler would describe a cluster"),
+    ],
+)
+def test_what_a_client_cannot_offer_is_told_before_anything_starts(
+    options: dict[str, Any], why: str, tmp_path: Path
+) -> None:
+    with pytest.raises(RainException, match=why):
+        Client(**options)
+    assert not list(tmp_path.glob("**/rain-local*"))
 
 
 def test_a_call_that_ends_the_process_is_told_and_leaves_no_executor(tmp_path: Path) -> None:

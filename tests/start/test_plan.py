@@ -44,6 +44,15 @@ def test_a_simple_start_runs_one_governor_with_all_cpus() -> None:
     assert commands(SIMPLE) == ["python -m rain governor 127.0.0.1:7210 --logdir /logs/governor-0"]
 
 
+def test_daemons_get_the_options_that_they_are_handed() -> None:
+    settings = evolve(SIMPLE, of_server=("--scheduler=heft",), of_governors=("--store=1G",))
+
+    assert "--scheduler=heft --logdir" in " ".join(plan_server(settings, "standby").command)
+    assert commands(settings) == [
+        "python -m rain governor 127.0.0.1:7210 --store=1G --logdir /logs/governor-0"
+    ]
+
+
 def test_a_reserved_cpu_is_left_to_the_server() -> None:
     assert commands(evolve(SIMPLE, reserve_cpu=True)) == [
         "python -m rain governor 127.0.0.1:7210 --cpus=-1 --logdir /logs/governor-0"

@@ -121,7 +121,7 @@ def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
         Client(folder=tmp_path / "file")
     with pytest.raises(RainException, match="folder is the path of a folder, not 7"):
         Client(folder=7)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType] # as users may
-    with pytest.raises(RainException, match="folder and cache_limit describe the embedded"):
+    with pytest.raises(RainException, match=r"^folder would describe a cluster that starts now"):
         Client("localhost", folder=folder)
     with pytest.raises(RainException, match="leave folder out"):
         Client(local=True, folder=folder)

@@ -78,6 +78,12 @@ def anything(**words: int) -> dict[str, int]:
         (lambda c: c.options(key="a"), "'key': write name=$"),
         (lambda c: c.submit(power, 1, pure=False), r"for client.options\(...\), write nothing: "),
         (lambda _: Client(n_workers=2), "Client has no option 'n_workers': write governors=$"),
+        (lambda _: Client(memory_limit="4G"), "'memory_limit': write memory=$"),
+        (lambda _: Client(num_gpus=2), r"'num_gpus': write resources={\"gpus\": 2}"),
+        (
+            lambda _: Client(crash_limit=5),
+            r"'crash_limit': write Cluster.local\(crash_limit=...\).client\(\)",
+        ),
         (lambda _: Client(pure=True), "Client has no option 'pure': it has address"),
         (lambda c: c.submit(power, 1, zzz=3), "unexpected keyword argument 'zzz'$"),
     ],
