@@ -1,7 +1,8 @@
 """Ends a daemon on a signal, or when the process that started it has ended.
 
 A daemon that may not end at once begins to leave with the first SIGTERM, and ends with the next
-signal of any kind. SIGUSR2 means the same: Grid Engine sends it before it kills a job.
+signal of any kind. SIGUSR2 means the same: Grid Engine sends it before it kills a job. SIGHUP ends
+a daemon when its terminal is closed, unless it was started with `nohup`, which ignores that signal.
 """
 
 from __future__ import annotations
@@ -21,19 +22,20 @@ async def end(
     parent_fd: int | None,
     asked: Awaitable[str] | None = None,
     leave: Callable[[], bool] = lambda: False,
-    more: tuple[signal.Signals, ...] = (),
 ) -> str:
     """Waits for a signal, or the end of the pipe from the parent; returns the cause.
 
     `asked` can be another cause: the daemon ends when it returns. With SIGTERM or SIGUSR2 `leave`
-    says whether the daemon only begins to leave. It ends on `more` signals, too.
+    says whether the daemon only begins to leave.
     """
     causes: list[str] = []
+    is_ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    at_once = (signal.SIGINT,) if is_ignored else (signal.SIGINT, signal.SIGHUP)
 
     async with trio.open_nursery() as nursery:
 
         async def signalled() -> None:
-            with trio.open_signal_receiver(*_LEAVE, signal.SIGINT, *more) as signals:
+            with trio.open_signal_receiver(*_LEAVE, *at_once) as signals:
                 async for number in signals:
                     if number in _LEAVE and leave():
                         continue

@@ -175,8 +175,7 @@ async def _until_the_end(
     settings: ServerSettings, service: Service, journal: Journal | None, listener: Listener
 ) -> None:
     """The server works until something ends it, and its peers know what they have to."""
-    more = () if journal is None else (signal.SIGHUP,)
-    cause = await lifetime.end(settings.parent_fd, _asked_by_a_client(service), more=more)
+    cause = await lifetime.end(settings.parent_fd, _asked_by_a_client(service))
     service.log.info("server stops", cause=cause)
     if service.journal is not None and cause == lifetime.by_signal(signal.SIGHUP):
         service.turns.stop()  # and say nothing, so that peers wait for the next server

@@ -18,6 +18,7 @@ from typing import Any
 from attrs import asdict, frozen
 
 from rain.base.errors import StartError
+from rain.daemon.private import private_folder, temporary_folder
 from rain.daemon.user_key import state_folder
 from rain.start.processes import ProcessMark, boot, is_running, parse_mark, spell_mark
 from rain.start.remote import RemoteAccess
@@ -306,8 +307,14 @@ class Index:
 
     @staticmethod
     def of_user(environment: Mapping[str, str]) -> Index:
-        """The index in the user's state folder."""
-        return Index(state_folder(environment) / "clusters")
+        """The index in the user's state folder, or where the key is if that cannot be used."""
+        state = state_folder(environment)
+        try:
+            state.parent.mkdir(parents=True, exist_ok=True)
+            usable = os.access(private_folder(state), os.W_OK)
+        except (OSError, StartError):  # as for the key of this user
+            usable = False
+        return Index((state if usable else temporary_folder()) / "clusters")
 
     def add(self, cluster: ClusterDescription) -> None:
         """Adds a cluster; raises OSError if the index cannot be written."""

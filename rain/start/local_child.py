@@ -39,9 +39,16 @@ class LocalChild(Child):
 
 
 def make_work_root(daemon: PlannedDaemon) -> None:
-    """Creates the parent folder of all work folders."""
-    if daemon.work_folder is not None:
+    """Creates the parent folder of all work folders; StartError if it cannot be made."""
+    if daemon.work_folder is None:
+        return
+    try:
         daemon.work_folder.mkdir(mode=ONLY_OWNER, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StartError(
+            f"the work folder {daemon.work_folder} cannot be made: {error.strerror}; choose another"
+            " one with --workdir"
+        ) from error
 
 
 def spawn_local(daemon: PlannedDaemon, *, again: bool = False) -> LocalChild:

@@ -10,7 +10,7 @@ from pathlib import Path
 from attrs import evolve, frozen
 
 from rain.base import admission
-from rain.base.address import spell_address
+from rain.base.address import is_unspecified, spell_address
 from rain.base.errors import StartError
 from rain.common.secret_file import make_secret_file, read_secret
 from rain.daemon.folders import make_folder
@@ -63,7 +63,7 @@ def start_cluster(
     settings: Settings, access: RemoteAccess, timeout: float, index: Index
 ) -> StartedCluster:
     """Starts all daemons, or ends all of them and raises StartError."""
-    refuse_left_behind(settings, index)
+    refuse_second(settings, index)
     settings = evolve(with_journal(settings), log_folder=_prepare_log_folder(settings.log_folder))
     settings, secret = _with_secret(settings)
     with (
@@ -168,22 +168,32 @@ def handing(access: RemoteAccess, settings: Settings, secret: str) -> RemoteAcce
     return evolve(access, secret=secret, certificate=_for_governors(settings))
 
 
-def refuse_left_behind(settings: Settings, index: Index) -> None:
-    """Refuses a second cluster at an address for whose server governors wait.
+def refuse_second(settings: Settings, index: Index) -> None:
+    """Refuses a second cluster of the user at one address.
 
-    They would join its server, and share the machine with its own governors.
+    If the server of the first one has died, its governors would join the new one, and share the
+    machine with its own governors.
     """
     if not settings.listen_port:
         return
-    wanted = spell_address(settings.listen_host or LOOPBACK, settings.listen_port)
+    host = settings.listen_host or LOOPBACK
+    wanted = spell_address(host, settings.listen_port)
+    if is_unspecified(host):  # whose port is taken on every address
+        wanted = str(settings.listen_port)
     for cluster in index.look()[0]:
-        if is_address_of(cluster.address, wanted) and not cluster.has_server:
-            folder = shlex.quote(str(cluster.log_folder))
-            way = f"go on with 'rain restart {folder}', or " if cluster.server_command else ""
+        if not is_address_of(cluster.address, wanted):
+            continue
+        folder = shlex.quote(str(cluster.log_folder))
+        if cluster.has_server:
             raise StartError(
-                f"the server of the cluster at {cluster.address} has died, and its governors still"
-                f" run: {way}end them with 'rain stop {folder}'"
+                f"a cluster of yours runs at {cluster.address} already: end it with"
+                f" 'rain stop {folder}', or choose another port with --listen"
             )
+        way = f"go on with 'rain restart {folder}', or " if cluster.server_command else ""
+        raise StartError(
+            f"the server of the cluster at {cluster.address} has died, and its governors still"
+            f" run: {way}end them with 'rain stop {folder}'"
+        )
 
 
 def _with_secret(settings: Settings) -> tuple[Settings, str]:

@@ -29,7 +29,7 @@ def ended_by(number: signal.Signals, leave: Callable[[], bool] = lambda: False) 
     return trio.run(main)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR2, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR2, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_ends_a_daemon_that_need_not_leave_first(number: signal.Signals) -> None:
     assert ended_by(number) == f"the signal {number.name}"
 
@@ -50,5 +50,21 @@ def test_the_first_signal_lets_a_daemon_leave_and_the_next_one_ends_it(
     assert asked == [True, False]
 
 
-def test_an_interrupt_ends_a_daemon_that_would_have_left() -> None:
-    assert ended_by(signal.SIGINT, lambda: True) == "the signal SIGINT"
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_an_interrupt_ends_a_daemon_that_would_have_left(number: signal.Signals) -> None:
+    assert ended_by(number, lambda: True) == f"the signal {number.name}"
+
+
+def test_the_end_of_the_terminal_does_not_end_a_daemon_of_nohup() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    def hang_up() -> bool:
+        os.kill(os.getpid(), signal.SIGHUP)
+        os.kill(os.getpid(), signal.SIGINT)
+        return True
+
+    try:
+        assert ended_by(signal.SIGTERM, hang_up) == "the signal SIGINT"
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)

@@ -3,12 +3,14 @@
 import json
 import os
 import socket
+import tempfile
 from pathlib import Path
 
 import pytest
 from attrs import evolve
 
 from rain.base.errors import StartError
+from rain.daemon.user_key import user_key
 from rain.start import processes
 from rain.start.choice import find_cluster, is_address_of, server_of, serves_http
 from rain.start.clusters import (
@@ -172,9 +174,26 @@ def test_a_cluster_of_an_earlier_boot_is_forgotten(tmp_path: Path, index: Index)
     assert not file.exists()
 
 
-def test_the_user_s_state_folder_holds_the_index() -> None:
-    assert Index.of_user({"HOME": "/home/me"}).folder == Path("/home/me/.local/state/rain/clusters")
-    assert Index.of_user({"XDG_STATE_HOME": "/state"}).folder == Path("/state/rain/clusters")
+def test_the_user_s_state_folder_holds_the_index(tmp_path: Path) -> None:
+    home, state = {"HOME": str(tmp_path)}, {"XDG_STATE_HOME": str(tmp_path / "state")}
+
+    assert Index.of_user(home).folder == tmp_path / ".local/state/rain/clusters"
+    assert Index.of_user(state).folder == tmp_path / "state/rain/clusters"
+
+
+def test_without_a_home_that_can_be_used_the_index_is_beside_the_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    (tmp_path / "file").touch()
+    environment = {"HOME": str(tmp_path / "file")}
+    cluster = running(tmp_path / "logs")
+
+    Index.of_user(environment).add(cluster)
+
+    assert Index.of_user(environment).look() == ([cluster], [])
+    _, key = user_key(environment)
+    assert Index.of_user(environment).folder.parent == key.parent
 
 
 def test_the_only_cluster_needs_no_name(tmp_path: Path, index: Index) -> None:

@@ -1,6 +1,7 @@
 """A start on this machine is all or nothing."""
 
 import os
+import shlex
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,38 @@ def test_a_server_that_dies_is_told_with_its_log(world: World) -> None:
         " ends with:\n  | port 7210 is in use"
     )
     assert not list(world.logs.glob("governor-*"))
+
+
+@pytest.mark.parametrize("host", ["", "localhost", "0.0.0.0"])
+def test_a_second_start_names_the_cluster_that_runs_already(world: World, host: str) -> None:
+    cluster = world.start(1).cluster
+    again = evolve(
+        world.settings(LocalGovernors((1,))), listen_host=host, log_folder=world.folder / "again"
+    )
+
+    with pytest.raises(StartError) as caught:
+        start_cluster(again, world.access(), 30.0, world.index)
+
+    assert str(caught.value) == (
+        f"a cluster of yours runs at {cluster.address} already: end it with 'rain stop"
+        f" {shlex.quote(str(world.logs))}', or choose another port with --listen"
+    )
+    assert not again.log_folder.exists()
+
+
+def test_a_work_folder_that_cannot_be_made_is_named(world: World) -> None:
+    (world.folder / "file").touch()
+    settings = evolve(
+        world.settings(LocalGovernors((1,))), work_folder=world.folder / "file" / "work"
+    )
+
+    with pytest.raises(StartError) as caught:
+        start_cluster(settings, world.access(), 30.0, world.index)
+
+    assert str(caught.value) == (
+        f"the work folder {world.folder}/file/work cannot be made: Not a directory; choose another"
+        " one with --workdir"
+    )
 
 
 def test_a_governor_that_dies_ends_the_whole_start(world: World) -> None:
@@ -159,9 +192,10 @@ def test_a_log_folder_that_cannot_be_made_is_named(world: World, tmp_path: Path)
 
 def test_the_logs_of_a_running_cluster_are_not_taken_over(world: World) -> None:
     world.start(1)
+    elsewhere = evolve(world.settings(LocalGovernors((1,))), listen_port=7211)
 
     with pytest.raises(StartError, match="still runs: end it with 'rain stop"):
-        world.start(1)
+        start_cluster(elsewhere, world.access(), 30.0, world.index)
     assert world.left() == ["governor-0 pid", "server pid"]
 
 

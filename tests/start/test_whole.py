@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Generator
@@ -174,15 +175,14 @@ def test_a_cluster_on_several_hosts_is_started_used_and_stopped(place: Place) ->
 
 
 def test_a_port_in_use_is_told_in_the_words_of_the_server(place: Place) -> None:
-    cluster = place.start("--simple")
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        address = f"127.0.0.1:{other.getsockname()[1]}"
 
-    second = place.rain(
-        *("start", "--simple", "--listen", cluster.address, "--logdir", str(place.folder / "2"))
-    )
+        started = place.rain("start", "--simple", "--listen", address)
 
-    assert (second.returncode, second.stdout) == (1, "")
-    assert "rain: server ended with status 1 before it was ready; its log" in second.stderr
-    assert f"| rain: cannot listen on {cluster.address}" in second.stderr
+    assert (started.returncode, started.stdout) == (1, "")
+    assert "rain: server ended with status 1 before it was ready; its log" in started.stderr
+    assert f"| rain: cannot listen on {address}" in started.stderr
 
 
 def test_twenty_governors_start_together(place: Place) -> None:
