@@ -10,6 +10,7 @@ MODULES = {
     "call": "bench.call",
     "way": "bench.way",
     "frontdoor": "bench.frontdoor",
+    "nested": "bench.nested",
     "programs": "bench.programs",
     "granularity": "bench.granularity",
     "scale": "bench.scale",

@@ -46,6 +46,19 @@ class ProgramRunner(Runner, Protocol):
         ...
 
 
+@runtime_checkable
+class NestingRunner(Runner, Protocol):
+    """A runner whose tasks can submit tasks and wait for them."""
+
+    def run_tree(self, depth: int) -> int:
+        """Each call submits two calls and waits for both; returns the number of calls."""
+        ...
+
+    def run_fan(self, calls: int) -> int:
+        """One call submits this many and waits for all; returns their number."""
+        ...
+
+
 @frozen
 class System:
     """A system that can be measured; described without importing it."""
@@ -89,6 +102,8 @@ PEERS = {
     ),
 }
 PIPE = System("pipe", "bench.runners.pipe", "multiprocessing", "", shared=False, is_limit=True)
+NESTING_PEERS = {"ray": PEERS["ray"]}
+"""Those whose tasks can wait for tasks of their own, on as many processes as that takes."""
 PROGRAM_PEERS = {
     "hyperqueue": System(
         "hyperqueue",

@@ -11,10 +11,10 @@ from time import perf_counter
 
 from attrs import Factory, frozen
 
-from bench.functions import Function
+from bench.functions import Function, inc
 from bench.runners import CallOnce
 from bench.shapes import Shape
-from rain.client import Client, Output, Task, remote
+from rain.client import Client, Output, Task, get_client, remote
 from rain.client.local import LocalCluster
 from rain.client.tasks import Execute
 
@@ -38,6 +38,22 @@ def _task(function: Function) -> Callable[..., Task]:
     of_so_many: dict[int, Callable[..., object]] = {1: of_one, 2: of_two}
     calling = of_any if several else of_so_many.get(len(parameters), of_any)
     return remote(outputs=[Output(encode="pickle")], auto_load=True, name=function.value)(calling)
+
+
+# Executors import this module for them, as users' programs are imported.
+def tree(depth: int) -> int:
+    """Submits two trees and waits for both; returns the number of calls."""
+    if depth == 0:
+        return 1
+    client = get_client()
+    left, right = client.submit(tree, depth - 1), client.submit(tree, depth - 1)
+    return 1 + left.result() + right.result()
+
+
+def fan(calls: int) -> int:
+    """Submits this many calls and waits for all; returns their number."""
+    client = get_client()
+    return len(client.gather(client.map(inc, range(calls))))
 
 
 @frozen
@@ -77,13 +93,19 @@ class RainRunner:
             session.wait_all()
             return perf_counter() - start
 
+    def run_tree(self, depth: int) -> int:
+        return self.client.submit(tree, depth).result()
+
+    def run_fan(self, calls: int) -> int:
+        return self.client.submit(fan, calls).result()
+
     @contextmanager
     def calling(self) -> Generator[CallOnce, None, None]:
-        inc = self.task(Function.INC)
+        add_one = self.task(Function.INC)
         with self.client.new_session("calls") as session:
 
             def call(number: int) -> object:
-                return session.compute(inc(number)).load()
+                return session.compute(add_one(number)).load()
 
             yield call
 

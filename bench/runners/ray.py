@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
 from time import perf_counter
 from typing import Protocol, cast
 
 from attrs import Factory, frozen
 
-from bench.functions import Function
+from bench.functions import Function, inc
 from bench.runners import CallOnce
 from bench.shapes import Shape
 
@@ -44,6 +45,30 @@ class _Ray(Protocol):
     def shutdown(self) -> None: ...
 
 
+def _ray() -> _Ray:
+    return cast("_Ray", import_module("ray"))
+
+
+@cache  # as with a decorator, each process makes a remote function once
+def _remote(function: Callable[..., object]) -> _RemoteFunction:
+    return _ray().remote(function)
+
+
+def tree(depth: int) -> int:
+    """Submits two trees and waits for both; returns the number of calls."""
+    if depth == 0:
+        return 1
+    ray, again = _ray(), _remote(tree)
+    left, right = again.remote(depth - 1), again.remote(depth - 1)
+    return 1 + cast("int", ray.get(left)) + cast("int", ray.get(right))
+
+
+def fan(calls: int) -> int:
+    """Submits this many calls and waits for all; returns their number."""
+    ray, one = _ray(), _remote(inc)
+    return len(cast("list[int]", ray.get([one.remote(number) for number in range(calls)])))
+
+
 @frozen
 class RayRunner:
     ray: _Ray
@@ -68,15 +93,21 @@ class RayRunner:
         results = self.ray.get([references[i] for i in shape.results])
         return perf_counter() - start, cast("list[object]", results)
 
+    def run_tree(self, depth: int) -> int:
+        return cast("int", self.ray.get(_remote(tree).remote(depth)))
+
+    def run_fan(self, calls: int) -> int:
+        return cast("int", self.ray.get(_remote(fan).remote(calls)))
+
     @contextmanager
     def calling(self) -> Generator[CallOnce, None, None]:
-        inc = self.remote(Function.INC)
-        yield lambda number: self.ray.get(inc.remote(number))
+        add_one = self.remote(Function.INC)
+        yield lambda number: self.ray.get(add_one.remote(number))
 
 
 @contextmanager
 def cluster(cpus: int) -> Generator[RayRunner, None, None]:
-    ray = cast("_Ray", import_module("ray"))
+    ray = _ray()
     ray.init(num_cpus=cpus, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     try:
         yield RayRunner(ray, ray.get_runtime_context().gcs_address)
@@ -86,7 +117,7 @@ def cluster(cpus: int) -> Generator[RayRunner, None, None]:
 
 @contextmanager
 def connected(address: str) -> Generator[RayRunner, None, None]:
-    ray = cast("_Ray", import_module("ray"))
+    ray = _ray()
     ray.init(address=address, log_to_driver=False, logging_level="ERROR")
     try:
         yield RayRunner(ray, address)

@@ -13,11 +13,12 @@ import sys
 import sysconfig
 import time
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rain.common.errors import RainException
-from rain.common.imports import Imports, running_program, working_folder
+from rain.common.imports import CallingProgram, Imports, running_program, working_folder
 from rain.common.log_settings import log_settings
 
 if TYPE_CHECKING:
@@ -35,36 +36,64 @@ _LIBRARY = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")
 def own_imports(uploads: Iterable[PackedModules], names: Iterable[str]) -> Imports:
     """The current folders and uploads.
 
-    The key changes when the file of a loaded module changes, or that of a module with one of these
-    names, which perhaps only executors load. In a task, the uploads are those of its program.
+    The result differs after the file of a loaded module has changed, or that of a module with one
+    of these names, which perhaps only executors load.
     """
     program = running_program()
-    began, archives, places, _ = program or (_BEGAN, (), (), "")
-    folders = tuple([one for one in dict.fromkeys(_own_folders()) if one not in places])
+    archives = tuple([upload.archive for upload in uploads])
+    if program is not None:
+        return _imports_of_task(program, archives, names)
+    folders = tuple(dict.fromkeys(_own_folders(())))
     folder = working_folder()
     for one in (*folders, folder):
         _expect_text(one)
-    seen, changed = hashlib.blake2b(digest_size=8), hashlib.blake2b(digest_size=8)
-    files = {*_loaded_files(), *_files_of(names, folders)}
-    for state, since in sorted(_states(files)):
-        seen.update(f"{state}\n".encode())
-        if since > began:
-            changed.update(f"{state}\n".encode())
-    for upload in uploads:
-        seen.update(f"{upload.digest}\n".encode())
-    for place in places:
-        seen.update(f"{Path(place).name}\n".encode())
-    archives = (*[upload.archive for upload in uploads], *archives)
+    states = _states({*_loaded_files(), *_files_of(names, folders)})
     return Imports(
-        key=f"{_PROGRAM}-{seen.hexdigest()}",
+        key=f"{_PROGRAM}-{_digest(states)}",
         folders=folders,
         uploads=archives,
         logging=log_settings(),
-        began=began,
-        changed=changed.hexdigest(),
+        began=_BEGAN,
+        changed=_changed(states, _BEGAN),
         python="{}.{}".format(*sys.version_info),
         folder=folder,
     )
+
+
+def _imports_of_task(
+    program: CallingProgram, archives: tuple[bytes, ...], names: Iterable[str]
+) -> Imports:
+    """The imports of the program of the running task, so that its tasks share loaded modules.
+
+    They differ if a file has changed since the program began, or if the task has added a folder or
+    an upload.
+    """
+    told = program.imports
+    added = [one for one in _own_folders(program.places) if one not in told.folders]
+    for one in added:
+        _expect_text(one)
+    folders = (*dict.fromkeys(added), *told.folders)
+    loaded = _files_in_task(len(sys.modules), told.of_modules)
+    states = _states({*loaded, *_files_of(names, folders)})
+    return told._replace(
+        folders=folders,
+        uploads=(*archives, *told.uploads),
+        logging=log_settings(),
+        changed=_changed(states, told.began),
+    )
+
+
+def _digest(states: Iterable[str]) -> str:
+    seen = hashlib.blake2b(digest_size=8)
+    for state in sorted(states):
+        seen.update(f"{state}\n".encode())
+    return seen.hexdigest()
+
+
+def _changed(states: dict[str, float], began: float) -> str:
+    """A digest of the files that have changed since the program began; "" if none has."""
+    changed = [state for state, since in states.items() if since > began]
+    return _digest(changed) if changed else ""
 
 
 def _expect_text(folder: str) -> None:
@@ -77,14 +106,24 @@ def _expect_text(folder: str) -> None:
         ) from None
 
 
-def _own_folders() -> Iterator[str]:
+def _own_folders(known: tuple[str, ...]) -> Iterator[str]:
+    """The folders in `sys.path`, except for known ones."""
     for entry in sys.path:
+        if entry in known:
+            continue
         try:
             folder = os.path.abspath(entry)  # noqa: PTH100 # "" is the current folder
         except FileNotFoundError:  # which was removed
             continue
         if not is_installed(folder) and Path(folder).exists():  # a zip file is one, too
             yield folder
+
+
+@lru_cache(maxsize=1)  # each nested task asks again, and a thousand modules may be loaded
+def _files_in_task(count: int, program: Imports) -> tuple[str, ...]:
+    """The same files while this number of modules is loaded for this program."""
+    del count, program
+    return tuple(_loaded_files())
 
 
 def _loaded_files() -> Iterator[str]:
@@ -106,16 +145,16 @@ def _files_of(names: Iterable[str], folders: tuple[str, ...]) -> Iterator[str]:
                 yield from map(str, package.rglob("*.py"))
 
 
-def _states(files: Iterable[str]) -> Iterator[tuple[str, float]]:
-    """The state of each file (size, times), to notice that it has changed, and the time of the
-    change.
-    """
+def _states(files: Iterable[str]) -> dict[str, float]:
+    """The state of each file (size, time of the last change), and the time of the last change."""
+    states: dict[str, float] = {}
     for file in files:
         try:
             status = os.stat(file)  # noqa: PTH116 # of many files, for each function
         except OSError:  # it was removed since
             continue
-        yield f"{file} {status.st_mtime_ns} {status.st_size}", status.st_mtime
+        states[f"{file} {status.st_mtime_ns} {status.st_size}"] = status.st_mtime
+    return states
 
 
 def is_installed(path: str) -> bool:

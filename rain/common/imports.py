@@ -9,7 +9,7 @@ They are appended to the function's pickle, behind its end, where no unpickler r
 The length is the number of bytes of the fields.
 
 A task that calls functions sends the same data as the program that it belongs to
-(`CallingProgram`).
+(`CallingProgram`), so all of them share the modules of the program.
 """
 
 from __future__ import annotations
@@ -36,18 +36,21 @@ class Imports(NamedTuple):
     uploads: tuple[bytes, ...] = ()  # zip archives, which come before the folders
     logging: tuple[Any, ...] | None = None  # the fields of `LogSettings`
     began: float = 0.0  # when the program has started
-    changed: str = ""  # the states of its loaded files that were changed since then
+    changed: str = ""  # a digest of its loaded files that have changed since then; "" for none
     python: str = ""  # its version, "3.11"; "" from an earlier release of Rain
     folder: str = ""  # its current folder; "" if that was removed
+
+    @property
+    def of_modules(self) -> Imports:
+        """All that decides which modules a function loads: everything but the logging."""
+        return self._replace(logging=None)
 
 
 class CallingProgram(NamedTuple):
     """The program that has sent the function which this process runs."""
 
-    began: float
-    uploads: tuple[bytes, ...]
-    places: tuple[str, ...]  # the folders with what was uploaded, each named by its digest
-    folder: str = ""  # its current folder
+    imports: Imports
+    places: tuple[str, ...]  # `sys.path` for it in this process
 
 
 _running: CallingProgram | None = None
@@ -68,7 +71,7 @@ def working_folder() -> str:
     """The current folder of the program, also in its tasks; "" if it was removed."""
     program = running_program()
     if program is not None:
-        return program.folder
+        return program.imports.folder
     try:
         return os.getcwd()  # noqa: PTH109 # asked for each call
     except FileNotFoundError:

@@ -60,7 +60,7 @@ class Spaces:
         imports = imports_of(data)
         if imports is None:
             return self.first
-        key = imports.key, imports.folder, imports.folders, imports.began
+        key = imports.of_modules
         space = self._known.get(key)
         if space is None:
             folders = tuple(folder for folder in imports.folders if folder not in self._path)
@@ -78,8 +78,8 @@ class Spaces:
             return
         self._put_aside(left)
         self.current = space
-        _note_program(space)
         sys.path[:] = [*space.places, *self._path]
+        _note_program(space)
         # What was uploaded hides what is installed here under the same names.
         for name in [name for name in sys.modules if top_level(name) in space.uploaded]:
             del sys.modules[name]
@@ -118,11 +118,7 @@ class Spaces:
 def _note_program(space: Space) -> None:
     from rain.common.imports import CallingProgram, note_program  # noqa: PLC0415 # executors start often
 
-    told = space.told
-    if told is None:
-        note_program(None)
-    else:
-        note_program(CallingProgram(told.began, told.uploads, space.uploads, told.folder))
+    note_program(None if space.told is None else CallingProgram(space.told, tuple(sys.path)))
 
 
 def unpacked(archive: bytes, uploads_folder: str) -> str:

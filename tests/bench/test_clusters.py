@@ -37,6 +37,10 @@ SMALL = {
         *("--patterns", "stencil", "--width", "2", "--steps", "2", "--parts", "4"),
         *("--peers", "", "--repeat", "1", "--cpus", "1"),
     ],
+    "nested": [
+        *("--depth", "2", "--calls", "5", "--again", "1"),
+        *("--peers", "", "--repeat", "1", "--cpus", "1"),
+    ],
     "programs": ["--count", "5", "--peers", "", "--repeat", "1", "--cpus", "1"],
     "frontdoor": ["--divide", "1000", "--peers", "", "--repeat", "1"],
     "scale": ["--tasks", "20", "--governors", "1", "--repeat", "1"],
@@ -89,7 +93,9 @@ def test_no_command_is_forgotten() -> None:
     assert {*SMALL, *WITHOUT_A_CLUSTER, *WITHOUT_FIGURES} == {*MODULES}
 
 
-@pytest.mark.parametrize("command", ["overhead", "latency", "frontdoor", "granularity", "programs"])
+@pytest.mark.parametrize(
+    "command", ["overhead", "latency", "frontdoor", "granularity", "nested", "programs"]
+)
 def test_a_comparison_has_every_figure_of_ours(command: str, tmp_path: Path) -> None:
     found = run(command, tmp_path)
 

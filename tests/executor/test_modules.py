@@ -3,6 +3,7 @@
 import importlib
 import io
 import sys
+import time
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,9 +20,13 @@ def remember(
     executor: Child, function: Function, key: str, *folders: Path, uploads: Sequence[bytes] = ()
 ) -> int:
     """Tells a function of a program that imports from these folders."""
+    return remember_with(executor, function, Imports(key, (*map(str, folders),), (*uploads,)))
+
+
+def remember_with(executor: Child, function: Function, imports: Imports) -> int:
+    """The same, with all that is told."""
     executor.functions += 1
     function_id = number(executor.functions)
-    imports = Imports(key, tuple(map(str, folders)), tuple(uploads))
     data = with_imports(executor.pickled(function), imports)
     row = [function_id, number(PLAIN), "", "", 0, data]
     executor.say(protocol.CALLS, 1, [], [], [row], [], None)
@@ -48,6 +53,26 @@ def look() -> Function:
     return looking
 
 
+def telling() -> Function:
+    """Looks, and tells what a function would be told with that the task submits."""
+    looking: Any = look()
+
+    def tell(ctx: Any) -> Any:
+        seen = looking(ctx)
+        brought: Any = importlib.import_module("rain.client.brought.imports")
+        imports: Any = importlib.import_module("rain.common.imports")
+
+        return [seen, imports.with_imports(b"", brought.own_imports((), ()))]
+
+    return tell
+
+
+def read_again(told: bytes) -> Imports:
+    imports = imports_of(told)
+    assert imports is not None
+    return imports
+
+
 def test_a_task_imports_what_is_beside_the_script(executor: Child, tmp_path: Path) -> None:
     folder = a_folder(tmp_path, "a", beside="name, calls = 'a', 0")
 
@@ -72,6 +97,36 @@ def test_a_program_that_is_started_again_gets_the_changed_module(
     a_folder(tmp_path, "a", beside="name, calls = 'after it', 0")
 
     assert executor.value(remember(executor, look(), "second", folder)) == ["after it", 1]
+
+
+def test_what_a_task_submits_shares_the_modules_of_its_program(
+    executor: Child, tmp_path: Path
+) -> None:
+    tell = telling()
+    folder = a_folder(tmp_path, "a", beside="name, calls = 'a', 0")
+    program = Imports("key", (str(folder),), began=time.time() + 1)  # no file is newer
+    first, told = executor.value(remember_with(executor, tell, program))
+    second, told_again = executor.value(remember_with(executor, tell, read_again(told)))
+
+    assert (first, second) == (["a", 1], ["a", 2])  # the module was loaded once
+    assert told == told_again
+    assert read_again(told) == program
+
+
+def test_a_task_that_submits_after_a_module_has_changed_gets_the_new_one(
+    executor: Child, tmp_path: Path
+) -> None:
+    folder = a_folder(tmp_path, "a", beside="name, calls = 'before', 0")
+    program = Imports("key", (str(folder),))  # all files are newer
+    first, told = executor.value(remember_with(executor, telling(), program))
+    a_folder(tmp_path, "a", beside="name, calls = 'after it', 0")
+    _, told_later = executor.value(remember_with(executor, telling(), read_again(told)))
+
+    assert first == ["before", 1]
+    assert executor.value(remember_with(executor, look(), read_again(told_later))) == [
+        "after it",
+        1,
+    ]
 
 
 def test_packages_and_folders_without_a_file_are_kept_apart_too(

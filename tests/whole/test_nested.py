@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +79,38 @@ def processes(depth: int) -> set[int]:
 
 def test_a_tree_needs_as_many_processes_as_it_is_deep(client: Client) -> None:
     assert len(client.submit(processes, 3).result()) <= 4
+
+
+GROVE = """
+import os
+from pathlib import Path
+
+from rain.client import get_client
+
+with Path(__file__).with_name("loads").open("a") as loads:
+    loads.write(f"{os.getpid()}\\n")
+
+
+def grow(depth):
+    if not depth:
+        return 1
+    return 1 + sum(get_client().gather(get_client().map(grow, [depth - 1] * 2)))
+"""
+
+
+@in_processes
+def test_each_process_loads_the_modules_of_a_tree_once(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "grove.py"
+    file.write_text(GROVE)
+    os.utime(file, (1_700_000_000, 1_700_000_000))  # before this program began
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+
+    assert client.submit(import_module("grove").grow, 3).result() == 15
+
+    loads = (tmp_path / "loads").read_text().split()
+    assert len(loads) == len({*loads})
 
 
 def plain(number: int) -> int:

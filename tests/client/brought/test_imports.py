@@ -11,14 +11,28 @@ import pytest
 from rain.client.brought.imports import own_imports
 from rain.common import imports
 from rain.common.errors import RainException
-from rain.common.imports import CallingProgram, note_program
+from rain.common.imports import (
+    CallingProgram,
+    Imports,
+    imports_of,
+    note_program,
+    with_imports,
+)
+from rain.common.log_settings import LogSettings
+
+BEGAN = 1_700_000_000.0
 
 
 @pytest.fixture
-def program() -> Iterator[float]:
-    """As if a function of a program ran here that began then."""
-    began = 1_700_000_000.0
-    yield began
+def program() -> Iterator[Imports]:
+    """As if a function of a program ran here that has told this."""
+    logging = LogSettings(10, levels=(("mine", 20),))
+    told = imports_of(
+        with_imports(b"", Imports("key", ("/of/program",), (b"an archive",), logging, BEGAN))
+    )
+    assert told is not None
+    note_program(CallingProgram(told, tuple(sys.path)))
+    yield told
     note_program(None)
 
 
@@ -32,18 +46,22 @@ def load(monkeypatch: pytest.MonkeyPatch, folder: Path, name: str, since: float)
     monkeypatch.setitem(sys.modules, name, module)
 
 
-def test_what_has_changed_does_not_depend_on_what_else_was_loaded(
-    tmp_path: Path, program: float, monkeypatch: pytest.MonkeyPatch
+def test_a_task_tells_what_its_program_has_told_whatever_else_was_loaded(
+    tmp_path: Path, program: Imports, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys, "path", [str(tmp_path)])
-    note_program(CallingProgram(program, (), ()))
     before = own_imports((), ())
-    load(monkeypatch, tmp_path, "mine_and_old", program - 1)
-    after = own_imports((), ())
-    assert after.changed == before.changed
-    assert after.key != before.key
-    load(monkeypatch, tmp_path, "mine_and_new", program + 1)
-    assert own_imports((), ()).changed != before.changed
+    load(monkeypatch, tmp_path, "mine_and_old", BEGAN - 1)
+    assert own_imports((), ()) == before
+    assert before.of_modules == program.of_modules._replace(changed=before.changed)
+
+
+def test_what_has_changed_since_the_program_began_tells_functions_of_tasks_apart(
+    tmp_path: Path, program: Imports, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = own_imports((), ())
+    load(monkeypatch, tmp_path, "mine_and_new", BEGAN + 1)
+    assert own_imports((), ()) != before
+    assert program.key == before.key
 
 
 def test_editable_packages_count_wherever_their_files_are(
@@ -57,19 +75,15 @@ def test_editable_packages_count_wherever_their_files_are(
     assert len({before, loaded, own_imports((), ()).key}) == 3
 
 
-def test_a_task_passes_on_what_its_program_has_uploaded_and_not_where_that_is_here(
-    tmp_path: Path, program: float, monkeypatch: pytest.MonkeyPatch
+def test_a_task_passes_on_what_it_has_added_and_not_what_is_known_here(
+    tmp_path: Path, program: Imports, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = tmp_path / "other"
-    other.mkdir()
-    monkeypatch.setattr(sys, "path", [str(tmp_path), str(other)])
-    alone = own_imports((), ()).key
-    note_program(CallingProgram(program, (b"an archive",), (str(tmp_path),)))
-    told = own_imports((), ())
-    assert told.uploads == (b"an archive",)
-    assert told.folders == (str(other),)
-    assert told.began == program
-    assert told.key != alone
+    added, ours = tmp_path / "added", tmp_path / "ours"
+    for folder in (added, ours):
+        folder.mkdir()
+    note_program(CallingProgram(program, (str(ours),)))
+    monkeypatch.setattr(sys, "path", [str(added), str(ours)])
+    assert own_imports((), ()).folders == (str(added), "/of/program")
 
 
 def test_programs_in_zip_files_tell_of_these(
