@@ -10,11 +10,12 @@ from rain.base.ids import ObjectId
 from rain.client.data import DataObject, filled, new_handle
 from rain.client.explaining.stack import Stack
 from rain.client.rpc.common import DataObjectState
-from rain.client.shapes import FUNCTION, ObjectShape, TaskShape
+from rain.client.shapes import ObjectShape, TaskShape
 from rain.client.staging import Constant, digest_of
 from rain.client.submission import Same
 from rain.client.task import Task, fill_task
 from rain.common.references import Reference
+from rain.common.sameness import FUNCTION
 
 if TYPE_CHECKING:
     from rain.client.session import Session

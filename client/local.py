@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
+from rain.base.address import LOOPBACK
 from rain.client.local_daemon import (
     STOP_SECONDS,
     Daemon,
@@ -81,7 +82,7 @@ class LocalCluster:
         share = max(1, len(os.sched_getaffinity(0)) // governors) if cpus is None else cpus
         self._work = WorkFolder.of_cluster("local")
         self.folder = self._work.path
-        self.host, self.port = "127.0.0.1", 0  # until the server says which one
+        self.host, self.port = LOOPBACK, 0  # until the server says which one
         self._command = tuple(command)
         self._offer = ("--cpus", str(share), *governor_options)
         self._of_server = (*(() if dashboard else ("--dashboard-on-demand",)), *server_options)

@@ -48,6 +48,7 @@ from rain.client.sent.binding import Binding
 from rain.client.sent.function import SentFunction
 from rain.client.sent.large_arguments import is_surely_large
 from rain.client.shapes import (
+    SHAPES_REMEMBERED,
     ObjectShape,
     TaskShape,
 )
@@ -61,7 +62,6 @@ if TYPE_CHECKING:
 ShapeKey = tuple[str, tuple[str | None, ...], tuple[ObjectShape, ...] | None, Env | None]
 """Name of a call, labels of its inputs, and its outputs if they are not those of the function."""
 
-_SHAPES_REMEMBERED = 1000
 _pack: Callable[[object], bytes] = msgpack.Packer().pack  # a new packer for each call is slower
 
 
@@ -221,7 +221,7 @@ class Remote(Wrapper):
 
     def _new_shape(self, key: ShapeKey, made: OutputSpec) -> TaskShape:
         """The shape of the first call of its kind."""
-        if len(self._shapes) >= _SHAPES_REMEMBERED:
+        if len(self._shapes) >= SHAPES_REMEMBERED:
             self._shapes.clear()
         name, labels, _, env = key
         options = self._options if env is self._options.env else evolve(self._options, env=env)

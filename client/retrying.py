@@ -8,10 +8,10 @@ from typing import Any
 from attrs import evolve
 
 from rain.base.attempts import Attempts
-from rain.client.sent.arguments import PROTOCOL
 from rain.client.shapes import checked_attempts
 from rain.common.by_value import dumps
 from rain.common.errors import RainException, TaskTimeout
+from rain.common.pickles import PICKLE_PROTOCOL
 
 RetryOn = type[BaseException] | Iterable[type[BaseException]] | None
 """The argument `retry_on` of functions."""
@@ -109,7 +109,7 @@ def _given(what: str, retry_on: Any, tries: Any) -> tuple[Any, ...]:
 
 
 def _pickled(what: str, classes: tuple[type[BaseException], ...]) -> bytes:
-    pickled = dumps(classes, PROTOCOL)
+    pickled = dumps(classes, PICKLE_PROTOCOL)
     if len(pickled) > LARGEST:
         names = ", ".join(one.__name__ for one in classes)
         raise RainException(

@@ -17,8 +17,8 @@ from rain.base.resources import CPUS, MEMORY, Resources, checked_amount
 from rain.common.data_type import DataType
 from rain.common.errors import RainException
 
-FUNCTION = "cloudpickle"
-"""The content type of functions, which are constants."""
+SHAPES_REMEMBERED = 1000
+"""Shapes of calls that one function remembers."""
 
 
 class ObjectShape(NamedTuple):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from attrs import Factory, frozen
 
+from rain.base.address import DEFAULT_PORT, LOOPBACK
 from rain.base.admission import Secret
 from rain.base.resources import Resources
 from rain.base.silence import AWAY_LIMIT, SILENCE_LIMIT
@@ -33,8 +34,8 @@ class GovernorSettings:
     logs (`configure`, `close`), readiness (`announce`), lifetime (`end`).
     """
 
-    servers: tuple[tuple[str, int], ...] = (("127.0.0.1", 7210),)  # of which one leads
-    host: str = "127.0.0.1"  # the address for readers of data
+    servers: tuple[tuple[str, int], ...] = ((LOOPBACK, DEFAULT_PORT),)  # of which one leads
+    host: str = LOOPBACK  # the address for readers of data
     port: int = 0
     secret: Secret | None = None
     identity: Identity | None = None  # None: nothing is encrypted

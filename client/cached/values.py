@@ -21,6 +21,7 @@ from rain.client.cached import code
 from rain.client.data import DataObject
 from rain.client.future import Future
 from rain.client.task import Task
+from rain.common.pickles import PICKLE_PROTOCOL
 
 Handle = DataObject | Task | Future[Any]
 OnHandle = Callable[[Handle], str]
@@ -28,7 +29,6 @@ OnHandle = Callable[[Handle], str]
 
 _ATOMS = frozenset({type(None), bool, int, float, complex, str, bytes, type(...)})
 _HANDLES = (DataObject, Task, Future)
-_PROTOCOL = 5
 _SIZE = 20
 _reducers: Mapping[type, Callable[[Any], Any]] = cloudpickle.Pickler.dispatch_table
 
@@ -57,7 +57,7 @@ class _Digesting:
     def of(self, value: object) -> bytes:
         kind: type = type(value)
         if kind in _ATOMS:
-            return _sum(kind.__name__, pickle.dumps(value, _PROTOCOL))
+            return _sum(kind.__name__, pickle.dumps(value, PICKLE_PROTOCOL))
         if isinstance(value, _HANDLES):
             handle: Handle = value
             stands = kind.__name__ if self._on_handle is None else self._on_handle(handle)
@@ -106,7 +106,7 @@ class _Digesting:
         kind: type = type(value)
         try:
             reducer = _reducers.get(kind) or dispatch_table.get(kind)
-            parts: Any = value.__reduce_ex__(_PROTOCOL) if reducer is None else reducer(value)
+            parts: Any = value.__reduce_ex__(PICKLE_PROTOCOL) if reducer is None else reducer(value)
         except (TypeError, ValueError, AttributeError, pickle.PicklingError):
             return _sum("opaque", self.of(kind))
         if isinstance(parts, str):

@@ -14,10 +14,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from rain.client.future import Future
-from rain.client.sent.arguments import LARGEST_PICKLE, PROTOCOL
+from rain.client.sent.arguments import LARGEST_PICKLE
 from rain.common.bundles import value_at
 from rain.common.by_value import Pickler
 from rain.common.mapped_files import WRITABLE, mapped
+from rain.common.pickles import PICKLE_PROTOCOL
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 Put: TypeAlias = Callable[[Array], Future[Any]]
@@ -90,7 +91,7 @@ class _Bundler(Pickler):
         self.dispatch_table = _REDUCERS.new_child(
             {Future: self._place, **dict.fromkeys(_KINDS, self._array)}
         )
-        super().__init__(target, PROTOCOL)
+        super().__init__(target, PICKLE_PROTOCOL)
         self.futures: list[Future[Any]] = []
         self._places: dict[int, int] = {}
         self._uploads = uploads
@@ -102,7 +103,7 @@ class _Bundler(Pickler):
             return in_file
         if array.nbytes > LARGEST_PICKLE and not array.dtype.hasobject:
             return self._place(self._uploads.future(array, self._put))
-        return array.__reduce_ex__(PROTOCOL)
+        return array.__reduce_ex__(PICKLE_PROTOCOL)
 
     def _place(self, future: Future[Any]) -> Reduced:
         place = self._places.get(id(future))

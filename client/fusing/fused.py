@@ -11,11 +11,12 @@ from rain.base.errors import InvariantError
 from rain.client.data import DataObject
 from rain.client.fusing.chains import OUTSIDE, Chain, ChainGraph, plan_chains, wrong_with
 from rain.client.fusing.inside import UnitForms, stand_in
-from rain.client.shapes import FUNCTION, TaskShape
+from rain.client.shapes import TaskShape
 from rain.client.submission import Batch
 from rain.client.task import Task
 from rain.client.task_parts import PYTHON_TASK
 from rain.client.unit import Unit
+from rain.common.sameness import FUNCTION
 
 MEMBERS_AT_MOST = 10_000
 CONFIGS_AT_MOST = 1024 * 1024

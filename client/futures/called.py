@@ -21,7 +21,7 @@ from rain.client.environments import said_of, text_of
 from rain.client.explaining.misspelled import unknown_argument
 from rain.client.options import NO_OPTIONS, OPTIONS, Options, Surrounding
 from rain.client.sent.function import SentFunction
-from rain.client.shapes import ObjectShape, TaskShape
+from rain.client.shapes import SHAPES_REMEMBERED, ObjectShape, TaskShape
 from rain.client.submission import Same
 from rain.common.unpicklable import UNPICKLABLE
 
@@ -32,8 +32,6 @@ Function = Callable[..., Any]
 
 FUNCTIONS_REMEMBERED = 256
 """Functions that a client remembers; one more is sent again when it is called again."""
-
-SHAPES_REMEMBERED = 1000
 
 RESULT = ObjectShape("result", "pickle")
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rain.base.address import part_address, without_scheme
+from rain.base.address import DEFAULT_PORT, part_address, without_scheme
 from rain.common.errors import RainException
-
-DEFAULT_PORT = 7210
 
 
 def check_address(address: object, port: object) -> None:

@@ -20,11 +20,10 @@ from rain.client.references import refer
 from rain.client.task import Task
 from rain.common.by_value import Pickler
 from rain.common.errors import RainWarning
-from rain.common.pickles import Part, dump_parts, length_of
+from rain.common.pickles import PICKLE_PROTOCOL, Part, dump_parts, length_of
 
 LARGEST_PICKLE = 256 * 1024
 LONGEST_PICKLING = 1.0  # seconds of CPU time
-PROTOCOL = 5
 
 _MODULE = "rain.executor.executor"
 _FUNCTION = "unpickle_input_object"
@@ -95,7 +94,7 @@ def pickle_plain(
     for place, value in enumerate(values):
         kind = type(value)
         if kind in _ATOMS:
-            data = _dumps(value, PROTOCOL)
+            data = _dumps(value, PICKLE_PROTOCOL)
             if len(data) > LARGEST_PICKLE:
                 return None
         elif kind in _REPLACED:
@@ -148,7 +147,7 @@ class _PlainPickler(pickle.Pickler):
     """For builtin containers with data objects in them; gives up at anything else."""
 
     def __init__(self, target: io.BytesIO, finder: _Finder, aside: _Aside) -> None:
-        super().__init__(target, PROTOCOL, buffer_callback=aside)
+        super().__init__(target, PICKLE_PROTOCOL, buffer_callback=aside)
         self._finder = finder
 
     def reducer_override(self, obj: Any) -> Any:
@@ -163,7 +162,7 @@ class _CloudPickler(Pickler):
     """For everything else."""
 
     def __init__(self, target: io.BytesIO, finder: _Finder, aside: _Aside) -> None:
-        super().__init__(target, PROTOCOL, buffer_callback=aside)
+        super().__init__(target, PICKLE_PROTOCOL, buffer_callback=aside)
         self._finder = finder
 
     def reducer_override(self, obj: Any) -> Any:
@@ -186,7 +185,7 @@ def pickle_argument(
     Large buffers lie in it so that they can be mapped (see rain/common/pickles.py).
     """
     if type(value) in _ATOMS:
-        return [_dumps(value, PROTOCOL)]
+        return [_dumps(value, PICKLE_PROTOCOL)]
     if isinstance(value, DataObject | Task):
         label = f"{name}{{0}}"
         return [placeholder(label, collector.add(label, value), load, content_type)]
@@ -204,7 +203,7 @@ def pickle_argument(
 def pickle_value(value: Any, collector: InputCollector, name: str) -> list[Part]:
     """The same for an argument of a plain call; data objects inside are loaded."""
     if type(value) in _ATOMS:
-        return [_dumps(value, PROTOCOL)]
+        return [_dumps(value, PICKLE_PROTOCOL)]
     if isinstance(value, DataObject | Task):
         return [placeholder(name, collector.add(name, value), load=True)]
     return _structure(value, name, collector, load=True, content_type=None)
@@ -239,7 +238,7 @@ def _structure(
         pickler.dump(value)
         return target.getvalue()
 
-    return dump_parts(dump, value, PROTOCOL)
+    return dump_parts(dump, value, PICKLE_PROTOCOL)
 
 
 _placeholders: dict[tuple[str, int, bool, str | None], bytes] = {}

@@ -12,13 +12,15 @@ from rain.client.cached.sameness import key_of_function
 from rain.client.cached.values import value_digest
 from rain.client.data import DataObject
 from rain.client.handles import constant_object
-from rain.client.sent.arguments import LARGEST_PICKLE, PROTOCOL
-from rain.client.shapes import FUNCTION, ObjectShape
+from rain.client.sent.arguments import LARGEST_PICKLE
+from rain.client.shapes import ObjectShape
 from rain.client.submission import Same
 from rain.common.by_value import dumps
 from rain.common.imports import with_imports, working_folder
 from rain.common.log_settings import log_settings
+from rain.common.pickles import PICKLE_PROTOCOL
 from rain.common.references import finding_references
+from rain.common.sameness import FUNCTION
 
 if TYPE_CHECKING:
     from rain.client.brought.packing import PackedModules
@@ -79,8 +81,8 @@ class SentFunction:
         self._same: Same | None = None
         captured = self._captured = Captured(fn)
         with finding_references() as found:
-            alone = dumps(fn, PROTOCOL)
-            pickled = alone if around is None else dumps(around(fn), PROTOCOL)
+            alone = dumps(fn, PICKLE_PROTOCOL)
+            pickled = alone if around is None else dumps(around(fn), PICKLE_PROTOCOL)
         self._is_large = len(pickled) > LARGEST_PICKLE
         self._submits = session.submits
         self._refusals = session.refusals
@@ -125,7 +127,7 @@ class SentFunction:
             if self._submits == session.submits:
                 return True
             self._submits = session.submits
-        return _digest(dumps(fn, PROTOCOL)) == self._digest
+        return _digest(dumps(fn, PICKLE_PROTOCOL)) == self._digest
 
 
 def _digest(pickled: bytes) -> bytes:

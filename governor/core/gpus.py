@@ -11,9 +11,6 @@ from collections.abc import Sequence
 from rain.base.errors import InvariantError
 from rain.base.resources import GPUS, Resources
 
-VISIBLE = "CUDA_VISIBLE_DEVICES"
-"""The environment variable that tells CUDA programs which gpus they may use."""
-
 Lent = tuple[str, ...]
 """The gpus of one task, in the governor's order."""
 

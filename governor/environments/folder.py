@@ -21,9 +21,9 @@ from typing import Any, Final
 
 from attrs import frozen
 
-import rain
 from rain.base.environment import FILES, VARIABLE, WHEELS, Environment
 from rain.common.fs import copy_writable, unpack
+from rain.daemon.packages import PACKAGES
 from rain.governor.environments.conda import PYTHON, check_python, conda_tool, creation
 from rain.stream.removing import remove
 
@@ -34,8 +34,6 @@ FAILURES_KEPT: Final = 20
 """Logs of environments that could not be made, the last ones of a user on a machine."""
 
 MARK: Final = "made.json"
-
-_PACKAGES = str(Path(rain.__file__).resolve().parent.parent)
 
 
 def own_environments() -> Path:
@@ -99,7 +97,7 @@ class MadeEnvironment:
             path = made.get("PATH", os.defpath)
             made["PATH"] = os.pathsep.join([str(self.conda / "bin"), path])
         elif for_rain:  # else the packages of the governor come behind those of the environment
-            before.append(_PACKAGES)
+            before.append(PACKAGES)
         if theirs := made.get("PYTHONPATH"):
             before.append(theirs)
         if before:
@@ -340,7 +338,7 @@ def _path(venv: Path, path: str) -> str:
 
 def _python() -> str:
     """Tells governors apart whose environments differ: another Python, or other packages below."""
-    return blake2b(f"{sys.version}\0{sys.prefix}\0{_PACKAGES}".encode(), digest_size=4).hexdigest()
+    return blake2b(f"{sys.version}\0{sys.prefix}\0{PACKAGES}".encode(), digest_size=4).hexdigest()
 
 
 def _folders_of_packages() -> list[str]:
@@ -354,4 +352,4 @@ def _folders_of_packages() -> list[str]:
         and not folder.startswith(inside)
         and Path(folder).is_dir()
     ]
-    return list(dict.fromkeys([*found, _PACKAGES]))
+    return list(dict.fromkeys([*found, PACKAGES]))

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from attrs import Factory, frozen
 
-import rain
 from rain.base import executor_protocol as protocol
 from rain.base.admission import TLS_FILE
 from rain.base.executor_protocol import SERVER
 from rain.common.printed import NOTHING, KeptText, Streams, empty, keep, keep_of
 from rain.common.secret_file import VARIABLE as SECRET_FILE
 from rain.common.signals import signal_name
+from rain.daemon.packages import python_path
 from rain.governor.machine.strays import Origin, kill_tree, marked
 
 if TYPE_CHECKING:
@@ -37,8 +37,6 @@ TAIL_OF_A_TASK = 4096
 SOCKET = "socket"
 SOCKET_PATH = "RAIN_EXECUTOR_SOCKET"
 """The environment variable with the socket for executors of other languages."""
-
-_PACKAGES = str(Path(rain.__file__).resolve().parent.parent)
 
 
 @frozen
@@ -187,8 +185,7 @@ def _environment(number: int, places: Places, made: MadeEnvironment | None) -> d
     if made is not None:
         environment = made.added_to(environment)
     else:
-        path = environment.get("PYTHONPATH")
-        environment["PYTHONPATH"] = f"{_PACKAGES}{os.pathsep}{path}" if path else _PACKAGES
+        environment["PYTHONPATH"] = python_path(environment.get("PYTHONPATH"))
     # `hash(text) % parts` must choose the same part in every process of every machine.
     environment.setdefault("PYTHONHASHSEED", "0")
     environment[protocol.EXECUTOR_ID] = str(number)

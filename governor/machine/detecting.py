@@ -11,7 +11,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from rain.governor.core.gpus import VISIBLE
+from rain.base.executor_protocol import VISIBLE_GPUS
 from rain.stream.room import amount_in, lines, memory_groups
 
 _CONTAINER = "NVIDIA_VISIBLE_DEVICES"
@@ -55,7 +55,7 @@ class Machine:
 
     def gpus(self) -> tuple[str, ...]:
         """The gpus that programs here may use, as CUDA names them."""
-        named = self.environment.get(VISIBLE)
+        named = self.environment.get(VISIBLE_GPUS)
         if named is not None:
             return _named_gpus(named)
         inside = self.environment.get(_CONTAINER)

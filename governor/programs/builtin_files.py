@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, TypeGuard
 
 from attrs import frozen
 
+from rain.base import modes
 from rain.base.kinds import DataType
 from rain.files.errors import FileExistsAlready, FilesError
 from rain.files.local import created, created_folder
@@ -21,9 +22,6 @@ from rain.governor.core.results import Made, Outputs, Stored
 from rain.governor.programs.sandbox import BuiltinError, collect, copy_to, copy_tree, inside, plain
 from rain.governor.storage.store import MEMORY_LIMIT, Store
 from rain.stream.copying import copy_bytes
-
-_PROGRAM_MODE = 0o755
-_ANY_EXECUTE = 0o111
 
 
 @frozen
@@ -143,8 +141,8 @@ def _fill(store: Store, content: bytes | int, file: BinaryIO) -> None:
     with store.path(content).open("rb") as stored:
         status = os.fstat(stored.fileno())
         copy_bytes(stored.fileno(), file.fileno(), status.st_size)
-        if status.st_mode & _ANY_EXECUTE:
-            os.fchmod(file.fileno(), _PROGRAM_MODE)
+        if status.st_mode & modes.ANY_EXECUTE:
+            os.fchmod(file.fileno(), modes.PROGRAM)
 
 
 def make_directory(job: BuiltinJob) -> Outputs:

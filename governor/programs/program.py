@@ -7,8 +7,8 @@ from typing import Any
 
 from attrs import frozen
 
+from rain.base.executor_protocol import VISIBLE_GPUS
 from rain.base.thread_limits import thread_limits
-from rain.governor.core.gpus import VISIBLE
 from rain.governor.programs.builtin_files import BuiltinJob
 from rain.governor.programs.sandbox import BuiltinError
 
@@ -49,7 +49,7 @@ class ProgramConfig:
         """Returns the environment of the program, based on that of the governor."""
         environment = {**given, **thread_limits(cpus, given, self.env)}
         if gpus is not None:
-            environment[VISIBLE] = ",".join(gpus)
+            environment[VISIBLE_GPUS] = ",".join(gpus)
         for name, value in self.env.items():
             if value is None:
                 environment.pop(name, None)

@@ -8,6 +8,15 @@ from attrs import frozen
 
 from rain.base.errors import ProtocolError
 
+LOOPBACK = "127.0.0.1"
+"""The host of everything that nobody gives another one."""
+
+DEFAULT_PORT = 7210
+"""The port of a server that nobody gives another one."""
+
+DEFAULT_HTTP_PORT = 7222
+"""The same of HTTP, where it has a port of its own."""
+
 
 def spell_address(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

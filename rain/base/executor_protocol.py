@@ -88,6 +88,9 @@ _LACKS_HEAD: Final = bytes([0x92, 0xA0 + len(LACKS), *LACKS.encode(), 0xD9])
 ALONE: Final = 0
 """The epoch of a call without a token; other epochs begin with 1."""
 
+VISIBLE_GPUS: Final = "CUDA_VISIBLE_DEVICES"
+"""The variable that tells CUDA programs which gpus they may use."""
+
 CPUS: Final = "cpus"
 """Key in the resources of a task kind (importing `rain.base.resources` takes too long)."""
 

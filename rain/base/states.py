@@ -60,6 +60,10 @@ class TaskRow(Word):
     CANCELLED = "cancelled"
 
 
+BEGUN = (TaskRow.RUNNING, TaskRow.BLOCKED)
+"""The rows of tasks whose function has begun, and goes on or waits for other tasks."""
+
+
 @frozen
 class TaskFacts:
     """What holds in one row of the task table."""

@@ -13,6 +13,9 @@ from attrs import frozen
 OWNER = ""
 """The name of the owner, which stands in no key."""
 
+OWNER_IN_TABLES = "(owner)"
+"""How tables call the owner; no name of a user has these signs."""
+
 DEFAULT = "*"
 """The name of the rule for users that have none of their own."""
 

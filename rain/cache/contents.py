@@ -12,11 +12,11 @@ import stat
 import threading
 from pathlib import Path
 
+from rain.base import modes
 from rain.cache.digests import digest_of_texts, new_sum
 
 FILES_REMEMBERED = 100_000
 
-_ANY_EXECUTE = 0o111
 _Identity = tuple[int, int, int, int]
 
 
@@ -38,7 +38,7 @@ class Digests:
         texts = ["folder"]
         for entry in sorted(path.iterdir()):
             mode = entry.lstat().st_mode
-            runs = stat.S_ISREG(mode) and mode & _ANY_EXECUTE
+            runs = stat.S_ISREG(mode) and mode & modes.ANY_EXECUTE
             texts += [entry.name, "runs" if runs else "", self.of(entry)]
         return digest_of_texts(*texts)
 

@@ -6,9 +6,9 @@ import os
 import stat
 from pathlib import Path
 
+from rain.base import modes
 from rain.stream.copying import copy_bytes
 
-_ANY_EXECUTE = 0o111
 _WRITE = 0o222
 
 
@@ -49,7 +49,7 @@ def _copy(source: Path, target: Path, rights: int) -> None:
     with source.open("rb") as read, target.open("wb") as written:
         status = os.fstat(read.fileno())
         copy_bytes(read.fileno(), written.fileno(), status.st_size)
-        executable = (rights & 0o444) >> 2 if status.st_mode & _ANY_EXECUTE else 0
+        executable = (rights & 0o444) >> 2 if status.st_mode & modes.ANY_EXECUTE else 0
         os.fchmod(written.fileno(), rights & ~_WRITE | executable)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rain.base.address import DEFAULT_PORT, LOOPBACK
 from rain.base.admission import MemberKind
 from rain.base.errors import StartError
 from rain.cli.options import (
@@ -228,8 +229,8 @@ def governor(
     from rain.governor.settings import GovernorSettings
     from rain.governor.time_limit import leaving_time
 
-    servers = parse_addresses(server, "127.0.0.1", 7210)
-    host, port = parse_address(listen_at, "127.0.0.1", 0)
+    servers = parse_addresses(server, LOOPBACK, DEFAULT_PORT)
+    host, port = parse_address(listen_at, LOOPBACK, 0)
     secret, identity = daemon.secret(), daemon.identity(MemberKind.GOVERNOR)
     is_open = daemon.insecure or identity is not None
     check_exposure(host, secret, insecure=is_open, risk="read the data of all tasks")

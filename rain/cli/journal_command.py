@@ -29,10 +29,10 @@ def journal(folder: Path | None, remove: bool) -> int:
     anything that is wrong with it. The exit status is 1 if something is wrong. Nothing is changed,
     and a server may be using the folder.
     """
+    from rain.base.address import DEFAULT_PORT
     from rain.daemon.journal_place import usual_place
     from rain.server.journal.listing import look_into
     from rain.server.leading import remove_journal
-    from rain.server.settings import DEFAULT_PORT
 
     folder = folder or usual_place(DEFAULT_PORT)
     if remove:

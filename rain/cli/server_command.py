@@ -202,6 +202,7 @@ def server(
     from rain.daemon import lean
 
     lean.begin()
+    from rain.base.address import DEFAULT_PORT, LOOPBACK
     from rain.daemon.addresses import parse_address
     from rain.daemon.exposure import check_exposure, or_user_key
     from rain.daemon.journal_place import chosen
@@ -210,14 +211,9 @@ def server(
     from rain.server.history.retention import Keep
     from rain.server.main import run_server
     from rain.server.plugins import with_options
-    from rain.server.settings import (
-        DEFAULT_HOST,
-        DEFAULT_PORT,
-        ServerSettings,
-        http_settings,
-    )
+    from rain.server.settings import ServerSettings, http_settings
 
-    host, port = parse_address(listen_at, DEFAULT_HOST, DEFAULT_PORT)
+    host, port = parse_address(listen_at, LOOPBACK, DEFAULT_PORT)
     journal = chosen(journal, port, records=record is not None)
     if standby and journal is None:
         raise StartError("--standby needs the journal of the server to stand by for: --journal")

@@ -25,14 +25,13 @@ def token(which: str, secret_file: Path | None, tls: Path | None, url: bool, use
     the cluster that 'rain start' has started here, or the usual port. The password of a user shows
     what that user may see. Users make it from their own key, the owner with --user.
     """
-    from rain.base.address import spell_address
+    from rain.base.address import DEFAULT_PORT, LOOPBACK, spell_address
     from rain.base.admission import MemberKind, http_url
     from rain.common.secret_file import read_secret
     from rain.daemon.addresses import parse_address
     from rain.daemon.exposure import or_user_key
     from rain.start.choice import is_folder, serves_http
     from rain.start.clusters import user_index
-    from rain.start.plan import DEFAULT_PORT, LOOPBACK
 
     secret = None if secret_file is None else read_secret(secret_file)
     asks = url or secret is None or is_folder(which)

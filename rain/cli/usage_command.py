@@ -39,6 +39,7 @@ def usage(
     It counts the cpu time of finished tasks, and stored bytes for as long as they were stored.
     Users see only their own line.
     """
+    from rain.base.users import OWNER_IN_TABLES
     from rain.start import usage as told
 
     if as_csv and as_json:
@@ -49,7 +50,7 @@ def usage(
     last = _day("--until", until) if until else told.LAST_DAY
     report = told.ask_usage(server)
     if sessions:
-        of_sessions = [one for one in report.sessions if user in ("", one.user or told.OWNER)]
+        of_sessions = [one for one in report.sessions if user in ("", one.user or OWNER_IN_TABLES)]
         of_session = (
             told.sessions_as_csv
             if as_csv

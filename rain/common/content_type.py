@@ -12,14 +12,21 @@ from collections.abc import Callable
 from typing import Any, BinaryIO
 
 from rain.common.errors import RainException
-from rain.common.pickles import WITHOUT_BUFFERS, Dump, Part, dump_parts, joined, load
+from rain.common.pickles import (
+    PICKLE_PROTOCOL,
+    WITHOUT_BUFFERS,
+    Dump,
+    Part,
+    dump_parts,
+    joined,
+    load,
+)
 
 NAMES = frozenset(
     {"", "pickle", "cloudpickle", "json", "cbor", "arrow", "protobuf", "dir", "text"}
     | {"parts", "pieces"}
 )
 PREFIXES = ("text-", "user/", "mime/", "protobuf/")
-PICKLE_PROTOCOL = 5
 
 _MAIN = b"main__"
 """In the pickles of what `__main__` defines, or `__mp_main__` in a child of multiprocessing."""

@@ -11,16 +11,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import IO, Union
 
+from rain.base import modes
 from rain.common.errors import RainException
 from rain.stream.unpacking import extract
 
 Tree = Mapping[str, Union[bytes, str, "Tree"]]
 """A directory as a mapping: names to contents, or to mappings for the folders inside."""
-
-_FOLDER_MODE = 0o755
-_FILE_MODE = 0o644
-_PROGRAM_MODE = 0o755
-_ANY_EXECUTE = 0o111
 
 
 def _plain(info: tarfile.TarInfo) -> tarfile.TarInfo:
@@ -34,9 +30,9 @@ def _plain(info: tarfile.TarInfo) -> tarfile.TarInfo:
     info.uname = info.gname = ""
     info.mtime = 0
     if info.isdir():
-        info.mode = _FOLDER_MODE
+        info.mode = modes.FOLDER
     elif info.isfile():
-        info.mode = _PROGRAM_MODE if info.mode & _ANY_EXECUTE else _FILE_MODE
+        info.mode = modes.PROGRAM if info.mode & modes.ANY_EXECUTE else modes.FILE
     return info
 
 
@@ -145,5 +141,5 @@ def copy_writable(source: Path, target: Path) -> None:
 
 def _copy_file(source: Path, target: Path) -> None:
     shutil.copyfile(source, target)
-    executable = source.stat().st_mode & _ANY_EXECUTE
-    target.chmod(_PROGRAM_MODE if executable else _FILE_MODE)
+    executable = source.stat().st_mode & modes.ANY_EXECUTE
+    target.chmod(modes.PROGRAM if executable else modes.FILE)

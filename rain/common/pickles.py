@@ -30,6 +30,9 @@ SMALL = 32 * 1024
 are written twice.
 """
 
+PICKLE_PROTOCOL = 5
+"""That of all pickles that travel: the first one with separate buffers."""
+
 ALIGNMENT = 64
 MAGIC = b"rainview"
 

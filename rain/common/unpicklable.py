@@ -9,6 +9,7 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from rain.common.errors import RainException
+from rain.common.pickles import PICKLE_PROTOCOL
 from rain.common.references import finding_references
 
 UNPICKLABLE = (TypeError, AttributeError, pickle.PicklingError, RuntimeError)
@@ -19,8 +20,6 @@ MOST_PARTS = 1000
 """Only this many parts of one container are checked."""
 
 _INTO_A_MODULE = "Put it into a module beside the script, from which tasks import it."
-
-_PROTOCOL = 5
 
 
 def what_cannot_be_sent(value: object, error: BaseException, name: str = "") -> str:
@@ -57,7 +56,7 @@ def travels(value: object) -> bool:
     # Handles of data are sent in another way.
     with suppress(RainException), finding_references():
         try:
-            dumps(value, _PROTOCOL, _aside)
+            dumps(value, PICKLE_PROTOCOL, _aside)
         except UNPICKLABLE:
             return False
     return True
@@ -93,7 +92,7 @@ def _parts(value: Any) -> Iterator[tuple[str, object]]:
     if isinstance(value, FunctionType | MethodType | type):
         return
     try:
-        reduced: Any = value.__reduce_ex__(_PROTOCOL)
+        reduced: Any = value.__reduce_ex__(PICKLE_PROTOCOL)
     except UNPICKLABLE:
         return
     state: Any = None if isinstance(reduced, str) or len(reduced) < 3 else reduced[2]

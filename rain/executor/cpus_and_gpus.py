@@ -11,9 +11,8 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
+from rain.base.executor_protocol import VISIBLE_GPUS
 from rain.base.thread_limits import thread_limits
-
-_VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 class Threads:
@@ -38,12 +37,12 @@ class Threads:
 @contextmanager
 def visible_gpus(gpus: Sequence[str]) -> Generator[None, None, None]:
     """Makes only these gpus visible to CUDA in its scope, and restores the environment."""
-    before = os.environ.get(_VISIBLE)
-    os.environ[_VISIBLE] = ",".join(gpus)
+    before = os.environ.get(VISIBLE_GPUS)
+    os.environ[VISIBLE_GPUS] = ",".join(gpus)
     try:
         yield
     finally:
         if before is None:
-            os.environ.pop(_VISIBLE, None)
+            os.environ.pop(VISIBLE_GPUS, None)
         else:
-            os.environ[_VISIBLE] = before
+            os.environ[VISIBLE_GPUS] = before

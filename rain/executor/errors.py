@@ -10,8 +10,9 @@ import pickle
 import sys
 from typing import TYPE_CHECKING, Any
 
-from rain.common.content_type import PICKLE_PROTOCOL, encode_value
+from rain.common.content_type import encode_value
 from rain.common.errors import RainException, rebuilt
+from rain.common.pickles import PICKLE_PROTOCOL
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -15,7 +15,6 @@ from rain.base import executor_protocol as protocol
 from rain.base.ids import ID, pack
 from rain.base.shortage import OwnFiles
 from rain.common.content_type import (
-    PICKLE_PROTOCOL,
     encode_parts,
     encode_value,
     is_type_instance,
@@ -24,7 +23,7 @@ from rain.common.content_type import (
 )
 from rain.common.errors import RainException
 from rain.common.notes import encode_notes
-from rain.common.pickles import WITHOUT_BUFFERS, Part
+from rain.common.pickles import PICKLE_PROTOCOL, WITHOUT_BUFFERS, Part
 from rain.common.references import finding_references, secure
 from rain.common.unpicklable import UNPICKLABLE, what_cannot_be_sent
 

@@ -20,13 +20,11 @@ from attrs import frozen
 from rain.base.caching import TAKEN
 from rain.base.ids import is_of_server
 from rain.base.kinds import TaskKind
-from rain.base.states import TaskRow
+from rain.base.states import BEGUN, TaskRow
 from rain.graph.graph import Graph
 from rain.graph.group import Group
 from rain.graph.session import Session
 from rain.graph.task import Task
-
-_STARTED = (TaskRow.RUNNING, TaskRow.BLOCKED)
 
 
 @frozen
@@ -107,7 +105,7 @@ def take_late(graph: Graph, now: float, rule: Rule) -> list[Task]:
         _compute_limit(group, rule)
         for task_id, number in list(group.running.items()):
             task = graph.tasks.get(task_id)
-            if task is None or task.last_run().number != number or task.row not in _STARTED:
+            if task is None or task.last_run().number != number or task.row not in BEGUN:
                 del group.running[task_id]  # this run has ended
             elif task in graph.shadows:
                 continue  # it is watched again if it loses that

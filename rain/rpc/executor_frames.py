@@ -10,10 +10,10 @@ from collections.abc import Callable
 import trio
 
 from rain.base.errors import ProtocolError
+from rain.base.executor_protocol import HEADER
 from rain.rpc.background import Background, DescriptorWatch
 from rain.rpc.cutting import Cutter
 
-HEADER = 4
 FRAME_LIMIT = 256 * 1024 * 1024
 READ_SIZE = 64 * 1024
 """For a larger buffer the system makes new pages each time, however little has come."""

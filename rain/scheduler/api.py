@@ -26,13 +26,12 @@ from attrs import Factory, define
 from rain.base.copies import CopyMove
 from rain.base.errors import PlanError
 from rain.base.runs import RunCause
-from rain.base.states import ObjectState, TaskRow
+from rain.base.states import BEGUN, ObjectState, TaskRow
 from rain.graph import DataObject, Governor, Graph, Session, Task, moving, planning, rules
 from rain.graph.copy import Copy, move_copy
 from rain.graph.run import Ending
 from rain.scheduler.estimates import Estimates
 
-_BEGUN = (TaskRow.RUNNING, TaskRow.BLOCKED)
 _WAITING, _READY = TaskRow.WAITING, TaskRow.READY  # used for every task, and enum look-ups are slow
 
 MOST = 2**63 - 1
@@ -222,7 +221,7 @@ class Plan:
         self._check_known(task)
         if task.row is TaskRow.CANCELLING:
             raise PlanError("cancelled task", f"{task!r} cannot be taken back: it will end there")
-        if task.row in _BEGUN:
+        if task.row in BEGUN:
             raise PlanError("started task", f"{task!r} cannot be taken back: it has started")
         if task.row is TaskRow.AHEAD:
             raise PlanError(

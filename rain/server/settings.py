@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from attrs import Factory, frozen
 
-from rain.base.address import SAME
+from rain.base.address import DEFAULT_HTTP_PORT, DEFAULT_PORT, LOOPBACK, SAME
 from rain.base.admission import Secret
 from rain.daemon.addresses import parse_address
 from rain.daemon.readiness import Readiness
@@ -18,9 +18,6 @@ from rain.server.history.retention import Keep
 if TYPE_CHECKING:
     from rain.tls.identity import Identity
 
-DEFAULT_HOST = "127.0.0.1"
-DEFAULT_PORT = 7210
-DEFAULT_HTTP_PORT = 7222  # where HTTP has a port of its own
 LEASE_SECONDS = 5.0
 
 
@@ -49,7 +46,7 @@ def http_settings(
         return None
     if not wanted:
         return HttpSettings(None, (*names, listen[0]), identity)
-    own = parse_address(wanted, DEFAULT_HOST, DEFAULT_HTTP_PORT)
+    own = parse_address(wanted, LOOPBACK, DEFAULT_HTTP_PORT)
     is_same = own == listen and own[1] != 0
     return HttpSettings(None if is_same else own, (*names, own[0]), identity)
 
@@ -58,7 +55,7 @@ def http_settings(
 class ServerSettings:
     """The settings of a server, which listens on loopback by default."""
 
-    host: str = DEFAULT_HOST
+    host: str = LOOPBACK
     port: int = DEFAULT_PORT
     secret: Secret | None = None
     identity: Identity | None = None  # None: nothing is encrypted

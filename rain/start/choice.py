@@ -6,11 +6,10 @@ import socket
 from collections.abc import Sequence
 from pathlib import Path
 
-from rain.base.address import split_address, without_scheme
+from rain.base.address import DEFAULT_PORT, split_address, without_scheme
 from rain.base.errors import StartError
 from rain.daemon.exposure import is_loopback
 from rain.start.clusters import FILE, ClusterDescription, Index, StartedElsewhere, read_cluster
-from rain.start.plan import DEFAULT_PORT
 
 
 def find_cluster(index: Index, wanted: str) -> ClusterDescription:

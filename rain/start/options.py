@@ -14,6 +14,7 @@ from typing import TypeAlias, cast
 from attrs import evolve, field, frozen
 
 import rain
+from rain.base.address import DEFAULT_PORT
 from rain.base.errors import StartError
 from rain.base.resources import read_named
 from rain.base.sizes import parse_size
@@ -23,7 +24,7 @@ from rain.launchers.surroundings import Surroundings, read_scratch
 from rain.start.add import Added, add_governors, add_kind, has_jobs
 from rain.start.clusters import ClusterDescription, has_ended, read_cluster, user_index
 from rain.start.governors import SSH, BatchGovernors, Governors, LocalGovernors, Scale
-from rain.start.plan import DEFAULT_PORT, GOVERNOR, NONE, Settings, run_rain
+from rain.start.plan import GOVERNOR, NONE, Settings, run_rain
 from rain.start.remote import RemoteAccess
 from rain.start.start import StartedCluster, start_cluster
 from rain.start.stop import stop_cluster

@@ -6,16 +6,20 @@ from pathlib import Path
 
 from attrs import evolve, frozen
 
-from rain.base.address import is_unspecified, spell_address, split_address
+from rain.base.address import (
+    DEFAULT_HTTP_PORT,
+    DEFAULT_PORT,
+    LOOPBACK,
+    is_unspecified,
+    spell_address,
+    split_address,
+)
 from rain.base.errors import StartError
 from rain.daemon.addresses import parse_address
 from rain.daemon.exposure import is_loopback
 from rain.launchers.surroundings import IN_CONTAINER, NOTHING, Surroundings, wrapped
 from rain.start.governors import BatchGovernors, Governors, LocalGovernors, RemoteGovernors, Scale
 
-DEFAULT_PORT = 7210
-DEFAULT_HTTP_PORT = 7222
-LOOPBACK = "127.0.0.1"
 NONE = Path("none")
 NO_HTTP = "none"
 ALL_BUT_ONE = "--cpus=-1"

@@ -8,7 +8,14 @@ from pathlib import Path
 
 from attrs import frozen
 
-from rain.base.address import seen_by_peer, spell_address, split_address
+from rain.base.address import (
+    DEFAULT_HTTP_PORT,
+    DEFAULT_PORT,
+    LOOPBACK,
+    seen_by_peer,
+    spell_address,
+    split_address,
+)
 from rain.base.admission import MemberKind, Role
 from rain.base.errors import ConnectionLostError, RefusedError, StartError
 from rain.base.leading import Servers
@@ -21,12 +28,7 @@ from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.dialing import dial_in_thread, dial_in_turn, reaching
 from rain.start.choice import server_of
 from rain.start.clusters import ClusterDescription, Index
-from rain.start.plan import (
-    DEFAULT_HTTP_PORT,
-    DEFAULT_PORT,
-    LOOPBACK,
-    NONE,
-)
+from rain.start.plan import NONE
 from rain.tls.identity import Identity
 from rain.tls.keys import Keys
 

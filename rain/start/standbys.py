@@ -15,7 +15,7 @@ from pathlib import Path
 
 from attrs import evolve, frozen
 
-from rain.base.address import spell_address, split_address
+from rain.base.address import DEFAULT_HTTP_PORT, LOOPBACK, spell_address, split_address
 from rain.base.admission import MemberKind as Role
 from rain.base.admission import Role as Door
 from rain.base.errors import ProtocolError, StartError
@@ -29,15 +29,7 @@ from rain.start import processes
 from rain.start.children import Child
 from rain.start.clusters import ClusterDescription
 from rain.start.launch import Launch
-from rain.start.plan import (
-    DEFAULT_HTTP_PORT,
-    LOOPBACK,
-    NO_HTTP,
-    NONE,
-    PlannedDaemon,
-    Settings,
-    plan_server,
-)
+from rain.start.plan import NO_HTTP, NONE, PlannedDaemon, Settings, plan_server
 from rain.start.remote import RemoteAccess
 from rain.stream.errors import UnreachableError
 from rain.tls.identity import Identity

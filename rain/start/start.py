@@ -10,7 +10,7 @@ from pathlib import Path
 from attrs import evolve, frozen
 
 from rain.base import admission
-from rain.base.address import is_unspecified, spell_address
+from rain.base.address import LOOPBACK, is_unspecified, spell_address
 from rain.base.errors import StartError
 from rain.common.secret_file import make_secret_file, read_secret
 from rain.daemon.folders import make_folder
@@ -32,7 +32,6 @@ from rain.start.interrupts import interrupts
 from rain.start.jobs import JobSubmission
 from rain.start.launch import Launch
 from rain.start.plan import (
-    LOOPBACK,
     Settings,
     is_encrypted,
     may_return,

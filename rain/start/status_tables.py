@@ -9,9 +9,9 @@ from rich.text import Text
 from rain.base.durations import say_duration
 from rain.base.resources import spell_amount
 from rain.base.sizes import spell_size
+from rain.base.users import OWNER_IN_TABLES
 from rain.start.jobs import JobLine
 from rain.start.status import ClusterStatus, GovernorLine, SessionLine
-from rain.start.usage import OWNER
 
 USES = ("tasks have", "data")
 """The columns of the memory in use; the name is that of the tasks with most of it."""
@@ -152,7 +152,7 @@ def _sessions(lines: tuple[SessionLine, ...]) -> Table:
             state = f"held up: {line.held_up}"
         table.add_row(
             str(line.id),
-            *([Text(line.user or OWNER)] if has_users else []),
+            *([Text(line.user or OWNER_IN_TABLES)] if has_users else []),
             Text(line.name),
             str(line.tasks - line.unfinished),
             str(line.tasks),

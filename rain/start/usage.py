@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from attrs import asdict, evolve
 
 from rain.base.usage import DAY
+from rain.base.users import OWNER_IN_TABLES
 from rain.base.wire.requests import UsageOf
 from rain.base.wire.usage import SessionUsage, UsageReport, UserUsage
 from rain.start.reaching import ReachedServer, asking
 
-OWNER = "(owner)"
 """How the owner of a cluster is called in tables."""
 
 LAST_DAY = 2**31
@@ -55,7 +55,11 @@ def select(
     days: Iterable[UserUsage], user: str = "", since: int = 0, until: int = LAST_DAY
 ) -> list[UserUsage]:
     """Those of a user, or of all, and of the days from one to another, both included."""
-    return [one for one in days if since <= one.day <= until and user in ("", one.user or OWNER)]
+    return [
+        one
+        for one in days
+        if since <= one.day <= until and user in ("", one.user or OWNER_IN_TABLES)
+    ]
 
 
 def by_user(days: Iterable[UserUsage]) -> list[UserUsage]:
@@ -149,12 +153,12 @@ def sessions_as_text(rows: Sequence[SessionUsage]) -> str:
 def _usage_row(one: UserUsage) -> tuple[str, str, int, float, int, float]:
     since = datetime.fromtimestamp(one.day * DAY, UTC).strftime("%Y-%m-%d")
     cpu, held = round(one.cpu_seconds, 3), round(one.byte_seconds, 3)
-    return one.user or OWNER, since, one.tasks, cpu, one.bytes, held
+    return one.user or OWNER_IN_TABLES, since, one.tasks, cpu, one.bytes, held
 
 
 def _session_row(one: SessionUsage) -> tuple[str, int, str, int, float, int, int, float]:
     cpu, held = round(one.cpu_seconds, 3), round(one.byte_seconds, 3)
-    user = one.user or OWNER
+    user = one.user or OWNER_IN_TABLES
     return user, one.session, one.name, one.tasks, cpu, one.bytes, one.stored, held
 
 
@@ -168,7 +172,7 @@ def queue_as_text(rows: Sequence[SessionUsage]) -> str:
     head = ("USER", "SESSION", "NAME", "WAITING", "RUNNING", "FINISHED", "SECONDS LEFT", "WHY")
     table = [
         (
-            one.user or OWNER,
+            one.user or OWNER_IN_TABLES,
             one.session,
             one.name,
             one.waiting,

@@ -16,15 +16,11 @@ from typing import Any, Protocol
 
 from attrs import define, frozen
 
+from rain.base import modes
 from rain.base.errors import RainError
 from rain.stream.bodies import Body, Joined, OfMemory, OfPath, Zeros
 from rain.stream.sockets import BUFFER, BrokenError, Incoming, receive_into
 from rain.stream.unpacking import extract
-
-_FOLDER_MODE = 0o755
-_FILE_MODE = 0o644
-_PROGRAM_MODE = 0o755
-_ANY_EXECUTE = 0o111
 
 
 class ChangedError(RainError):
@@ -149,11 +145,11 @@ def _entry(name: str, path: Path) -> tarfile.TarInfo:
         info.mode = 0o777
     elif path.is_dir():
         info.type = tarfile.DIRTYPE
-        info.mode = _FOLDER_MODE
+        info.mode = modes.FOLDER
     elif path.is_file():
         status = path.stat()
         info.size = status.st_size
-        info.mode = _PROGRAM_MODE if status.st_mode & _ANY_EXECUTE else _FILE_MODE
+        info.mode = modes.PROGRAM if status.st_mode & modes.ANY_EXECUTE else modes.FILE
     else:
         raise ChangedError(f"{path} is neither a file nor a directory nor a link")
     return info

@@ -17,7 +17,8 @@ import rain
 from rain.common import by_value, code
 from rain.common.by_value import dumps
 from rain.common.code import HERE, OtherPythonError
-from rain.common.content_type import PICKLE_PROTOCOL, decode_value, encode_value
+from rain.common.content_type import decode_value, encode_value
+from rain.common.pickles import PICKLE_PROTOCOL
 
 _SOURCE = """
 def outer(x):

@@ -12,6 +12,7 @@ nested no deeper than `DEEPEST`.
 
 from __future__ import annotations
 
+import sys
 from struct import Struct, error, unpack_from
 from typing import Final
 
@@ -37,6 +38,15 @@ _COUNT: Final = Struct("<I")
 
 NULL, LIST, FAR, OBJECT = 0, 1, 2, 3
 """The two lowest bits of a pointer; those of a pointer to a struct are 0, too."""
+
+BYTE, POINTERS, COMPOSITE = 2, 6, 7
+"""What the entries of a list are, as the pointer to it says."""
+
+CHOICE: Final = Struct("<H")
+"""Which member of a union is there."""
+
+NATIVE: Final = sys.byteorder == "little"
+"""Whether columns of numbers are in memory as they are in messages."""
 
 _BEHIND: Final = 1 << 29  # the highest bit of how far it is to the target
 

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-import sys
 from array import array
 from struct import Struct
 from typing import Any, Final
 
 from rain.rpc.capnproto.compiled import FieldsReader, fields_reader
 from rain.rpc.capnproto.messages import (
+    BYTE,
+    CHOICE,
+    COMPOSITE,
     DEEPEST,
     LIST,
+    NATIVE,
     OBJECT,
     POINTER,
+    POINTERS,
     WORD,
     Message,
     UnreadableError,
 )
 from rain.rpc.capnproto.shapes import Item, Reader, Shape, Slot
 
-_NATIVE: Final = sys.byteorder == "little"
-_CHOICE: Final = Struct("<H")  # which member of a union is there
-_BYTE, _POINTERS, _COMPOSITE = 2, 6, 7  # of what a list is, as a pointer to it says
 # Pointers to lists that lie behind them, in the same segment.
 _NEAR_MASK: Final = 7 << 32 | 1 << 31 | 3
 _AHEAD_MASK: Final = 1 << 31 | 3  # zeros if it leads to a struct behind it, in the same segment
-_NEAR_BYTES: Final = LIST | _BYTE << 32
-_NEAR_POINTERS: Final = LIST | _POINTERS << 32
+_NEAR_BYTES: Final = LIST | BYTE << 32
+_NEAR_POINTERS: Final = LIST | POINTERS << 32
 
 
 class AnyPointer:
@@ -127,7 +128,7 @@ def _list(message: Message, place: int, word: int, size: int) -> tuple[int, int]
 
 
 def _bytes(message: Message, place: int, word: int, item: Item, deep: int) -> bytes:
-    start, count = _list(message, place, word, _BYTE)
+    start, count = _list(message, place, word, BYTE)
     message.take(start, (count + WORD - 1) // WORD)
     return message.content[start : start + count]
 
@@ -179,7 +180,7 @@ def _numbers(message: Message, place: int, word: int, item: Item, deep: int) -> 
     if count == 1:
         return [*one.unpack_from(message.content, start)]
     part: Any = message.view[start : start + length]
-    if _NATIVE:
+    if NATIVE:
         numbers: list[Any] = part.cast(letter).tolist()
         return numbers
     turned = array(letter, bytes(part))
@@ -190,7 +191,7 @@ def _numbers(message: Message, place: int, word: int, item: Item, deep: int) -> 
 def _structs(message: Message, place: int, word: int, shape: Shape, deep: int) -> list[Any]:
     if deep > DEEPEST:
         raise UnreadableError(f"{shape.name}: structs lie too deep in each other")
-    start, words = _list(message, place, word, _COMPOSITE)
+    start, words = _list(message, place, word, COMPOSITE)
     message.take(start, words + 1)
     tag: int = POINTER.unpack_from(message.content, start)[0]
     count, data, pointers = (tag & 0xFFFF_FFFF) >> 2, tag >> 32 & 0xFFFF, tag >> 48
@@ -215,7 +216,7 @@ def _datas(message: Message, place: int, word: int, item: Item, deep: int) -> li
     if word & _NEAR_MASK == _NEAR_POINTERS:
         start, count = place + WORD + ((word & 0x7FFF_FFFC) << 1), word >> 35
     else:
-        start, count = _list(message, place, word, _POINTERS)
+        start, count = _list(message, place, word, POINTERS)
     message.take(start, count)
     content, end = message.content, message.end
     rows: list[bytes] = []
@@ -252,5 +253,5 @@ _READERS: Final[dict[str, Reader]] = {
 }
 _LISTS: Final[dict[str, Reader]] = {"data": _datas, "text": _texts}
 
-_CALLED: Final = {"meaning": _meaning, "unknown": _unknown, "choice": _CHOICE}
+_CALLED: Final = {"meaning": _meaning, "unknown": _unknown, "choice": CHOICE}
 """What the functions of structs call by these names."""

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-import sys
 from array import array
 from collections.abc import Mapping, Sequence
 from struct import Struct
 from typing import Any, Final, NamedTuple
 
 from rain.base.errors import InvariantError
-from rain.rpc.capnproto.messages import LIST, OBJECT, POINTER, WORD
+from rain.rpc.capnproto.messages import (
+    BYTE,
+    CHOICE,
+    COMPOSITE,
+    LIST,
+    NATIVE,
+    OBJECT,
+    POINTER,
+    POINTERS,
+    WORD,
+)
 from rain.rpc.capnproto.shapes import NO_UNION, Item, Shape, Slot, Writer
 
 _HEAD: Final = 2 * WORD  # the table of segments, and the pointer to the root
-_NATIVE: Final = sys.byteorder == "little"
 _TABLE: Final = Struct("<II")
-_CHOICE: Final = Struct("<H")
-_BYTE, _POINTERS, _COMPOSITE = 2, 6, 7  # of what a list is, as a pointer to it says
 _NOWHERE: Final = 0xFFFF_FFFC  # a pointer to a struct without any fields
 _PADDING: Final = [bytes(-length % WORD) for length in range(WORD)]
 
@@ -64,7 +70,7 @@ def _fields(out: bytearray, at: int, shape: Shape, values: Mapping[str, Any]) ->
         if slot is None:
             raise InvariantError(f"{shape.name} has no field {name!r}")
         if slot.choice != NO_UNION:
-            _CHOICE.pack_into(out, at + shape.choice_place, slot.choice)
+            CHOICE.pack_into(out, at + shape.choice_place, slot.choice)
         if slot.pack is not None:
             slot.pack(out, at + slot.begin, value)
         elif slot.write is None:
@@ -96,7 +102,7 @@ def _list_pointer(out: bytearray, pointer: int, size: int, count: int) -> None:
 
 
 def _bytes(out: bytearray, pointer: int, item: Item, value: bytes | bytearray | memoryview) -> None:
-    _list_pointer(out, pointer, _BYTE, len(value))
+    _list_pointer(out, pointer, BYTE, len(value))
     out += value
     out += _PADDING[len(value) % WORD]
 
@@ -129,7 +135,7 @@ def _numbers(out: bytearray, pointer: int, item: Item, values: Sequence[Any]) ->
     POINTER.pack_into(out, pointer, LIST | between | size << 32 | count << 35)
     if count == 1:
         out += one.pack(values[0])
-    elif isinstance(values, array) and values.typecode == letter and _NATIVE:
+    elif isinstance(values, array) and values.typecode == letter and NATIVE:
         out += memoryview(values).cast("B")
     else:
         out += Struct(f"<{count}{letter}").pack(*values)
@@ -143,7 +149,7 @@ def _structs(
     if not len(values):
         return
     words = len(shape.empty) // WORD
-    _list_pointer(out, pointer, _COMPOSITE, words * len(values))
+    _list_pointer(out, pointer, COMPOSITE, words * len(values))
     sizes = shape.data_bytes // WORD << 32 | shape.pointers << 48
     out += POINTER.pack(len(values) << 2 | sizes)
     at = len(out)
@@ -157,14 +163,14 @@ def _datas(out: bytearray, pointer: int, item: Item, values: Sequence[bytes]) ->
     """A list of strings of bytes: pointers to all of them, and then they themselves."""
     if not len(values):
         return
-    _list_pointer(out, pointer, _POINTERS, len(values))
+    _list_pointer(out, pointer, POINTERS, len(values))
     pointers: list[int] = []
     pieces: list[bytes] = []
     between = len(values) - 1  # words from behind a pointer to where its bytes begin
     for value in values:
         length = len(value)
         if length:
-            pointers.append(LIST | between << 2 | _BYTE << 32 | length << 35)
+            pointers.append(LIST | between << 2 | BYTE << 32 | length << 35)
             pieces.append(value)
             if length & 7:
                 pieces.append(_PADDING[length & 7])

@@ -14,12 +14,12 @@ from attrs import frozen
 
 from rain.base.ids import NUMBER_MASK, KindId, SessionId
 from rain.base.kinds import ObjectKind, TaskKind
-from rain.base.states import TaskRow
+from rain.base.states import BEGUN, TaskRow
 from rain.base.wire.submission import TaskColumns
 from rain.graph import Session, Task
 from rain.graph.failing import was_cancelled
 from rain.graph.run import Run
-from rain.server.core.collector import Happenings
+from rain.server.core.collector import TASK_BYTES, Happenings
 from rain.server.core.happenings import (
     ClientNew,
     ClientSubmit,
@@ -32,9 +32,6 @@ from rain.server.core.happenings import (
     TasksStarted,
 )
 from rain.server.core.state import State
-
-_TASK_BYTES = 160  # as in the columns of `Happenings`
-_RUNNING = (TaskRow.RUNNING, TaskRow.BLOCKED)
 
 
 @frozen
@@ -77,7 +74,7 @@ def note_all(
         if session.tasks:
             submission = _submission(session, known, now)
             if submission.tasks.ids or submission.constants:
-                happenings.add(submission, _TASK_BYTES * len(submission.tasks.ids))
+                happenings.add(submission, TASK_BYTES * len(submission.tasks.ids))
             _note_runs(session, known, happenings, now)
 
 
@@ -123,9 +120,9 @@ def _note_runs(session: Session, known: Logged, happenings: Happenings, now: flo
     for task in session.own_tasks:
         if _is_logged(task, known):
             continue
-        if task.row in _RUNNING:
+        if task.row in BEGUN:
             run = task.last_run()
-            happenings.add(TasksStarted(run.started, run.governor, [task.id]), _TASK_BYTES)
+            happenings.add(TasksStarted(run.started, run.governor, [task.id]), TASK_BYTES)
         elif task.row is TaskRow.FINISHED:
             run = task.last_run()
             batch = finished.get(run.governor)
@@ -139,10 +136,10 @@ def _note_runs(session: Session, known: Logged, happenings: Happenings, now: flo
         elif task.has_failed:
             (cancelled if was_cancelled(task) else skipped).append(task)
     for batch in finished.values():
-        happenings.add(batch, _TASK_BYTES * len(batch.ids))
+        happenings.add(batch, TASK_BYTES * len(batch.ids))
     for tasks in (skipped, cancelled):
         if tasks:
-            ids, size = [task.id for task in tasks], _TASK_BYTES * len(tasks)
+            ids, size = [task.id for task in tasks], TASK_BYTES * len(tasks)
             happenings.add(TasksSkipped(now, None, "", ids, tasks is cancelled), size)
 
 
@@ -158,7 +155,7 @@ def _add_end(batch: TasksFinished, task: Task, run: Run, known: Logged) -> None:
 
 def _is_logged(task: Task, known: Logged) -> bool:
     """Whether the log has how it stands."""
-    return task.id & NUMBER_MASK in (known.begun if task.row in _RUNNING else known.ended)
+    return task.id & NUMBER_MASK in (known.begun if task.row in BEGUN else known.ended)
 
 
 def _notes(task: Task) -> TaskNotes:

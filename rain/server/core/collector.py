@@ -35,7 +35,7 @@ from rain.server.core.happenings import (
 )
 
 DEFAULT_LIMIT = 64 * 1024 * 1024
-_TASK_BYTES = 160  # measured size of a task in the columns
+TASK_BYTES = 160  # measured size of a task in the columns
 _SMALL_BYTES = 500  # size of any other happening
 
 
@@ -91,7 +91,7 @@ class Happenings:
             constants.ids,
             constants.kinds,
         )
-        size = _TASK_BYTES * (len(columns.ids) + len(constants.ids))
+        size = TASK_BYTES * (len(columns.ids) + len(constants.ids))
         self._add(happening, size + sum(map(len, columns.configs)), self.limit)
 
     def unkept(self, now: float, objects: tuple[ObjectId, ...]) -> None:
@@ -109,7 +109,7 @@ class Happenings:
             self._open(batch)
             self._finished = None  # tasks that start now must finish in a later batch
         batch.ids.append(task.id)
-        self.bytes += _TASK_BYTES
+        self.bytes += TASK_BYTES
 
     def task_finished(
         self, now: float, address: str, task: Task, run: Run, *, sudden: bool
@@ -130,7 +130,7 @@ class Happenings:
         session = task.session
         if task.user or run.debug or task.id in session.logs or session.cached:
             self._note(batch, task, run)
-        self.bytes += _TASK_BYTES
+        self.bytes += TASK_BYTES
 
     def run_failed(self, now: float, task: Task, run: Run, *, again: bool) -> None:
         """A run has failed or was lost, and with it the task unless it is tried again."""
@@ -151,7 +151,7 @@ class Happenings:
         if ids:
             error = failure.message.strip().rpartition("\n")[2]  # the end of a traceback
             happening = TasksSkipped(now, failure.task, error, ids, failure.cancelled)
-            self._add(happening, _TASK_BYTES * len(ids), self.limit)
+            self._add(happening, TASK_BYTES * len(ids), self.limit)
 
     def object_finished(self, now: float, governor: Governor, made: DataObject) -> None:
         """A data object was made on a governor; called only with `with_objects`."""
@@ -166,7 +166,7 @@ class Happenings:
         batch.sizes.append(made.size)
         batch.content_types.append(made.content_type)
         batch.users.append(made.user)
-        self.bytes += _TASK_BYTES
+        self.bytes += TASK_BYTES
 
     def _add(self, happening: Happening, size: int, limit: int) -> None:
         if self.bytes > limit:

@@ -14,7 +14,7 @@ from heapq import heappop, heappush
 
 from attrs import frozen
 
-from rain.base.address import split_address
+from rain.base.address import LOOPBACK, split_address
 from rain.base.copies import CopyRow
 from rain.base.wire.orders import SERVER
 from rain.graph import DataObject
@@ -60,7 +60,7 @@ class Senders:
                 self._coming.add(_machine(copy))
         if data_object.spooled:
             holders.append(Sender(AT_SERVER, SERVER))  # the last of those that are as busy
-            self._near.setdefault(_LOOPBACK, holders[-1])
+            self._near.setdefault(LOOPBACK, holders[-1])
         self._holders = holders
         self._free: list[tuple[int, int]] = []  # how many it sends to, and its place in the list
         for place, holder in enumerate(holders):
@@ -97,7 +97,6 @@ class Senders:
         return others[failures % len(others)] if others else None
 
 
-_LOOPBACK = "127.0.0.1"
 """Governors that are reached there are on the server's machine."""
 
 

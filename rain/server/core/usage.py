@@ -15,7 +15,7 @@ from attrs import evolve
 
 from rain.base.ids import ClientId, SessionId
 from rain.base.kinds import TaskKind
-from rain.base.states import TaskRow
+from rain.base.states import BEGUN
 from rain.base.usage import DAY, Used
 from rain.base.wire.usage import SessionUsage, UsageReport, UserUsage
 from rain.graph import Session
@@ -28,8 +28,6 @@ MOST_ROWS = 10_000
 
 EVERY = 1.0
 """Seconds between two looks at what is stored."""
-
-_RUNS = (TaskRow.RUNNING, TaskRow.BLOCKED)
 
 
 def note(
@@ -103,7 +101,7 @@ def report(state: State, client: ClientId, now: float) -> UsageReport:
         task.session.root
         for governor in state.graph.governors.values()
         for task in governor.assigned
-        if task.row in _RUNS and task not in state.graph.shadowed
+        if task.row in BEGUN and task not in state.graph.shadowed
     )
     unfinished: Counter[SessionId] = Counter()
     stored: Counter[SessionId] = Counter()

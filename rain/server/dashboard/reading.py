@@ -16,6 +16,7 @@ from typing import Any
 from rain.base.errors import RainError
 from rain.server.dashboard import progress
 from rain.server.dashboard.digest import Digest
+from rain.server.history.forms import SECONDS
 
 PAGE_ROWS = 2000
 MOST_PAGES = 50
@@ -25,11 +26,10 @@ MOST_SESSIONS = 200
 _MESSAGE = 2000  # characters of a failure in lists
 _CHUNK = 500  # tasks of a submission that are read together
 
-_TIME = "(julianday(timestamp) - 2440587.5) * 86400.0"
 _PAGE = f"""
 SELECT group_concat(item, ',') FROM (
     SELECT json_array(
-        id, event_type, {_TIME},
+        id, event_type, {SECONDS},
         json(CASE
             WHEN event_type IN (
                 'TaskStarted', 'TaskFinished', 'TaskRunFailed', 'TaskSkipped', 'TaskCancelled'
@@ -48,7 +48,7 @@ SELECT group_concat(item, ',') FROM (
 )
 """
 _SUBMISSION = f"""
-SELECT {_TIME}, json_array_length(event, '$.tasks'), json_array_length(event, '$.dataobjs')
+SELECT {SECONDS}, json_array_length(event, '$.tasks'), json_array_length(event, '$.dataobjs')
 FROM events WHERE id = ?
 """
 _TASKS = """
@@ -61,7 +61,7 @@ SELECT group_concat(json_array(
 FROM events, json_each(event, '$.tasks') AS task WHERE events.id = ? GROUP BY task.key / ?
 """
 _NEW_SESSIONS = f"""
-SELECT session, {_TIME}, json_extract(event, '$.spec.name'), json_extract(event, '$.client'),
+SELECT session, {SECONDS}, json_extract(event, '$.spec.name'), json_extract(event, '$.client'),
     coalesce(json_extract(event, '$.belongs_to'), '')
 FROM events WHERE event_type = 'SessionNew' AND (
     :user IS NULL OR json_extract(event, '$.belongs_to') = :user
@@ -73,7 +73,7 @@ SELECT json_extract(event, '$.belongs_to') FROM events
 WHERE session = ? AND +event_type = 'SessionNew' LIMIT 1
 """
 _CLOSED_SESSIONS = f"""
-SELECT session, {_TIME}, json_extract(event, '$.reason'),
+SELECT session, {SECONDS}, json_extract(event, '$.reason'),
     substr(json_extract(event, '$.message'), 1, {_MESSAGE})
 FROM events WHERE event_type = 'SessionClosed' AND +session >= ?
 """
@@ -83,7 +83,7 @@ WHERE session = :session AND event_type = 'ClientSubmit'
 AND json_extract(task.value, '$.id[1]') = :number LIMIT 1
 """
 _TASK_EVENTS = f"""
-SELECT event_type, {_TIME}, coalesce(json_extract(event, '$.info'), event) FROM events
+SELECT event_type, {SECONDS}, coalesce(json_extract(event, '$.info'), event) FROM events
 WHERE session = :session
 AND +event_type IN (
     'TaskStarted', 'TaskFinished', 'TaskRunFailed', 'TaskSecondRun', 'TaskSkipped', 'TaskCancelled'

@@ -18,6 +18,9 @@ from rain.base.ids import NUMBER_MASK, KindId
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.server.core.happenings import ClientSubmit, TaskNotes
 
+SECONDS = "(julianday(timestamp) - 2440587.5) * 86400.0"
+"""The timestamp of a row as seconds since 1970, in SQL."""
+
 _OF_PYTHON = "py/"  # tasks whose config is not JSON
 
 

@@ -20,8 +20,8 @@ import trio
 from attrs import Factory, asdict, define, frozen
 from structlog.typing import FilteringBoundLogger
 
-import rain
 from rain.base.errors import StartError
+from rain.daemon.packages import python_path
 from rain.server.beside import beside
 from rain.server.core.catching_up import note_all
 from rain.server.core.collector import Happenings
@@ -41,7 +41,6 @@ PATIENCE = 5.0
 """Seconds that the writer may take to end, also when the next server waits for it."""
 
 _WAIT_FOR_LOCK = "import fcntl, sys; fcntl.flock(int(sys.argv[1]), fcntl.LOCK_EX)"
-_PACKAGES = str(Path(rain.__file__).resolve().parent.parent)
 
 
 @frozen
@@ -124,8 +123,7 @@ async def wait_for_lock(lock: int) -> None:
 
 async def start_writer(path: Path, lock: int, keep: Keep) -> trio.Process:
     """Starts the writer process, which holds the lock while it lives."""
-    known = os.environ.get("PYTHONPATH")
-    packages = f"{_PACKAGES}{os.pathsep}{known}" if known else _PACKAGES
+    packages = python_path(os.environ.get("PYTHONPATH"))
     try:
         return await trio.lowlevel.open_process(
             [

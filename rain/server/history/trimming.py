@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import define
 
-from rain.server.history.forms import timestamp
+from rain.server.history.forms import SECONDS, timestamp
 from rain.server.history.retention import Facts, Going, Keep, Next, next_to_go
 
 SLICE = 5000
@@ -20,14 +20,13 @@ MOST_SLICES = 100
 EVERY = 1.0
 """Seconds between two checks."""
 
-_TIME = "(julianday(timestamp) - 2440587.5) * 86400.0"
 # The newest session stays, because the next one gets the number after it.
 _OLDEST_OVER = f"""
-SELECT session, {_TIME} FROM events
+SELECT session, {SECONDS} FROM events
 WHERE event_type = 'SessionClosed'
 AND +session < (SELECT max(session) FROM events) ORDER BY id LIMIT 1
 """
-_OLDEST_LOOSE = f"SELECT {_TIME} FROM events WHERE session IS NULL ORDER BY id LIMIT 1"
+_OLDEST_LOOSE = f"SELECT {SECONDS} FROM events WHERE session IS NULL ORDER BY id LIMIT 1"
 _DELETE = "DELETE FROM events WHERE id IN (SELECT id FROM events WHERE {} ORDER BY id LIMIT ?)"
 # The end of a session marks it as closed, so it is deleted last.
 _OF_SESSION = _DELETE.format("session = ? AND +event_type <> 'SessionClosed'")

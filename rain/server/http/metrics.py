@@ -14,9 +14,10 @@ from attrs import frozen
 
 import rain
 from rain.base.governors import GovernorRow
-from rain.base.states import TaskRow
+from rain.base.states import BEGUN, TaskRow
 from rain.base.transfers import Transfers
 from rain.base.usage import Used
+from rain.base.users import OWNER_IN_TABLES
 from rain.server.core import usage
 from rain.server.core.state import State
 from rain.server.http.messages import Response
@@ -26,12 +27,10 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 MOST_USERS = 100
 """Users with numbers of their own: those who have used most cpu-seconds."""
 
-OWNER = "(owner)"
 OTHERS = "(others)"
 _NO_USER: Mapping[str, float] = {"": 0.0}
 
 _ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
-_RUNS = (TaskRow.RUNNING, TaskRow.BLOCKED)
 _AWAY = "away"
 
 
@@ -169,7 +168,7 @@ def _of_users(state: State, now: float, only: str | None) -> list[Metric]:
     cpus: Counter[str] = Counter()
     for governor in graph.governors.values():
         for task in governor.assigned:
-            if task.row in _RUNS:
+            if task.row in BEGUN:
                 running[task.session.belongs_to] += 1
             if task.row is TaskRow.RUNNING:
                 cpus[task.session.belongs_to] += task.cpus
@@ -224,7 +223,7 @@ def _names(totals: Mapping[str, Used]) -> dict[str, str]:
     """How each user is called here."""
     most_first = sorted(totals, key=lambda user: (-totals[user].cpu_seconds, user))
     return {
-        user: (user or OWNER) if place < MOST_USERS else OTHERS
+        user: (user or OWNER_IN_TABLES) if place < MOST_USERS else OTHERS
         for place, user in enumerate(most_first)
     }
 

@@ -10,21 +10,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import trio
 from attrs import Factory, define, field
 from structlog.typing import FilteringBoundLogger
 
-import rain
+from rain.daemon.packages import python_path
 from rain.server.core.state import State
 from rain.server.journal.folder import JournalFolder
 from rain.server.journal.records import Header
 
 LEAST = 16 * 1024 * 1024
 """With fewer bytes of turns it is not worth making a snapshot."""
-
-_PACKAGES = str(Path(rain.__file__).resolve().parent.parent)
 
 
 @define(eq=False)
@@ -89,8 +86,7 @@ class Compaction:
         self._closed = sum(path.stat().st_size for path in closed)
 
     async def _compact(self, last: int) -> None:
-        known = os.environ.get("PYTHONPATH")
-        packages = f"{_PACKAGES}{os.pathsep}{known}" if known else _PACKAGES
+        packages = python_path(os.environ.get("PYTHONPATH"))
         program = [sys.executable, "-m", "rain.server.journal.compacting"]
         try:
             done = await trio.run_process(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from rain.base.address import LOOPBACK
 from rain.base.errors import StartError
 from rain.daemon.addresses import parse_addresses
 from rain.server.lease.folder import FolderStore
@@ -37,7 +38,7 @@ def store_of(where: str, folder: Path) -> LeaseStore:
 def _etcd(members: str, name: str) -> LeaseStore:
     from rain.server.lease.etcd import PORT, EtcdStore  # noqa: PLC0415 # few have it
 
-    return EtcdStore(parse_addresses(members, "127.0.0.1", PORT), name)
+    return EtcdStore(parse_addresses(members, LOOPBACK, PORT), name)
 
 
 def _postgresql(url: str, name: str) -> LeaseStore:
