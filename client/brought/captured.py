@@ -21,6 +21,7 @@ from types import (
 from typing import Any
 
 from rain.common.by_value import WITH_CACHE, is_imported
+from rain.common.shared_generators import place_of_method
 from rain.common.unpicklable import travels, what_cannot_be_sent
 
 _ATOMS = frozenset(
@@ -179,6 +180,8 @@ def _inside(value: object) -> list[object] | None:
         return [value.__func__]  # pyright: ignore[reportUnknownMemberType] # of any parameters
     if isinstance(value, property):
         return [value.fget, value.fset, value.fdel]
+    if place_of_method(value) is not None:
+        return []
     if isinstance(value, BuiltinFunctionType):
         return [value.__self__] if value.__self__ is not None else []
     if isinstance(value, WITH_CACHE):

@@ -96,6 +96,11 @@ def _changed(states: dict[str, float], began: float) -> str:
     return _digest(changed) if changed else ""
 
 
+def loaded_files() -> frozenset[str]:
+    """The files of loaded modules that are not installed, each with its time and size."""
+    return frozenset(_states(_loaded_files()))
+
+
 def _expect_text(folder: str) -> None:
     try:
         folder.encode()

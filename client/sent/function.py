@@ -1,9 +1,7 @@
 """Sends the functions of a session: each once, and again when a captured value changes."""
 
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from hashlib import blake2b
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from rain.client.brought.captured import Captured
@@ -13,6 +11,7 @@ from rain.client.cached.values import value_digest
 from rain.client.data import DataObject
 from rain.client.handles import constant_object
 from rain.client.sent.arguments import LARGEST_PICKLE
+from rain.client.sent.reloads import reloads
 from rain.client.shapes import ObjectShape
 from rain.client.submission import Same
 from rain.common.by_value import dumps
@@ -25,28 +24,6 @@ from rain.common.sameness import FUNCTION
 if TYPE_CHECKING:
     from rain.client.brought.packing import PackedModules
     from rain.client.session import Session
-
-
-class _Reloads:
-    """Counts calls of `importlib.reload`, after which functions may have new code.
-
-    It is a finder in `sys.meta_path`. The import system calls it for each import, and passes the
-    module if one is reloaded. It finds nothing itself. Without it every call would have to look at
-    all modules.
-    """
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> None:
-        """Called by the import system; `target` is a module that is reloaded."""
-        if target is not None:
-            self.count += 1
-
-
-_reloads = _Reloads()
 
 
 class SentFunction:
@@ -74,9 +51,8 @@ class SentFunction:
         name: str,
         around: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None,
     ) -> None:
-        if _reloads not in sys.meta_path:
-            sys.meta_path.insert(0, _reloads)
-        self._reloads = _reloads.count
+        reloads.watch()
+        self._reloads = reloads.count
         self._code = ""
         self._same: Same | None = None
         captured = self._captured = Captured(fn)
@@ -113,7 +89,7 @@ class SentFunction:
         Values that can change in place are compared for each call; if they are large, for the first
         call after each submit.
         """
-        if self._uploads is not _uploads_of(session) or self._reloads != _reloads.count:
+        if self._uploads is not _uploads_of(session) or self._reloads != reloads.count:
             return False
         if self._refusals != session.refusals:  # it may have been refused with its submission
             return False

@@ -9,7 +9,7 @@ cloudpickle tries to import functions with a cache, and fails to pickle classes 
 property and functions of `functools.singledispatch`. This module rebuilds them around the functions
 inside, with an empty cache. cloudpickle also copies `dataclasses.MISSING`, which has to be the same
 object everywhere, and loses `__slots__`: objects of the copied class have a `__dict__`, which the
-class of the program cannot load.
+class of the program cannot load. It would also copy the generator of `random.random`.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ import cloudpickle
 
 from rain.common.code import HERE, made_by
 from rain.common.pickles import REDUCERS
+from rain.common.shared_generators import place_of_method
 
 WITH_CACHE: type = type(lru_cache(len))
 """The type of what `functools.lru_cache` and `functools.cache` make of a function."""
@@ -161,6 +162,9 @@ class Pickler(cloudpickle.Pickler):
         """How functions and classes are pickled; all else is as pickle itself does it."""
         if type(obj) is FunctionType and is_dispatch(obj) and not is_imported(obj):
             return _reduced_dispatch(obj)
+        if (place := place_of_method(obj)) is not None:
+            module, name = place
+            return getattr, (sys.modules[module], name)
         reduced: Any = super().reducer_override(obj)  # type: ignore[no-untyped-call] # pyright: ignore[reportUnknownMemberType] # not annotated
         if isinstance(obj, type) and isinstance(vars(obj).get("__slots__"), _SLOTS):
             return _with_slots(obj, reduced)

@@ -1,5 +1,6 @@
 import fnmatch
 import inspect
+import random
 import subprocess
 import sys
 import traceback
@@ -11,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import cloudpickle
+import numpy as np
 import pytest
 
 import rain
@@ -269,3 +271,17 @@ def test_objects_with_slots_come_back_from_another_process() -> None:
     )
     back = decode_value(there.stdout, "pickle")
     assert (type(back), back.x, back.name) == (type(named), 1, "one")
+
+
+@pytest.mark.parametrize("name", ["random", "gauss", "rand", "normal"])
+def test_functions_of_the_generator_of_a_module_bring_no_copy_of_it(name: str) -> None:
+    own: Any = getattr(random if hasattr(random, name) else np.random, name)
+    back: Any = decode_value(encode_value(lambda: own, "pickle"), "pickle")()
+    assert back.__self__ is own.__self__
+
+
+def test_a_function_of_another_generator_brings_it_as_it_is() -> None:
+    own = random.Random(3)
+    back: Any = decode_value(encode_value(own.random, "pickle"), "pickle")
+    assert back.__self__ is not own
+    assert back() == own.random()

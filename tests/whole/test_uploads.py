@@ -5,12 +5,13 @@ import importlib
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
 from rain.client import AsyncClient, Client, remote
+from rain.client.sent.reloads import reloads
 
 pytestmark = pytest.mark.whole
 
@@ -115,6 +116,31 @@ def test_a_reloaded_module_is_what_runs_however_it_is_reached(client: Client, fo
 
     assert [f() for f in functions] == ["the new one"] * 4
     assert [client.submit(f).result() for f in functions] == ["the new one"] * 4
+
+
+def test_a_module_that_autoreload_has_patched_is_what_runs(
+    client: Client, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """IPython's autoreload exchanges what is inside of a loaded module, and reloads nothing."""
+    callbacks: list[Callable[[object], None]] = []
+
+    def register(_: str, callback: Callable[[object], None]) -> None:
+        callbacks.append(callback)
+
+    shell = SimpleNamespace(events=SimpleNamespace(register=register))
+    ipython = SimpleNamespace(get_ipython=lambda: shell)
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setattr(sys, "meta_path", [one for one in sys.meta_path if one is not reloads])
+    (folder / "patched.py").write_text("K = 1\ndef f(): return K")
+    module = imported("patched")
+    assert client.submit(module.f).result() == 1
+
+    monkeypatch.setitem(sys.modules, "IPython.extensions.autoreload", ModuleType("autoreload"))
+    (folder / "patched.py").write_text("K = 1000\ndef f(): return K")
+    module.K = 1000
+    for begin in callbacks:
+        begin("the next cell")
+    assert client.submit(module.f).result() == 1000
 
 
 def test_a_cell_that_is_run_again_sees_changed_files_that_only_executors_have_loaded(
