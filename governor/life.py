@@ -93,6 +93,7 @@ async def live(
         if settings.work_folder is None:
             background.start(in_a_thread, partial(remove_abandoned, log))
         store = Store(ground.folder.data, ground.shared)
+        store.make_spares()
         reactor = _reactor(settings, commands, has_shared_memory=ground.shared is not None)
         service = Service(reactor, store, background, log, settings.cache_limit)
         if settings.spill_to is not None:

@@ -148,6 +148,10 @@ class Reactor:
         """The files in shared memory."""
         return self.state.objects.files.tiers
 
+    def spares(self, now: float) -> tuple[int, int]:
+        """The bytes of deleted files that may be kept on the disk, and in shared memory."""
+        return self.state.objects.files.spares.look(now)
+
     def room_for_each(self) -> int:
         """How large a new file in shared memory may be, if all who may make one do."""
         makers = len(self.state.pool.busy) + len(self.state.objects.fetches.going)

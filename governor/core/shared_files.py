@@ -7,6 +7,7 @@ from rain.governor.core.disk import Disk
 from rain.governor.core.nodes import DataObject
 from rain.governor.core.outbox import Outbox
 from rain.governor.core.results import Content, Stored
+from rain.governor.core.spares import Spares
 from rain.governor.core.tiers import Tiers
 
 
@@ -18,6 +19,7 @@ class SharedFiles:
         self.counts: dict[int, int] = {}  # objects per file number
         self.tiers = tiers
         self.disk = disk
+        self.spares = Spares(tiers, disk)
         self.owners: dict[int, DataObject] = {}  # the first object of each file
         self.on_disk: set[int] = set()  # files that were made in shared memory, and have left it
 
@@ -53,6 +55,7 @@ class SharedFiles:
             elif not others:
                 self.on_disk.discard(content)
                 self.owners.pop(content, None)
+                self.spares.deleted()
                 if self.disk.let_go(content):
                     self._outbox.awaited_files.append(content)
                 else:

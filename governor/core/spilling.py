@@ -47,6 +47,7 @@ class Spilling:
             self._tiers.failed(event.file, now)
         elif self._tiers.complete(event.file, self.pinned()):
             self._objects.files.on_disk.add(event.file)
+            self._objects.files.spares.deleted()
             self._outbox.effects.append(LeaveMemory(event.file))
         else:
             self._outbox.effects.append(DropCopy(event.file))

@@ -88,6 +88,7 @@ class Deleter:
         self._background = background
         self._files: deque[tuple[int, Tell | None]] = deque()
         self._deleted: dict[Tell, list[int]] = {}  # and not told yet
+        self._trims = False  # whether spare files may be too many
         self._in_thread = False
         self._deleting = threading.Lock()
         self._closed = False
@@ -95,6 +96,11 @@ class Deleter:
     def delete(self, files: list[int], tell: Tell | None = None) -> None:
         """Deletes these files soon, and tells of it."""
         self._files.extend((file, tell) for file in files)
+        self._go_on()
+
+    def trim_spares(self) -> None:
+        """Deletes spare files soon, if they are too many."""
+        self._trims = True
         self._go_on()
 
     def close(self) -> None:
@@ -107,7 +113,7 @@ class Deleter:
             return
 
     def _go_on(self) -> None:
-        if self._files and not self._in_thread and not self._closed:
+        if (self._files or self._trims) and not self._in_thread and not self._closed:
             self._in_thread = True
             self._background.in_thread(self._work, self._done)
 
@@ -118,6 +124,9 @@ class Deleter:
                 self._store.delete([file])
                 if tell is not None:
                     self._deleted.setdefault(tell, []).append(file)
+            if self._trims and not self._closed:
+                self._trims = False
+                self._store.trim_spares()
 
     def _done(self, result: outcome.Outcome[None]) -> None:
         self._in_thread = False

@@ -15,7 +15,6 @@ from rain.governor.core.events import CopyMade, Event
 from rain.governor.storage.errors import StoreError
 from rain.governor.storage.store import Store
 from rain.rpc.background import Background, trouble_of
-from rain.stream.removing import remove
 
 
 class Mover:
@@ -57,7 +56,7 @@ class Mover:
         if self._in_thread or self._closed:
             return
         if self._removals:  # before the next copy: they make room
-            self._start(partial(remove, self._removals.popleft()), self._done)
+            self._start(partial(self._store.remove, self._removals.popleft()), self._done)
         elif self._copies:
             file = self._copies.popleft()
             self._start(partial(self._store.copy_out, file), partial(self._copied, file))

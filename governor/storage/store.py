@@ -37,6 +37,7 @@ from rain.stream.protocol import SharedPlace
 from rain.stream.removing import remove
 from rain.stream.shared_memory import BOARD, Board, Placing
 from rain.stream.sockets import Incoming
+from rain.stream.spare_files import SpareFiles, mark_shown
 from rain.stream.stamps import Stamp
 from rain.stream.unpacking import extract
 
@@ -62,16 +63,26 @@ class Store:
         self._device = None if shared is None else _other_device(shared, folder)
         self._board = None if shared is None else Board(f"{shared}/{BOARD}", new=True)
         self._placing = None if self._board is None else Placing(self._board)
+        self._spare_on_disk: SpareFiles | None = None
+        self._spare_in_memory: SpareFiles | None = None
         self._on_disk: set[int] = set()  # numbers of shared memory whose files have left it
         # Threads draw numbers too; `count` never gives a number twice.
         self._numbers = itertools.count(1)
         self.copied = 0  # bytes copied although their source was on this machine
 
     def path(self, number: int) -> Path:
-        """The path of the number; that of an object that is not pinned may change."""
+        """The path of the number for a reader; that of an object that is not pinned may change."""
+        path = self._path(number)
+        mark_shown(path)
+        return path
+
+    def _path(self, number: int) -> Path:
+        return self._folder_of(number) / str(number)
+
+    def _folder_of(self, number: int) -> Path:
         if number & SHARED and self.shared is not None and number not in self._on_disk:
-            return self.shared / str(number)
-        return self.folder / str(number)
+            return self.shared
+        return self.folder
 
     def new_number(self, *, shared: bool = False) -> int:
         """Returns a number for a new file or folder."""
@@ -112,9 +123,9 @@ class Store:
         """Writes these bytes to a new file."""
         number = self._number_for(len(data))
         try:
-            self.path(number).write_bytes(data)
+            self._path(number).write_bytes(data)
         except OSError as error:
-            self.path(number).unlink(missing_ok=True)
+            self._path(number).unlink(missing_ok=True)
             reason = f"cannot write into {self.folder}: {error.strerror}"
             raise StoreError(reason, short=is_shortage(error)) from None
         return self.settle(number)
@@ -131,7 +142,7 @@ class Store:
         number = self.new_number(
             shared=self.shared is not None and path.is_relative_to(self.shared)
         )
-        target = self.path(number)
+        target = self._path(number)
         try:
             with self._whole_or_gone(number):
                 if path.is_symlink():
@@ -161,7 +172,7 @@ class Store:
         number = self.new_number()
         try:
             with self._whole_or_gone(number):
-                copy_to(path, self.path(number))
+                copy_to(path, self._path(number))
                 return self.settle(number)
         except OSError as error:
             reason = f"cannot copy {path}: {error.strerror}"
@@ -172,7 +183,7 @@ class Store:
         number = self.new_number()
         try:
             with self._whole_or_gone(number), tarfile.open(archive, mode="r:") as opened:
-                extract(opened, self.path(number))
+                extract(opened, self._path(number))
         except (OSError, tarfile.TarError) as error:
             raise StoreError(f"cannot unpack an archive: {error}") from None
         return self.settle(number)
@@ -182,7 +193,7 @@ class Store:
     def new_file(self, length: int) -> tuple[int, BinaryIO]:
         """A new file with room for so much, and its number; OSError if there is no room."""
         number = self._number_for(length)
-        file = self.path(number).open("wb")
+        file = self._path(number).open("wb")
         try:
             reserve(file.fileno(), length)
         except OSError:
@@ -196,7 +207,7 @@ class Store:
         number = self.new_number()
         try:
             with self._whole_or_gone(number), writing_into(self):
-                receive_folder(connected, self.path(number), length)
+                receive_folder(connected, self._path(number), length)
         except tarfile.TarError as error:
             raise StoreError(f"cannot unpack an archive: {error}") from None
         return self.settle(number)
@@ -205,7 +216,7 @@ class Store:
         """Unpacks an archive into a new folder while it is read; tarfile.TarError as `unpack`."""
         number = self.new_number()
         with self._whole_or_gone(number), writing_into(self):
-            unpack(archive, self.path(number))
+            unpack(archive, self._path(number))
         return self.settle(number)
 
     def link_in(self, place: SharedPlace, length: int, *, is_folder: bool) -> Stored | None:
@@ -214,7 +225,7 @@ class Store:
         Both then link to the same file, which exists until both have deleted it.
         """
         number = self.new_number(shared=not is_folder and place.device == self._device)
-        source, target = Path(place.path), self.path(number)
+        source, target = Path(place.path), self._path(number)
         try:
             # The server stores directories of clients as archives, which must be unpacked.
             if not is_at(place, source) or source.is_dir() != is_folder:
@@ -242,6 +253,7 @@ class Store:
             if error.errno != errno.EXDEV:
                 raise
         else:
+            mark_shown(target)
             return is_at(place, target)
         with Path(place.path).open("rb") as source, target.open("wb") as copy:
             status = os.fstat(source.fileno())
@@ -259,7 +271,7 @@ class Store:
         from rain.cache import files  # noqa: PLC0415 # few governors use a cache
 
         number = self.new_number()
-        target = self.path(number)
+        target = self._path(number)
         try:
             with self._whole_or_gone(number):
                 files.put(path, target, None)
@@ -271,7 +283,7 @@ class Store:
 
     def settle(self, number: int) -> Stored:
         """Makes a complete file or folder read-only."""
-        path = self.path(number)
+        path = self._path(number)
         make_read_only(path)
         if path.is_dir():
             return Stored(number, Archive.of(path).length)
@@ -283,7 +295,7 @@ class Store:
         """Copies a file to the disk; in a thread. Raises StoreError if the disk is full."""
         copy = self._copy_of(number)
         try:
-            with self.path(number).open("rb") as source, copy.open("wb") as target:
+            with self._path(number).open("rb") as source, copy.open("wb") as target:
                 size = os.fstat(source.fileno()).st_size
                 reserve(target.fileno(), size)
                 copy_bytes(source.fileno(), target.fileno(), size)
@@ -298,7 +310,7 @@ class Store:
         assert self.shared is not None
         going = self.shared / f".going-{number}"
         self._copy_of(number).rename(self.folder / str(number))
-        self.path(number).rename(going)
+        self._path(number).rename(going)
         self._on_disk.add(number)
         return going
 
@@ -314,14 +326,41 @@ class Store:
     def delete(self, numbers: list[int]) -> None:
         """Removes files and folders that no object uses any more."""
         for number in numbers:
-            path = self.path(number)
+            path = self._path(number)
             if path.is_dir() and not path.is_symlink():
                 # Renamed atomically, so that no reader sees a part of it.
                 going = self.folder / f".going-{number}"
                 path.rename(going)
                 path = going
-            remove(path)
+            self.remove(path)
             self._on_disk.discard(number)
+
+    def remove(self, path: Path) -> None:
+        """Removes a file or folder of the store, or keeps a file to be written over."""
+        spares = self._spare_on_disk
+        if self.shared is not None and path.is_relative_to(self.shared):
+            spares = self._spare_in_memory
+        if spares is None or not spares.keep(path):
+            remove(path)
+
+    def make_spares(self) -> None:
+        """From now on deleted files may be kept to be written over."""
+        if self.shared is not None:
+            self._spare_on_disk = SpareFiles.make(str(self.folder))
+            self._spare_in_memory = SpareFiles.make(str(self.shared))
+
+    def allow_spares(self, on_disk: int, in_memory: int) -> bool:
+        """This many bytes may be kept. Returns whether `trim_spares` has some to delete."""
+        falls = self._spare_on_disk is not None and self._spare_on_disk.allow(on_disk)
+        if self._spare_in_memory is not None:
+            falls |= self._spare_in_memory.allow(in_memory)
+        return falls
+
+    def trim_spares(self) -> None:
+        """Deletes what may not be kept any more; in a thread."""
+        for spares in (self._spare_on_disk, self._spare_in_memory):
+            if spares is not None:
+                spares.trim()
 
 
 def _other_device(shared: Path, folder: Path) -> int | None:

@@ -12,6 +12,7 @@ from rain.executor.values import blob
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from rain.common.attributes import TaskInfo, TaskSpec
     from rain.common.data_instance import DataInstance
@@ -83,6 +84,7 @@ class Context:
         """Makes data in memory: from bytes, from text as UTF-8, or from any value with `encode`."""
         instance = blob(value, content_type, encode, self._stage_place)
         if instance.path is not None:
+            _show(instance.path)
             self._note_staged(instance)
         return instance
 
@@ -147,6 +149,12 @@ class Context:
 
     def input(self, index: int, label: str, content_type: str | None) -> DataInstance:
         """One of the inputs (number 0 is the function), read as the content type if given."""
+        instance = self._instance(index, label, content_type)
+        if instance.path is not None:
+            _show(instance.path)
+        return instance
+
+    def _instance(self, index: int, label: str, content_type: str | None) -> DataInstance:
         from rain.executor.specs import input_instance  # noqa: PLC0415 # as above
 
         return input_instance(
@@ -161,8 +169,15 @@ class Context:
             kind = self._memory.object_kinds[row.kind]
             if kind.data_type == "blob":
                 return decode_value(content, row.content_type or kind.content_type or None)
-        return self.input(index, label, content_type).load()
+        return self._instance(index, label, content_type).load()
 
     def is_input(self, object_id: ID) -> bool:
         """Whether the object is an input of this task."""
         return any(unpack(self._memory.row(given).id) == object_id for given in self._call.inputs)
+
+
+def _show(path: Path) -> None:
+    """A task may do with this path what it likes, so nothing is ever written over the file."""
+    from rain.stream.spare_files import mark_shown  # noqa: PLC0415 # few tasks have paths
+
+    mark_shown(path)

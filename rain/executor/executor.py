@@ -83,7 +83,9 @@ class Work:
         self, interrupts: Interruptible, memory: Memory, folder: str, number: int = 0
     ) -> None:
         self.memory = memory
-        self.stage = StagingFolders(f"{folder}/stage", memory.shared_folder, number)
+        self.stage = StagingFolders(
+            f"{folder}/stage", memory.data_folder, memory.shared_folder, number
+        )
         self.task_folder = TaskFolder(f"{folder}/task")
         self._interruptible = interrupts
         self._place_file = f"{folder}/{protocol.PLACE_FILE}"

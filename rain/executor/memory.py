@@ -92,7 +92,7 @@ class Memory:
     """Kinds and cached objects by id."""
 
     def __init__(self, data_folder: str, uploads_folder: str, shared_folder: str = "") -> None:
-        self._data_folder = data_folder
+        self.data_folder = data_folder
         self.shared_folder = shared_folder  # of the governor, in shared memory; "" for none
         self.task_kinds: dict[int, protocol.TaskKindRow] = {}
         self.object_kinds: dict[int, protocol.ObjectKindRow] = {}
@@ -195,7 +195,7 @@ class Memory:
             shared = f"{self.shared_folder}/{file}"
             if os.path.exists(shared):  # noqa: PTH110 # pathlib starts slowly
                 return shared
-        return f"{self._data_folder}/{file}"
+        return f"{self.data_folder}/{file}"
 
     def bytes_of(self, row: protocol.CallInput) -> bytes | mmap.mmap:
         """The bytes of a blob; a stored blob is mapped, not copied."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import itertools
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from rain.base.shortage import OwnFiles, ShortageError, is_shortage
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rain.common.data_instance import DataInstance
-    from rain.stream.shared_memory import Placing
+    from rain.executor.file_places import FilePlaces
 
 _numbers = itertools.count(1)
 
@@ -28,15 +29,16 @@ _LARGE = 1 << 20
 class StagingFolders:
     """The folders in which an executor leaves its files: one on the disk, one in shared memory."""
 
-    def __init__(self, folder: str, shared: str, number: int = 0) -> None:
+    def __init__(self, folder: str, data: str, shared: str, number: int = 0) -> None:
         self.folder = folder
+        self._data = data  # the governor's folder of stored files
         self._folders = [folder]
         self._shared = shared  # the governor's folder in shared memory, or ""
         if shared:
             self._folders.append(f"{shared}/stage-{number}")
         for made in self._folders:
             os.mkdir(made)  # noqa: PTH102 # pathlib starts slowly
-        self._placing: Placing | None = None  # until something is written
+        self._places: FilePlaces | None = None  # until a file is written
 
     def owns(self, path: Path) -> bool:
         """Whether this is a file here."""
@@ -49,6 +51,9 @@ class StagingFolders:
     def write(self, parts: Sequence[bytes | memoryview]) -> str:
         """Writes these parts to a file without joining them in memory first."""
         size = sum(map(len, parts))
+        path = self._written_over(parts, size) if self._shared and size >= _LARGE else None
+        if path is not None:
+            return path
         return self.write_by(size, lambda file, on_disk: _write(file, parts, size, on_disk=on_disk))
 
     def write_by(self, size: int, write: Callable[[BufferedWriter, bool], None]) -> str:
@@ -67,42 +72,64 @@ class StagingFolders:
             ):
                 write(file, True)
         except ShortageError:
+            _remove(path)
             raise
         except OSError as error:
+            _remove(path)
             raise RainException(f"cannot write into {self.folder}: {error.strerror}") from None
+        return path
+
+    def _written_over(self, parts: Sequence[bytes | memoryview], size: int) -> str | None:
+        """A spare file that has these parts now; None if there is none, or it cannot grow."""
+        from rain.stream.spare_files import open_as_it_is  # noqa: PLC0415 # many never write one
+
+        path = self._file_places().spare(size)
+        if path is None:
+            return None
+        try:
+            with open(path, "wb", opener=open_as_it_is) as file:
+                _write(file, parts, size, on_disk=False)
+                file.truncate()  # it may have been longer
+        except OSError:  # a new file says why
+            _remove(path)
+            return None
         return path
 
     def _written_in_memory(
         self, size: int, write: Callable[[BufferedWriter, bool], None]
     ) -> str | None:
         """The file in shared memory, if it belongs there and there is room for it."""
-        placing = self._placing
-        if placing is None:
-            from rain.stream.shared_memory import (  # noqa: PLC0415 # many never write a file
-                BOARD,
-                Board,
-                Placing,
-            )
-
-            placing = self._placing = Placing(Board(f"{self._shared}/{BOARD}"))
-        if not placing.is_shared(size):
+        path = self._file_places().new_in_memory(size)
+        if path is None:
             return None
-        path = f"{self._folders[1]}/{next(_numbers)}"
         try:
             with open(path, "wb") as file:  # noqa: PTH123 # as above
                 write(file, False)
         except OSError as error:
-            os.unlink(path)  # noqa: PTH108 # as above
+            _remove(path)
             if is_shortage(error):
                 return None  # others have filled it
             raise RainException(f"cannot write {path}: {error.strerror}") from None
         return path
 
+    def _file_places(self) -> FilePlaces:
+        if self._places is None:
+            from rain.executor.file_places import FilePlaces  # noqa: PLC0415 # many never write one
+
+            self._places = FilePlaces(self._data, self._shared, *self._folders)
+        return self._places
+
+
+def _remove(path: str) -> None:
+    """Removes what could not be written, if there is anything."""
+    with suppress(FileNotFoundError):
+        os.unlink(path)  # noqa: PTH108 # pathlib starts slowly
+
 
 def _write(
     file: BufferedWriter, parts: Sequence[bytes | memoryview], size: int, *, on_disk: bool
 ) -> None:
-    """All parts, of this size together."""
+    """All parts, of this size together; on the disk into a new file."""
     if size >= _LARGE:
         from rain.stream.writing import in_pieces, reserve  # noqa: PLC0415 # many never write one
 

@@ -253,10 +253,10 @@ class InnerContext(Context):
         super().__init__(memory, stage, call)
         self._before = before
 
-    def input(self, index: int, label: str, content_type: str | None) -> DataInstance:
+    def _instance(self, index: int, label: str, content_type: str | None) -> DataInstance:
         before = self._before
         if before is None or self._call.inputs[index] is not before.row:
-            return super().input(index, label, content_type)
+            return super()._instance(index, label, content_type)
         return before.instance(self._memory, label, content_type)
 
     def load_input(self, index: int, label: str, content_type: str | None) -> Any:

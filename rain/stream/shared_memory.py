@@ -64,25 +64,35 @@ class Placing:
         self._clock = clock
         self._look_at = 0.0
         self._left = 0  # bytes that the kernel takes before it writes, as far as we know
-        self._room = 0  # as it was told last
+        self._room: int = 0  # as it was told last
         self._used = 0  # of it, by files of which the governor has not heard yet
 
     def is_shared(self, size: int) -> bool:
         """Whether a new file of this size belongs in shared memory."""
-        room, memory = self._board.read()
-        now = self._clock()
-        if now >= self._look_at:
-            self._look_at = now + LOOK_EVERY
-            self._left = self._before_writing(memory)
-        if size <= self._left:
+        if self.is_cached(size):
             self._left -= size
             return False
-        if room != self._room:
-            self._room, self._used = room, 0
-        if self._used + size > room:
+        if size > self.room_left:
             return False
         self._used += size
         return True
+
+    def is_cached(self, size: int) -> bool:
+        """Whether the kernel keeps a new file of this size in memory although it is on the disk."""
+        now = self._clock()
+        if now >= self._look_at:
+            self._look_at = now + LOOK_EVERY
+            _, memory = self._board.read()
+            self._left = self._before_writing(memory)
+        return size <= self._left
+
+    @property
+    def room_left(self) -> int:
+        """Bytes for further files in shared memory, as far as this process knows."""
+        room, _ = self._board.read()
+        if room != self._room:
+            self._room, self._used = room, 0
+        return room - self._used
 
 
 def before_writing(memory: int) -> int:

@@ -57,7 +57,7 @@ def written(stage: StagingFolders, pieces: Making) -> Path:
 
 def test_pieces_are_written_one_after_the_other_as_they_are_all_together(tmp_path: Path) -> None:
     pieces = Making()
-    path = written(StagingFolders(str(tmp_path / "stage"), ""), pieces)
+    path = written(StagingFolders(str(tmp_path / "stage"), str(tmp_path), ""), pieces)
     assert pieces.most <= 2  # one is let go when the next has been made
     whole = Partitioned({part: Making()[part] for part in LENGTHS}, 5)
     assert path.read_bytes() == encode_value(whole, "parts")
@@ -71,7 +71,7 @@ def test_pieces_for_shared_memory_that_is_full_are_made_again_for_the_disk(
     board = Board(str(tmp_path / BOARD), new=True)
     board.write(10_000_000, 0)
     board.close()
-    stage = StagingFolders(str(tmp_path / "stage"), str(tmp_path), 1)
+    stage = StagingFolders(str(tmp_path / "stage"), str(tmp_path), str(tmp_path), 1)
     assert written(stage, Making()).parent == tmp_path / "stage-1"
 
     class Full(Making):

@@ -12,6 +12,7 @@ from rain.governor.core.results import Stored
 from rain.governor.storage.errors import StoreError
 from rain.governor.storage.store import MEMORY_LIMIT, Store
 from rain.stream.protocol import SharedPlace
+from rain.stream.spare_files import FOLDER, LEAST
 from tests.support.filesystems import another_filesystem
 from tests.support.full_disk import files_no_larger_than
 
@@ -227,3 +228,70 @@ def test_a_file_in_memory_is_shared_by_governors_without_a_copy(
         assert other.path(linked.file).samefile(path)
         assert in_memory(other, linked.file)
         other.close()
+
+
+@pytest.fixture
+def sparing(tmp_path: Path) -> Iterator[Store]:
+    """A store that keeps deleted files to be written over."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as shared:
+        store = Store(folder, Path(shared))
+        store.make_spares()
+        store.allow_spares(100 * LEAST, 100 * LEAST)
+        yield store
+        store.close()
+
+
+def spare_files(store: Store) -> int:
+    assert store.shared is not None
+    folders = (store.folder / FOLDER, store.shared / FOLDER)
+    return sum(len(list(folder.iterdir())) for folder in folders)
+
+
+def an_adopted(store: Store, folder: Path) -> int:
+    made = folder / "made"
+    made.write_bytes(bytes(LEAST))
+    return store.adopt(made).file
+
+
+def test_large_files_of_executors_are_kept_when_they_are_deleted(sparing: Store) -> None:
+    assert sparing.shared is not None
+    for folder in (sparing.folder.parent, sparing.shared):
+        sparing.delete([an_adopted(sparing, folder)])
+    assert spare_files(sparing) == 2
+    sparing.allow_spares(0, 0)
+    sparing.trim_spares()
+    assert spare_files(sparing) == 0
+
+
+def test_a_file_whose_path_a_reader_has_had_is_deleted(sparing: Store) -> None:
+    number = an_adopted(sparing, sparing.folder.parent)
+    path = sparing.path(number)
+    sparing.delete([number])
+    assert not path.exists()
+    assert spare_files(sparing) == 0
+
+
+def test_a_file_that_was_shared_with_another_governor_is_deleted(
+    sparing: Store, tmp_path: Path
+) -> None:
+    number = an_adopted(sparing, sparing.folder.parent)
+    status = (sparing.folder / str(number)).stat()
+    place = SharedPlace(str(sparing.folder / str(number)), status.st_dev, status.st_ino)
+    other = Store(tmp_path / "other")
+    other.folder.mkdir()
+    linked = other.link_in(place, LEAST, is_folder=False)
+    assert linked is not None
+    other.delete([linked.file])
+    sparing.delete([number])
+    assert spare_files(sparing) == 0
+
+
+def test_a_file_that_leaves_shared_memory_can_be_kept_there(sparing: Store) -> None:
+    assert sparing.shared is not None
+    number = an_adopted(sparing, sparing.shared)
+    sparing.copy_out(number)
+    sparing.remove(sparing.leave_memory(number))
+    assert spare_files(sparing) == 1
+    assert sparing.path(number).parent == sparing.folder

@@ -56,14 +56,14 @@ def test_a_large_result_of_a_task_is_reserved_on_the_disk_and_written_in_pieces(
     tmp_path: Path, kernel: Kernel
 ) -> None:
     parts = [b"head", os.urandom(2 * PIECE + 1)]
-    path = StagingFolders(str(tmp_path / "stage"), "").write(parts)
+    path = StagingFolders(str(tmp_path / "stage"), str(tmp_path), "").write(parts)
     assert Path(path).read_bytes() == b"".join(parts)
     assert kernel.reserved == [2 * PIECE + 5]
     assert kernel.pieces == [4, PIECE, PIECE, 1]
 
 
 def test_a_small_result_is_written_as_it_is(tmp_path: Path, kernel: Kernel) -> None:
-    path = StagingFolders(str(tmp_path / "stage"), "").write([b"head", bytes(1000)])
+    path = StagingFolders(str(tmp_path / "stage"), str(tmp_path), "").write([b"head", bytes(1000)])
     assert Path(path).read_bytes() == b"head" + bytes(1000)
     assert not kernel.reserved
     assert not kernel.pieces
@@ -79,7 +79,7 @@ def test_in_shared_memory_nothing_is_reserved(
     board.close()
     # when
     data = os.urandom(PIECE + 1)
-    path = StagingFolders(str(tmp_path / "stage"), str(tmp_path), 1).write([data])
+    path = StagingFolders(str(tmp_path / "stage"), str(tmp_path), str(tmp_path), 1).write([data])
     # then
     assert Path(path).parent == tmp_path / "stage-1"
     assert Path(path).read_bytes() == data

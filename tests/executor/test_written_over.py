@@ -1,0 +1,104 @@
+"""Large results that are written over files whose objects have gone."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rain.common.errors import RainException
+from rain.executor.staging import StagingFolders
+from rain.stream.shared_memory import BOARD, Board
+from rain.stream.spare_files import FOLDER, LEAST, SpareFiles
+from tests.support.full_disk import files_no_larger_than
+
+
+class Governor:
+    """Its two folders, and an executor's folders beside them."""
+
+    def __init__(self, folder: Path, room: int = 0) -> None:
+        self.data, self.shared = folder / "data", folder / "shared"
+        self.data.mkdir(parents=True)
+        self.shared.mkdir()
+        board = Board(str(self.shared / BOARD), new=True)
+        board.write(room, 0)
+        board.close()
+        self.stage = StagingFolders(str(folder / "stage"), str(self.data), str(self.shared), 1)
+
+    def spare(self, place: Path, size: int) -> int:
+        """A deleted file; its inode."""
+        kept = SpareFiles.make(str(place))
+        assert kept is not None, "this kernel tells which files are in use"
+        kept.allow(100 * LEAST)
+        path = place / "1"
+        path.write_bytes(b"old" * (size // 3 + 1))
+        inode = path.stat().st_ino
+        assert kept.keep(path)
+        return inode
+
+
+def set_cached(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """How much the kernel keeps in memory before it writes to the disk."""
+
+    def left(memory: int) -> int:
+        del memory
+        return size
+
+    monkeypatch.setattr("rain.stream.shared_memory.before_writing", left)
+
+
+@given(old=st.integers(LEAST, 4 * LEAST), new=st.integers(LEAST, 4 * LEAST))
+def test_the_file_has_the_new_bytes_and_no_others(
+    tmp_path_factory: pytest.TempPathFactory, old: int, new: int
+) -> None:
+    governor = Governor(tmp_path_factory.mktemp("governor"))
+    governor.spare(governor.data, old)
+    parts = [b"head", os.urandom(new), b"tail"]
+    assert Path(governor.stage.write(parts)).read_bytes() == b"".join(parts)
+
+
+def test_a_file_of_the_disk_is_written_over_before_a_new_one_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_cached(monkeypatch, 100 * LEAST)
+    governor = Governor(tmp_path)
+    inode = governor.spare(governor.data, LEAST)
+    path = Path(governor.stage.write([bytes(LEAST)]))
+    assert path.stat().st_ino == inode
+    assert governor.stage.owns(path)
+
+
+def test_a_new_file_that_the_kernel_keeps_is_better_than_an_old_one_in_shared_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    governor = Governor(tmp_path)
+    inode = governor.spare(governor.shared, LEAST)
+    set_cached(monkeypatch, LEAST)
+    assert Path(governor.stage.write([bytes(LEAST)])).stat().st_ino != inode
+    # The kernel would write the next one to the disk.
+    path = Path(governor.stage.write([bytes(LEAST)]))
+    assert path.stat().st_ino == inode
+    assert path.parent == governor.shared / "stage-1"
+
+
+def test_old_files_make_way_for_a_new_one_of_another_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_cached(monkeypatch, 0)
+    governor = Governor(tmp_path, room=10 * LEAST)
+    governor.spare(governor.shared, 2 * LEAST)
+    path = Path(governor.stage.write([bytes(9 * LEAST)]))
+    assert path.parent == governor.shared / "stage-1"
+    assert not list((governor.shared / FOLDER).iterdir())
+
+
+def test_an_old_file_that_cannot_grow_is_deleted(tmp_path: Path) -> None:
+    governor = Governor(tmp_path)
+    governor.spare(governor.data, LEAST)
+    with files_no_larger_than(LEAST + 10), pytest.raises(RainException, match="cannot write into"):
+        governor.stage.write([bytes(LEAST + 100)])
+    assert not list((governor.data / FOLDER).iterdir())
+    assert [path.name for path in (tmp_path / "stage").iterdir()] == []
