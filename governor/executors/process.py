@@ -8,6 +8,7 @@ the thread that created the process.
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -234,8 +235,16 @@ def cause_of_death(number: int, status: int, places: Places, tail: int, fault: s
 def _ending(status: int) -> str:
     if status >= 0:
         return f"ended with exit code {status}"
-    hint = " (the kernel does this when memory runs out)" if -status == signal.SIGKILL else ""
+    hint = f" (the kernel does this {_when_killed()})" if -status == signal.SIGKILL else ""
     return f"was killed by {signal_name(-status)}{hint}"
+
+
+def _when_killed() -> str:
+    most = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    limited = (
+        "" if most == resource.RLIM_INFINITY else f", or after {most} s of CPU time: ulimit -t"
+    )
+    return f"when memory runs out{limited}"
 
 
 def printed_so_far(number: int, places: Places) -> Streams:

@@ -58,6 +58,8 @@ def maker_of(name: str) -> Callable[[], Scheduler]:
     """Returns a function that creates schedulers of this name; a file is read only once, now."""
     plain, _, options = name.partition("?")
     factory = _find(plain)
+    if not callable(factory):
+        raise StartError(f"the scheduler {plain!r} is {factory!r}: name the class, which is called")
     schedule = getattr(factory, "schedule", None)
     if not callable(schedule):
         raise StartError(f"the scheduler {plain!r} has no method schedule(graph, news, plan)")
@@ -168,7 +170,20 @@ def _read_options(factory: Factory, given: str) -> dict[str, object]:
             read[key] = kind(value)
         except ValueError:
             raise ValueError(f"the option {key} wants {_KINDS[kind]}, not {value!r}") from None
+    missing = [name for name in _needed(factory) if name not in read]
+    if missing:
+        raise ValueError(f"it needs the option {missing[0]}: --scheduler-option {missing[0]}=VALUE")
     return read
+
+
+def _needed(factory: Factory) -> list[str]:
+    """The parameters without a default."""
+    return [
+        parameter.name
+        for parameter in inspect.signature(factory).parameters.values()
+        if parameter.default is parameter.empty
+        and parameter.kind in {parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY}
+    ]
 
 
 def _parameters(factory: Factory) -> Mapping[str, Callable[[str], object]]:

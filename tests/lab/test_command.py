@@ -145,6 +145,7 @@ def test_a_scheduler_that_fails_is_named_and_the_others_have_their_results(tmp_p
     assert isinstance(result.exception, RainError)
     assert str(result.exception) == (
         f"the scheduler {plugin}:Mine failed on 'fork1': it raised ValueError: oh"
+        f" ({plugin}, line 2)"
     )
     assert "Schedulers, the best first" in result.output
     assert [row["scheduler"] for row in json.loads(file.read_text())["standings"]] == ["rain"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rain.base.resources import Resources
 from rain.base.runs import RunCause
+from rain.base.states import TaskRow
 from rain.base.wire.answers import HoldUp, HoldUps
 from rain.base.wire.update import Update
 from rain.server.core import hold_ups
@@ -195,3 +196,65 @@ def test_a_reason_in_which_only_numbers_have_changed_is_the_same_reason() -> Non
         whys.append(hold_up.why)
         s.world.turn(after=1000)
     assert whys[0] == whys[1] != whys[2]
+
+
+def test_a_scheduler_of_the_user_s_that_plans_nothing_is_told() -> None:
+    # given
+    s = scene(1)
+    task = s.draft.task()[0]
+    s.submit()
+    state = s.world.state
+
+    # then: those of Rain may plan it any moment
+    for name in ("", "horizon", "random?seed=7"):
+        state.status.name = name
+        assert told(s) is None
+
+    # when
+    state.status.name = "mine.py:Mine"
+
+    # then
+    assert told(s) == HoldUp(
+        "the scheduler 'mine.py:Mine' has planned py/ 'work' nowhere, while a governor that could"
+        " run it has nothing to do",
+        "it waits until the scheduler plans it",
+    )
+
+    # when
+    s.assign(task)
+
+    # then
+    assert told(s) is None
+
+
+def test_a_task_that_no_idle_governor_could_run_is_not_forgotten() -> None:
+    s = scene(1, 4)
+    running, wide = s.draft.task()[0], s.draft.task(cpus=4)[0]
+    s.submit()
+    s.assign(running, to=1)
+    s.world.state.status.name = "mine.py:Mine"
+
+    assert s.world.task(wide).row is TaskRow.READY
+    assert told(s) is None
+
+
+def test_a_scheduler_of_the_user_s_that_has_just_failed_is_told_to_clients() -> None:
+    # given
+    s = scene(1)
+    state, now = s.world.state, s.world.now
+    client = s.client.id
+    state.status.fault, state.status.complained = "it raised KeyError: 7", now
+
+    # then
+    assert hold_ups.of_client(state, client, now) == HoldUps()
+
+    # when
+    state.status.name = "mine.py:Mine"
+
+    # then
+    (hold_up,) = hold_ups.of_client(state, client, now).each
+    assert str(hold_up) == (
+        "the scheduler 'mine.py:Mine' has failed: it raised KeyError: 7; the scheduler 'rain' plans"
+        " in its place, and the log of the server has the traceback"
+    )
+    assert hold_ups.of_client(state, client, now + 2 * hold_ups.LATELY) == HoldUps()

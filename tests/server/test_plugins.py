@@ -79,6 +79,7 @@ def test_an_unknown_name_is_told_with_the_known_ones() -> None:
         ("mine.py", "raise SystemExit", "cannot be loaded: it raised SystemExit"),
         ("mine.py", "class Mine:\n async def schedule(s, g, n, p): ...", "write a plain function"),
         ("mine.py", "class Mine:\n def schedule(s, g, n, p): yield", "write a plain function"),
+        ("mine.py", "Mine = [1]", r"is \[1\]: name the class"),
         ("mine.py", "Mine = object", r"has no method schedule\(graph, news, plan\)"),
     ],
 )
@@ -140,6 +141,19 @@ def test_options_are_read_by_the_types_of_an_attrs_class(options: Path) -> None:
 def test_options_are_read_by_the_defaults_of_keyword_arguments(options: Path) -> None:
     made: Any = make_scheduler(f"{options}:Plain?limit=9&mode=slow")
     assert (made.limit, made.mode) == (9, "slow")
+
+
+def test_an_option_without_a_default_is_asked_for(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "class Mine:\n"
+        " def __init__(self, depth: int, *more, **others): self.depth = depth\n"
+        " def schedule(self, g, n, p): ...\n"
+    )
+    with pytest.raises(StartError, match="needs the option depth: --scheduler-option depth=VALUE"):
+        make_scheduler(f"{file}:Mine")
+    made: Any = make_scheduler(f"{file}:Mine?depth=4")
+    assert made.depth == 4
 
 
 def test_options_from_the_command_line_are_added_to_the_name() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -66,6 +67,7 @@ def test_a_plan_that_breaks_a_rule_is_refused_by_name_and_rain_goes_on() -> None
     (failure,) = s.world.scheduler_failures
     assert failure.scheduler == "mine"
     assert "its plan breaks the rule 'planned task'" in failure.cause
+    assert re.search(rf" \({__file__}, line \d+\)$", failure.cause)
     assert s.world.state.status.faults == 1
 
 
@@ -75,7 +77,8 @@ def test_a_scheduler_that_raises_is_told_about_with_its_trace() -> None:
     s.submit()
     assert task in s.governors[0].tasks
     (failure,) = s.world.scheduler_failures
-    assert failure.cause == "it raised ZeroDivisionError: by accident"
+    line = crash.__code__.co_firstlineno + 1
+    assert failure.cause == f"it raised ZeroDivisionError: by accident ({__file__}, line {line})"
     assert "in crash" in failure.trace
     happenings = s.world.state.happenings
     assert happenings is not None

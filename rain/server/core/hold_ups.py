@@ -1,8 +1,9 @@
 """Finds out why ready tasks do not run, if a user can fix it; for waiting clients and for the
 status.
 
-There may be no governor, none with what a task needs, none that takes tasks at present, or a
-governor that has no room for their results. It is computed on request.
+There may be no governor, none with what a task needs, none that takes tasks at present, a governor
+that has no room for their results, or a scheduler of the user's that plans nothing. It is computed
+on request.
 """
 
 from __future__ import annotations
@@ -19,8 +20,12 @@ from rain.base.states import TaskRow
 from rain.base.wire.answers import HoldUp, HoldUps
 from rain.graph import Governor, Session, times
 from rain.graph.rules import would_suit
+from rain.scheduler.shipped import SCHEDULERS
 from rain.server.core import feasibility, quotas
 from rain.server.core.state import State
+
+LATELY = 60.0
+"""Seconds for which a failure of the scheduler is told to clients."""
 
 _WAITING = (TaskRow.READY, TaskRow.PLANNED, TaskRow.QUEUED)
 
@@ -35,8 +40,14 @@ def of_client(state: State, client: ClientId, now: float) -> HoldUps:
         hold_up
         for session in state.graph.sessions.values()
         if client in session.members
-        if (hold_up := _full(state, session) or _held_up(state, session, now)) is not None
+        if (
+            hold_up := _full(state, session)
+            or _held_up(state, session, now)
+            or _forgotten(state, session)
+        )
+        is not None
     ]
+    found += _failed(state, now)
     by_why = {hold_up.why: hold_up for hold_up in found}
     return HoldUps(tuple(by_why), tuple(one.outlook for one in by_why.values()))
 
@@ -46,6 +57,7 @@ def of_session(state: State, session: Session, now: float) -> HoldUp | None:
     return (
         _full(state, session)
         or _held_up(state, session, now)
+        or _forgotten(state, session)
         or _held_back(state, session)
         or _limited(state, session)
     )
@@ -63,6 +75,39 @@ def _held_up(state: State, session: Session, now: float) -> HoldUp | None:
         if hold_up is not None and _waits(session, kind):
             return hold_up
     return None
+
+
+def _forgotten(state: State, session: Session) -> HoldUp | None:
+    """A scheduler that does not come with Rain leaves a task alone that could run at once."""
+    name = state.status.name
+    if not _is_foreign(name):
+        return None
+    idle = [one for one in state.graph.governors.values() if not one.assigned and not one.queue]
+    for task in session.tasks.values():
+        if task.row is TaskRow.READY and any(would_suit(task.kind, one) for one in idle):
+            return HoldUp(
+                f"the scheduler {name!r} has planned {feasibility.spelled_kind(task.kind)} nowhere,"
+                " while a governor that could run it has nothing to do",
+                "it waits until the scheduler plans it",
+            )
+    return None
+
+
+def _failed(state: State, now: float) -> list[HoldUp]:
+    """A scheduler that does not come with Rain has failed a short time ago."""
+    status = state.status
+    if not status.fault or now > status.complained + LATELY or not _is_foreign(status.name):
+        return []
+    return [
+        HoldUp(
+            f"the scheduler {status.name!r} has failed: {status.fault}",
+            "the scheduler 'rain' plans in its place, and the log of the server has the traceback",
+        )
+    ]
+
+
+def _is_foreign(name: str) -> bool:
+    return name != "" and name.partition("?")[0] not in SCHEDULERS
 
 
 def _full(state: State, session: Session) -> HoldUp | None:

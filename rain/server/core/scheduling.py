@@ -300,12 +300,27 @@ def _apply(state: State, plan: Plan) -> None:
 
 
 def _complain_of(state: State, error: BaseException) -> None:
+    place = _place(error)
     if isinstance(error, PlanError):
-        _complain(state, f"its plan breaks the rule {error.rule!r}: {error}")
+        _complain(state, f"its plan breaks the rule {error.rule!r}: {error}{place}")
     else:
         trace = _readable("".join(traceback.format_exception(error)))
         said = _readable("".join(traceback.format_exception_only(error)).strip())
-        _complain(state, f"it raised {said[:LONGEST]}", trace)
+        _complain(state, f"it raised {said[:LONGEST]}{place}", trace)
+
+
+def _place(error: BaseException) -> str:
+    """The line of the plugin, in the file of its method `schedule`; "" for a scheduler of ours."""
+    strangers = [
+        (frame.f_code.co_filename, line)
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if not frame.f_globals.get("__name__", "").startswith("rain.")
+    ]
+    if not strangers:
+        return ""
+    file = strangers[0][0]
+    line = [line for name, line in strangers if name == file][-1]
+    return f" ({_readable(file)}, line {line})"
 
 
 def _readable(text: str) -> str:
