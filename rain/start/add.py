@@ -22,6 +22,7 @@ from rain.common.secret_file import keep_secret, read_secret
 from rain.daemon.exposure import is_loopback
 from rain.daemon.folders import make_folder
 from rain.launchers.registry import find_launcher
+from rain.start.choice import left_behind
 from rain.start.clusters import ClusterDescription, JobEntry, StartedDaemon, changing, write_cluster
 from rain.start.governors import BatchGovernors, LocalGovernors, RemoteGovernors
 from rain.start.interrupts import interrupts
@@ -224,7 +225,7 @@ def _address_for(cluster: ClusterDescription, settings: Settings) -> str:
 def _check_way(cluster: ClusterDescription, settings: Settings) -> None:
     """Refuses governors elsewhere for a server that only this machine reaches, or that is gone."""
     if not cluster.has_server:
-        raise StartError(f"the server of the cluster at {cluster.address} does not run")
+        raise StartError(left_behind(cluster))
     host, _ = split_address(cluster.server.address)
     governors = settings.governors
     if isinstance(governors, RemoteGovernors):

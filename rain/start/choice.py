@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import socket
 from collections.abc import Sequence
 from pathlib import Path
@@ -76,6 +77,16 @@ def describe(cluster: ClusterDescription) -> str:
     count = cluster.governors
     governors = "1 governor" if count == 1 else f"{count} governors"
     return f"{cluster.address}  {governors}  {cluster.log_folder}"
+
+
+def left_behind(cluster: ClusterDescription) -> str:
+    """What to do about a cluster whose server has died."""
+    folder = shlex.quote(str(cluster.log_folder))
+    way = f"go on with 'rain restart {folder}', or " if cluster.server_command else ""
+    return (
+        f"the server of the cluster at {cluster.address} has died, and its governors still run:"
+        f" {way}end them with 'rain stop {folder}'"
+    )
 
 
 def _is_server_of(cluster: ClusterDescription, wanted: str) -> bool:

@@ -26,7 +26,7 @@ from rain.daemon.addresses import parse_address, parse_addresses
 from rain.daemon.exposure import is_loopback, or_user_key
 from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.dialing import dial_in_thread, dial_in_turn, reaching
-from rain.start.choice import server_of
+from rain.start.choice import left_behind, server_of
 from rain.start.clusters import ClusterDescription, Index
 from rain.start.plan import NONE
 from rain.tls.identity import Identity
@@ -74,7 +74,7 @@ def reach(
         hosts = [host for host, _ in addresses]
         secret = or_user_key(secret, *hosts, insecure=insecure or is_encrypted)
     keys = Keys(secret, identity)
-    host, port = _leading(Servers(addresses), keys)
+    host, port = _leading(Servers(addresses), keys, cluster)
     if cluster is not None and cluster.standby is not None and known_http:
         known_http = _told_http(cluster, host, port, keys)
     if http:
@@ -120,13 +120,23 @@ def http_of(connection: ClientConnection, address: str) -> str:
     return seen_by_peer(told, address) if told else ""
 
 
-def _leading(servers: Servers, keys: Keys) -> tuple[str, int]:
-    """The only one of them, or the one that lets us in now."""
-    if servers.has_several:
-        limit = servers.limit(ClientLimits().connect)
+def _leading(servers: Servers, keys: Keys, cluster: ClusterDescription | None) -> tuple[str, int]:
+    """The only one of them, or the one that lets us in now.
+
+    Where the servers of a cluster have died, somebody may have started another one by hand.
+    """
+    is_left = cluster is not None and not cluster.has_server
+    if not servers.has_several and not is_left:
+        return servers.current
+    limit = servers.limit(ClientLimits().connect)
+    try:
         with reaching(servers.all, "command"):
             dial_in_turn(
                 servers,
                 lambda: dial_in_thread(*servers.current, limit, Role.CLIENT, keys),
             ).close()
+    except StartError as error:
+        if cluster is None or not is_left:
+            raise
+        raise StartError(left_behind(cluster)) from error
     return servers.current

@@ -18,7 +18,7 @@ from rain.daemon.user_key import user_key
 from rain.launchers.registry import find_launcher
 from rain.start import processes
 from rain.start.children import Child
-from rain.start.choice import is_address_of
+from rain.start.choice import is_address_of, left_behind
 from rain.start.clusters import (
     ClusterDescription,
     GovernorOptions,
@@ -188,11 +188,7 @@ def refuse_second(settings: Settings, index: Index) -> None:
                 f"a cluster of yours runs at {cluster.address} already: end it with"
                 f" 'rain stop {folder}', or choose another port with --listen"
             )
-        way = f"go on with 'rain restart {folder}', or " if cluster.server_command else ""
-        raise StartError(
-            f"the server of the cluster at {cluster.address} has died, and its governors still"
-            f" run: {way}end them with 'rain stop {folder}'"
-        )
+        raise StartError(left_behind(cluster))
 
 
 def _with_secret(settings: Settings) -> tuple[Settings, str]:

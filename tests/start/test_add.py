@@ -91,7 +91,7 @@ def test_nothing_is_added_to_a_cluster_whose_server_has_died(world: World) -> No
     os.kill(cluster.server.mark.pid, signal.SIGKILL)
     os.waitpid(cluster.server.mark.pid, 0)
 
-    with pytest.raises(StartError, match=r"the server of the cluster at .* does not run"):
+    with pytest.raises(StartError, match=r"the server of the cluster at .* has died"):
         add(world, LocalGovernors((1,)), cluster)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 
 import pytest
@@ -13,6 +14,7 @@ from rain.start.choice import find_cluster
 from rain.start.clusters import ClusterDescription, read_cluster
 from rain.start.governors import LocalGovernors
 from rain.start.processes import is_running
+from rain.start.reaching import reach
 from rain.start.restart import restart_server
 from rain.start.start import start_cluster
 from tests.start.world import World
@@ -93,3 +95,17 @@ def test_a_start_is_refused_where_governors_wait_for_a_server(world: World) -> N
         start_cluster(settings, world.access(), 30.0, world.index)
 
     assert not (world.folder / "other").exists()
+
+
+def test_those_who_ask_a_server_that_has_died_are_told_how_to_go_on(world: World) -> None:
+    cluster = world.start(1).cluster
+    kill_server(cluster)
+
+    with pytest.raises(StartError) as caught:
+        reach(world.index, "", "", None, insecure=True)
+
+    folder = shlex.quote(str(world.logs))
+    assert str(caught.value) == (
+        f"the server of the cluster at {cluster.address} has died, and its governors still run: go"
+        f" on with 'rain restart {folder}', or end them with 'rain stop {folder}'"
+    )
