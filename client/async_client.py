@@ -143,6 +143,7 @@ class AsyncClient(Submitting):
         >>> asyncio.run(main())
         [1, 2]
         """
+        futures = waiting.in_container(futures)
         found = waiting.futures_in(futures)
         with FetchingAhead(found) as ahead:
             try:

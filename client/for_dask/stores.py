@@ -1,6 +1,7 @@
-"""Refuses graphs that store into arrays in the memory of the program, which tasks cannot reach.
+"""Refuses graphs that store into what only the program can reach.
 
-Such tasks would store into copies, without any error.
+Tasks would store into copies of its arrays, without any error. And what it has opened, or locks,
+cannot be sent to them.
 """
 
 from __future__ import annotations
@@ -11,18 +12,26 @@ from typing import Any
 
 from rain.client.for_dask.graphs import Key, Node, kind_of
 from rain.common.errors import RainException
+from rain.common.unpicklable import travels
 
 _STORES = frozenset({"store_chunk", "load_store_chunk"})
 _FUSED = "_execute_subgraph"
 """How Dask calls its functions that store a chunk, and the one that runs a few nodes as one."""
 
 
+_PARAMETERS = (("out", 1), ("lock", 4))
+"""Those of the functions that store a chunk which say where, and their places."""
+
+
 def expect_no_stores_here(nodes: MutableMapping[Key, Node]) -> None:
-    """RainException for a graph whose nodes store into an array in the memory of the program."""
+    """RainException for a graph whose nodes store into what only the program can reach."""
+    seen: dict[int, object] = {}  # held, so that no other value gets the same id
     for key, node in nodes.items():
         if kind_of(key).startswith("store"):
             for target in _targets(node, nodes):
-                _expect_reachable(target)
+                if id(target) not in seen:
+                    seen[id(target)] = target
+                    _expect_reachable(target)
 
 
 def _expect_reachable(target: object) -> None:
@@ -31,8 +40,13 @@ def _expect_reachable(target: object) -> None:
     if isinstance(target, ndarray):
         raise RainException(
             f"the graph stores into a numpy array of your program, of {target.nbytes:,} bytes, and"
-            " tasks have only copies of it: write array[:] = x.compute(), or store into a Zarr or"
-            " HDF5 array"
+            " tasks have only copies of it: write array[:] = x.compute(), or store into Zarr"
+        )
+    if not travels(target):
+        raise RainException(
+            "the graph stores into a file that your program has opened, and tasks are other"
+            f" processes (its {type(target).__name__!r} cannot be sent): compute first, as in"
+            " dataset.compute().to_netcdf(path), or store into Zarr"
         )
 
 
@@ -44,9 +58,17 @@ def _targets(node: Any, known: MutableMapping[Any, Any]) -> Iterator[object]:
         for one in inner.values():
             yield from _targets(one, given)
     elif name in _STORES:
-        out: Any = node.kwargs["out"] if "out" in node.kwargs else node.args[1]
-        for _ in range(len(known)):  # a reference may lead to another one
-            if not hasattr(out, "key") or hasattr(out, "value"):
-                break
-            out = known.get(out.key)
-        yield getattr(out, "value", out)
+        for parameter, place in _PARAMETERS:
+            if parameter in node.kwargs:
+                yield _resolved(node.kwargs[parameter], known)
+            elif len(node.args) > place:
+                yield _resolved(node.args[place], known)
+
+
+def _resolved(value: Any, known: MutableMapping[Any, Any]) -> object:
+    """The value of a constant; a reference may lead to another one."""
+    for _ in range(len(known)):
+        if not hasattr(value, "key") or hasattr(value, "value"):
+            break
+        value = known.get(value.key)
+    return getattr(value, "value", value)

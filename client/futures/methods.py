@@ -352,7 +352,7 @@ class FutureMethods(Submitting):
         [1, 3]
 
         Args:
-            futures: futures, or containers of them in any depth.
+            futures: futures, or containers of them in any depth. An iterator becomes a list.
             errors: "raise" the first failure as soon as it is known, "skip" what has failed, or
                 "return" the exceptions in the places of results.
             timeout: seconds after which `TimeoutError` is raised.

@@ -170,12 +170,13 @@ def _until_done(futures: Sequence[Future[T]], wanted: int, timeout: float | None
             home.at_each_end.remove(ended.put)
 
 
-def gather(futures: Any, *, errors: str = "raise", timeout: float | None = None) -> Any:
+def gather(given: Any, *, errors: str = "raise", timeout: float | None = None) -> Any:
     """The results of futures in lists, tuples, sets and values of dictionaries, in their places.
 
     With `errors="raise"` the first failure is raised as soon as it is known; with "skip" failed
     ones are left out, with "return" the exceptions take their places.
     """
+    futures = in_container(given)
     with FetchingAhead(futures_in(futures)) as ahead:
         return gathered(futures, ahead, errors, timeout)
 
@@ -212,6 +213,20 @@ def _raise_failure(done: Iterable[concurrent.futures.Future[Any]]) -> None:
     for future in done:
         if future.cancelled() or future.exception() is not None:
             future.result()
+
+
+def in_container(given: Any) -> Any:
+    """What is given to `gather`. An iterator, and another collection, become a list."""
+    if _is_future(given) or is_mapping(given) or _is_collection(given):
+        return given
+    has_items = isinstance(given, Iterator | Collection)
+    listed: list[Any] = [*given] if has_items else [given]
+    if listed and not futures_in(listed):
+        raise TypeError(
+            "gather takes futures, or lists, tuples, sets and dictionaries of them, and not"
+            f" {type(given).__name__!r}"
+        )
+    return listed
 
 
 def futures_in(item: Any) -> list[Future[Any]]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from rain.client import Client, RainException
 # Of any type, since half of Dask is annotated.
 dask: Any = import_module("dask")
 da: Any = import_module("dask.array")
+dask_utils: Any = import_module("dask.utils")
 
 pytestmark = [pytest.mark.whole, pytest.mark.usefixtures("scheduler")]
 
@@ -47,6 +49,16 @@ class Appending:
             file.write(f"{chunk.sum():.0f} ")
 
 
+class Writing:
+    """A target that has opened its file, as a netCDF or HDF5 file of the program."""
+
+    def __init__(self, file: TextIO) -> None:
+        self.file = file
+
+    def __setitem__(self, place: object, chunk: Any) -> None:
+        self.file.write(f"{chunk.sum():.0f} ")
+
+
 def test_a_store_into_an_array_of_the_program_is_refused(tmp_path: Path) -> None:
     x, here = da.ones((4, 4), chunks=2), np.zeros((4, 4))
     there = Appending(tmp_path / "stored")
@@ -56,6 +68,21 @@ def test_a_store_into_an_array_of_the_program_is_refused(tmp_path: Path) -> None
     assert not there.path.exists()
 
     da.store(da.from_array(here, chunks=2) + 1, there)
+
+    assert there.path.read_text().split() == ["4"] * 4
+
+
+def test_a_store_into_an_open_file_or_with_a_lock_of_the_program_is_refused(
+    tmp_path: Path,
+) -> None:
+    x, there = da.ones((4, 4), chunks=2), Appending(tmp_path / "stored")
+    with pytest.raises(RainException, match=r"its 'lock' cannot be sent\): compute first, as in"):
+        da.store(x, there, lock=threading.Lock())
+    with (tmp_path / "open").open("w") as file, pytest.raises(RainException, match="has opened"):
+        da.store(x, Writing(file))
+    assert not there.path.exists()
+
+    da.store(x, there, lock=dask_utils.SerializableLock())
 
     assert there.path.read_text().split() == ["4"] * 4
 

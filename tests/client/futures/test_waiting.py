@@ -1,8 +1,12 @@
-"""`wait` for some futures gives as many as were asked for, and looks at few of the others."""
+"""`wait` for some futures gives as many as were asked for, and looks at few of the others.
+
+`gather` takes whatever holds futures, and nothing else.
+"""
 
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -10,7 +14,7 @@ from typing import Any
 import pytest
 
 from rain.client.future import Future
-from rain.client.futures.waiting import wait
+from rain.client.futures.waiting import gather, wait
 from tests.client.futures_server import Server, add, server
 
 __all__ = ["server"]
@@ -115,3 +119,23 @@ def test_one_future_that_is_given_twice_counts_twice(server: Server) -> None:
     assert wait([future, future]) == ([future, future], [])
     (open_one,) = started(server, 1)
     assert wait([future, open_one, open_one], timeout=0) == ([future], [open_one, open_one])
+
+
+def test_futures_of_an_iterator_or_another_collection_are_gathered_as_a_list(
+    server: Server,
+) -> None:
+    futures = started(server, 2)
+    finish(server, *futures)
+
+    assert gather(iter(futures)) == [7, 7]
+    assert gather(dict(enumerate(futures)).values()) == [7, 7]
+    assert gather(deque(futures)) == [7, 7]
+    assert gather(iter([])) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "name"), [(5, "int"), ("text", "str"), (iter([1]), "list_iterator")]
+)
+def test_what_holds_no_futures_is_not_gathered(given: object, name: str) -> None:
+    with pytest.raises(TypeError, match=f"gather takes futures, .*, and not '{name}'"):
+        gather(given)
