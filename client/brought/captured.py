@@ -20,9 +20,11 @@ from types import (
 )
 from typing import Any
 
-from rain.common.by_value import WITH_CACHE, is_imported
+from rain.common.annotated import looked_up_in, mentioned
+from rain.common.by_value import WITH_CACHE, travels
+from rain.common.importable import is_imported
 from rain.common.shared_generators import place_of_method
-from rain.common.unpicklable import travels, what_cannot_be_sent
+from rain.common.unpicklable import what_cannot_be_sent
 
 _ATOMS = frozenset(
     {type(None), bool, int, float, complex, str, bytes, range, slice, type(...)}
@@ -30,6 +32,8 @@ _ATOMS = frozenset(
 )
 _GLOBAL = frozenset({"LOAD_GLOBAL", "STORE_GLOBAL", "DELETE_GLOBAL"})
 _MISSING = object()
+_WHOLE = frozenset({"__annotations__", "__dataclass_fields__", "__dataclass_params__"})
+"""Of a class: values that are made with it, and that nobody changes in place."""
 BY_ITSELF = frozenset({"__dict__", "__weakref__", "__doc__", "__module__", "__abstractmethods__"})
 
 
@@ -77,6 +81,8 @@ class Captured:
             self._look_at(value)
         for name in vars(function):
             self._look_at_name(vars(function), name)
+        for name in mentioned(function):
+            self._look_at_name(function.__globals__, name)
 
     def _look_at_name(self, names: Mapping[str, Any], name: str) -> None:
         value = names.get(name, _MISSING)
@@ -110,8 +116,12 @@ class Captured:
         self._sizes.append((cls, len(vars(cls))))
         for base in cls.__bases__:
             self._look_at(base)
-        for name in vars(cls).keys() - BY_ITSELF:
+        for name in vars(cls).keys() - BY_ITSELF - _WHOLE:
             self._look_at_name(vars(cls), name)
+        for name in vars(cls).keys() & _WHOLE:
+            self._names.append((vars(cls), name, vars(cls)[name]))
+        for name in mentioned(cls):
+            self._look_at_name(looked_up_in(cls), name)
 
 
 def what_is_captured(fn: Callable[..., Any], error: BaseException) -> str:

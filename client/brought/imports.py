@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from rain.common.errors import RainException
 from rain.common.imports import CallingProgram, Imports, running_program, working_folder
 from rain.common.log_settings import log_settings
+from rain.common.script_main import origin
 
 if TYPE_CHECKING:
     from rain.client.brought.packing import PackedModules
@@ -57,6 +58,7 @@ def own_imports(uploads: Iterable[PackedModules], names: Iterable[str]) -> Impor
         changed=_changed(states, _BEGAN),
         python="{}.{}".format(*sys.version_info),
         folder=folder,
+        origin=origin(),
     )
 
 

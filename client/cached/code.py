@@ -2,8 +2,8 @@
 
 * What belongs to Python or to an installed package counts by its name and the version of that.
 * A function of the user's own counts by its bytecode and its constants, its defaults, what its
-  closure holds, and all globals that it names, in any depth. Its line numbers do not count, and
-  neither do comments.
+  closure holds, and all globals that it names, in any depth, also in annotations that are texts.
+  Its line numbers do not count, and neither do comments.
 * A function of `functools.singledispatch` counts by all that is registered.
 * A class of the user's own counts by what is defined in it and in its bases.
 * A module of the user's own that is named as a module, or imported inside of a function, counts by
@@ -33,7 +33,9 @@ from rain.client.brought.captured import (
     imported_names,
 )
 from rain.client.brought.imports import is_installed
-from rain.common.by_value import is_dispatch, is_imported
+from rain.common.annotated import looked_up_in, mentioned
+from rain.common.by_value import is_dispatch
+from rain.common.importable import is_imported
 
 _UNREADABLE = "unreadable"
 _NOT_COUNTED = BY_ITSELF | {"_abc_impl", "__firstlineno__", "__static_attributes__"}
@@ -86,7 +88,7 @@ def _function(function: FunctionType) -> Described:
     found = Described(["function"], [*_code(code)])
     found.values += [function.__defaults__, function.__kwdefaults__]
     found.values += [content_of_cell(cell) for cell in function.__closure__ or ()]
-    for name in global_names(code):
+    for name in dict.fromkeys((*global_names(code), *mentioned(function))):
         if name in function.__globals__:
             found.texts.append(name)
             found.values.append(function.__globals__[name])
@@ -113,8 +115,11 @@ def _code(code: CodeType) -> Iterator[Any]:
 
 def _class(cls: type) -> Described:
     names = sorted(vars(cls).keys() - _NOT_COUNTED)
+    places = looked_up_in(cls)
+    named = [name for name in mentioned(cls) if name in places]
     return Described(
-        ["class", cls.__qualname__, *names], [*cls.__bases__, *(vars(cls)[name] for name in names)]
+        ["class", cls.__qualname__, *names, *named],
+        [*cls.__bases__, *(vars(cls)[name] for name in names), *(places[name] for name in named)],
     )
 
 

@@ -25,8 +25,9 @@ from rain.client.future import Future
 from rain.client.futures.methods import Submitting
 from rain.client.nested import process_client
 from rain.common.bundles import call_bundle
+from rain.common.by_value import travels
 from rain.common.running import running_call, waiting_for_tasks
-from rain.common.unpicklable import UNPICKLABLE, travels, what_cannot_be_sent
+from rain.common.unpicklable import UNPICKLABLE, what_cannot_be_sent
 
 FEWEST_JOBS = 2
 """With a single job joblib would run the calls in this process, however busy it is."""

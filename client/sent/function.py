@@ -15,6 +15,7 @@ from rain.client.sent.reloads import reloads
 from rain.client.shapes import ObjectShape
 from rain.client.submission import Same
 from rain.common.by_value import dumps
+from rain.common.class_versions import dumps_with_versions
 from rain.common.imports import with_imports, working_folder
 from rain.common.log_settings import log_settings
 from rain.common.pickles import PICKLE_PROTOCOL
@@ -57,12 +58,11 @@ class SentFunction:
         self._same: Same | None = None
         captured = self._captured = Captured(fn)
         with finding_references() as found:
-            alone = dumps(fn, PICKLE_PROTOCOL)
-            pickled = alone if around is None else dumps(around(fn), PICKLE_PROTOCOL)
+            pickled = dumps_with_versions(fn if around is None else around(fn), PICKLE_PROTOCOL)
         self._is_large = len(pickled) > LARGEST_PICKLE
         self._submits = session.submits
         self._refusals = session.refusals
-        self._digest = _digest(alone) if captured.can_change else b""
+        self._digest = _digest(dumps(fn, PICKLE_PROTOCOL)) if captured.can_change else b""
         self._uploads = _uploads_of(session)
         imports = own_imports(self._uploads, captured.imported)
         self._logging, self._folder = imports.logging, imports.folder

@@ -17,16 +17,32 @@ from __future__ import annotations
 import dataclasses
 import io
 import sys
+import typing
 from collections import ChainMap
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cached_property, lru_cache, singledispatch
 from types import CodeType, FunctionType
 from typing import Any
 
 import cloudpickle
 
+from rain.common.annotated import brought_by_annotations, looked_up_in
 from rain.common.code import HERE, made_by
-from rain.common.pickles import REDUCERS
+from rain.common.errors import RainException
+from rain.common.importable import is_imported
+from rain.common.pickles import PICKLE_PROTOCOL, REDUCERS, UNPICKLABLE
+from rain.common.references import finding_references
+from rain.common.script_main import (
+    CHILDS_MAIN,
+    MAINS,
+    is_called,
+    make_class,
+    note_sent,
+    origin,
+    set_class,
+    set_function,
+)
 from rain.common.shared_generators import place_of_method
 
 WITH_CACHE: type = type(lru_cache(len))
@@ -44,10 +60,11 @@ _MAKE_CLASS: Any = _library._make_skeleton_class
 _SLOTS = (str, tuple, list, dict)
 """The types of `__slots__` that still have the names. An iterator is used up."""
 
-_CHILDS_MAIN = "__mp_main__"
-"""The name of the main module in processes that multiprocessing spawns."""
+_WITH_SETTER = 6
+"""Parts of what cloudpickle makes of a function or class that it sends by value."""
 
-_MAIN = frozenset({"__main__", _CHILDS_MAIN})
+_IDENTITY = -2
+"""The place of what names a class to all processes, among the arguments that make it."""
 
 _FILE = 10
 """The place of the name of the file among the arguments of `CodeType`."""
@@ -61,23 +78,6 @@ def _reduced(code: CodeType) -> tuple[Any, ...]:
     _, arguments = _REDUCERS[CodeType](code)
     file = sys.intern(code.co_filename)
     return made_by, (HERE, *arguments[:_FILE], file, *arguments[_FILE + 1 :])
-
-
-def is_imported(value: Callable[..., Any]) -> bool:
-    """Whether a reader finds it under its name, so that nothing of it is in a pickle."""
-    name = value.__module__
-    module = sys.modules.get(name)
-    if module is None or name in _MAIN or _is_sent_by_value(name):
-        return False
-    found: object = module
-    for part in getattr(value, "__qualname__", "").split("."):  # a partial call has no name
-        found = getattr(found, part, None)
-    return found is value
-
-
-def _is_sent_by_value(module: str) -> bool:
-    registered: set[str] = cloudpickle.list_registry_pickle_by_value()  # type: ignore[no-untyped-call] # not annotated
-    return any(module == name or module.startswith(f"{name}.") for name in registered)
 
 
 def _reduced_cache(function: Any) -> str | tuple[Any, ...]:
@@ -115,9 +115,11 @@ def _register(function: Any, implementations: list[tuple[type, Callable[..., Any
 
 def _with_slots(cls: type, reduced: Any) -> Any:
     """The same, but the class gets its slots when it is created. They cannot be added later."""
-    if not isinstance(reduced, tuple) or reduced[0] is not _MAKE_CLASS:
+    if reduced[0] is not _MAKE_CLASS:
         return reduced
     make, (kind, name, bases, content, *rest), *state = reduced
+    if typing.NamedTuple in bases:  # which makes the slots itself
+        return reduced
     return (
         make,
         (kind, name, bases, {**content, "__slots__": vars(cls)["__slots__"]}, *rest),
@@ -129,12 +131,52 @@ def _reduced_missing(_: object) -> str:
     return "MISSING"  # of the module `dataclasses`
 
 
+def _reduced_new_type(value: Any) -> str | tuple[Any, ...]:
+    if is_imported(value):
+        return str(value.__qualname__)
+    return typing.NewType, (value.__name__, value.__supertype__), {"__module__": value.__module__}
+
+
+def _reduced_parameters(value: Any) -> str | tuple[Any, ...]:
+    """A `ParamSpec` or a `TypeVarTuple`, which a script cannot be asked for."""
+    return str(value.__name__) if is_imported(value) else (type(value), (value.__name__,))
+
+
+def _function(function: FunctionType, reduced: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A function with what its annotations mention, and whether its script has it by its name."""
+    make, arguments, (state, slots), *_, setter = reduced
+    slots["__globals__"].update(brought_by_annotations(function, travels))
+    is_named = function.__module__ in MAINS and is_called(function, function.__globals__)
+    return make, arguments, (setter, (state, slots), is_named), None, None, set_function
+
+
+def _class(cls: type, reduced: tuple[Any, ...], version: bytes) -> tuple[Any, ...]:
+    """A class with what its annotations mention, and with the name that its script has for it."""
+    if isinstance(vars(cls).get("__slots__"), _SLOTS):
+        reduced = _with_slots(cls, reduced)
+    make, arguments, state, *_, setter = reduced
+    identity: str = arguments[_IDENTITY]
+    note_sent(cls, identity)
+    names: dict[str, Any] = {}
+    if cls.__module__ in MAINS:
+        names = brought_by_annotations(cls, travels)
+        there = looked_up_in(cls)
+        if is_called(cls, there):
+            top = cls.__qualname__.partition(".")[0]
+            names[top] = there[top]
+    told = setter, state, names, origin(), version
+    return make_class, (identity, make, arguments), told, None, None, set_class
+
+
 _TABLE: Any = ChainMap(
     {
         CodeType: _reduced,
         type(dataclasses.MISSING): _reduced_missing,
         WITH_CACHE: _reduced_cache,
         cached_property: _reduced_property,
+        typing.NewType: _reduced_new_type,
+        typing.ParamSpec: _reduced_parameters,
+        typing.TypeVarTuple: _reduced_parameters,
     },
     REDUCERS,
     *_REDUCERS.maps,
@@ -142,7 +184,10 @@ _TABLE: Any = ChainMap(
 
 
 class Pickler(cloudpickle.Pickler):
-    """A pickler of cloudpickle whose code has the names of its files."""
+    """A pickler of cloudpickle whose code has the names of its files.
+
+    `class_versions` has one that tells versions of classes apart.
+    """
 
     dispatch_table = _TABLE
 
@@ -152,7 +197,7 @@ class Pickler(cloudpickle.Pickler):
         protocol: int | None = None,
         buffer_callback: Callable[[Any], Any] | None = None,
     ) -> None:
-        childs_main = sys.modules.get(_CHILDS_MAIN)
+        childs_main = sys.modules.get(CHILDS_MAIN)
         if childs_main is not None:  # loaded when the script has run, long after this module
             library: Any = cloudpickle
             library.register_pickle_by_value(childs_main)
@@ -166,9 +211,16 @@ class Pickler(cloudpickle.Pickler):
             module, name = place
             return getattr, (sys.modules[module], name)
         reduced: Any = super().reducer_override(obj)  # type: ignore[no-untyped-call] # pyright: ignore[reportUnknownMemberType] # not annotated
-        if isinstance(obj, type) and isinstance(vars(obj).get("__slots__"), _SLOTS):
-            return _with_slots(obj, reduced)
-        return reduced
+        if reduced is NotImplemented or len(reduced) < _WITH_SETTER:
+            return reduced
+        if type(obj) is FunctionType:
+            return _function(obj, reduced)
+        return _class(obj, reduced, self.version_of(obj))
+
+    def version_of(self, cls: type) -> bytes:
+        """What tells this version of a class from others; nothing where nobody asks."""
+        del cls
+        return b""
 
 
 _make_pickler: Any = Pickler  # cloudpickle is not annotated
@@ -183,3 +235,18 @@ def dumps(
     with io.BytesIO() as target:
         _make_pickler(target, protocol, buffer_callback).dump(value)
         return target.getvalue()
+
+
+def travels(value: object) -> bool:
+    """Whether a value can be pickled; large buffers in it are not copied for that."""
+    # Handles of data are sent in another way.
+    with suppress(RainException), finding_references():
+        try:
+            dumps(value, PICKLE_PROTOCOL, _aside)
+        except UNPICKLABLE:
+            return False
+    return True
+
+
+def _aside(_: object) -> None:
+    """A buffer stays out of the pickle."""

@@ -39,6 +39,7 @@ class Imports(NamedTuple):
     changed: str = ""  # a digest of its loaded files that have changed since then; "" for none
     python: str = ""  # its version, "3.11"; "" from an earlier release of Rain
     folder: str = ""  # its current folder; "" if that was removed
+    origin: str = ""  # the process that it is, which its tasks tell, too
 
     @property
     def of_modules(self) -> Imports:

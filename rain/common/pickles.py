@@ -43,6 +43,9 @@ Dump = Callable[..., bytes]
 WITHOUT_BUFFERS = frozenset({int, float, bool, str, bytes, type(None)})
 """Types whose pickles have no buffers; only large bytes have several parts."""
 
+UNPICKLABLE = (TypeError, AttributeError, pickle.PicklingError, RuntimeError)
+"""The exceptions of pickle, and of multiprocessing, for values that they cannot handle."""
+
 REDUCERS: dict[type, Any] = {}
 """Reducers for types whose own pickles have no separate buffers; filled by `polars_frames` in a
 program that uses polars.

@@ -2,18 +2,14 @@
 
 import pickle
 from collections.abc import AsyncGenerator, Coroutine, Generator, Iterator
-from contextlib import suppress
 from contextvars import ContextVar
 from itertools import islice
 from types import FunctionType, MethodType
 from typing import Any
 
-from rain.common.errors import RainException
-from rain.common.pickles import PICKLE_PROTOCOL
-from rain.common.references import finding_references
+from rain.common.pickles import PICKLE_PROTOCOL, UNPICKLABLE
 
-UNPICKLABLE = (TypeError, AttributeError, pickle.PicklingError, RuntimeError)
-"""The exceptions of pickle, and of multiprocessing, for values that they cannot handle."""
+__all__ = ("UNPICKLABLE", "advice", "what_cannot_be_sent")
 
 DEEPEST = 20
 MOST_PARTS = 1000
@@ -49,25 +45,10 @@ def advice(part: object) -> str:
     return "Locks, connections and open files stay where they are: make them in the function."
 
 
-def travels(value: object) -> bool:
-    """Whether a value can be pickled; large buffers in it are not copied for that."""
-    from rain.common.by_value import dumps  # noqa: PLC0415 # few values need the library
-
-    # Handles of data are sent in another way.
-    with suppress(RainException), finding_references():
-        try:
-            dumps(value, PICKLE_PROTOCOL, _aside)
-        except UNPICKLABLE:
-            return False
-    return True
-
-
-def _aside(_: object) -> None:
-    """A buffer stays out of the pickle."""
-
-
 def _culprit(value: object) -> tuple[str, object]:
     """The innermost part that cannot be pickled, and the Python expression that leads to it."""
+    from rain.common.by_value import travels  # noqa: PLC0415 # few values need the library
+
     path = ""
     seen = {id(value)}
     for _ in range(DEEPEST):

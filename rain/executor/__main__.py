@@ -30,9 +30,11 @@ def main() -> int:
 def _run() -> None:
     # Their modules are files, too.
     from rain.common.joblib_backend import register_with_joblib  # noqa: PLC0415
+    from rain.executor.by_multiprocessing import send_by_value  # noqa: PLC0415
     from rain.executor.executor import Executor  # noqa: PLC0415
 
     register_with_joblib()
+    send_by_value()
 
     if "RAIN_PROFILE" in os.environ:
         from rain.daemon.sampling import start_if_asked  # noqa: PLC0415 # seldom used

@@ -7,6 +7,7 @@ import copyreg
 import errno
 import os
 import pickle
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -30,10 +31,12 @@ LEFT_OF_TEXT = 2000
 FILES_NAMED = 3
 """Of more files that a task has left only the number is told."""
 
-BY_VALUE = (
-    "What a script defines is known by value here: processes that a task starts cannot import it."
-    " Put it into a module beside the script, or submit these calls from the task"
+BY_NAME = (
+    "Of its script, a task has what its function names: name in the function what it pickles, or"
+    " reads from a pickle; or put that into a module beside the script"
 )
+
+_NOT_FOUND = re.compile("attribute lookup .* on __main__ failed|Can't get attribute .*'__main__'")
 
 FUTURES_INSIDE = (
     "Futures inside of a list or another object stay futures: read them with result(), or pass them"
@@ -64,8 +67,8 @@ def with_hint(error: BaseException) -> None:
         "Future'" in text or "Future found" in text
     ):
         error.add_note(FUTURES_INSIDE)
-    elif isinstance(error, pickle.PicklingError) and "__main__" in text:
-        error.add_note(BY_VALUE)
+    elif isinstance(error, pickle.PicklingError | AttributeError) and _NOT_FOUND.search(text):
+        error.add_note(BY_NAME)
     elif isinstance(error, OSError) and error.errno == errno.EMFILE:
         error.add_note(TOO_MANY_OPEN.format(os.sysconf("SC_OPEN_MAX")))
 

@@ -21,6 +21,7 @@ from rain.base.ids import NUMBER_BITS
 from rain.base.shortage import ShortageError, lacks_thread_of_ours
 from rain.common import running
 from rain.common.errors import PiecesLostError
+from rain.common.script_main import tidy
 from rain.common.then import Then
 from rain.executor.blocking import Blocking
 from rain.executor.context import Context
@@ -182,6 +183,7 @@ class Work:
             return text, words
         finally:
             _current = around
+            tidy()
 
     def _retry_on(self, call: protocol.Call) -> bytes:
         """The errors that are worth another try, by the kind of the call or of its unit."""

@@ -5,12 +5,14 @@ import os
 import pickle
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from typing import Any, Self, TypeVar
 
 from rain.base import executor_protocol as protocol
 from rain.base.ids import NUMBER_BITS
 from rain.base.shortage import OwnFiles
 from rain.base.units import UNIT
+from rain.common.script_main import Main, current_main, enter, reading
 from rain.executor.modules import Space, Spaces
 from rain.executor.values import is_one_pickle
 
@@ -86,6 +88,7 @@ class Remembered:
         self.row = row
         self.function: Any = None
         self.space: Space | None = None  # the space of its modules, since its first call
+        self.main: Main | None = None  # what it sees as `__main__`
 
 
 class Memory:
@@ -160,19 +163,26 @@ class Memory:
         if isinstance(given, int):
             remembered = self.objects[given]
             if remembered.space is None:
-                remembered.function, remembered.space = self._function(remembered.row)
-            elif remembered.space is not spaces.current:
+                remembered.function, remembered.space, remembered.main = self._function(
+                    remembered.row
+                )
+                return remembered.function
+            if remembered.space is not spaces.current:
                 spaces.enter(remembered.space)
+            if remembered.main is not current_main() and remembered.main is not None:
+                enter(remembered.main)
             return remembered.function
         return self._function(protocol.CallInput._make(given))[0]
 
-    def _function(self, row: protocol.CallInput) -> tuple[Any, Space]:
-        """Unpickles a function and makes its space the current one."""
+    def _function(self, row: protocol.CallInput) -> tuple[Any, Space, Main | None]:
+        """Unpickles a function and makes its space and its `__main__` the current ones."""
         data = self.bytes_of(row)
         space = self.spaces.space_of(data)
         self.spaces.enter(space)
+        main = self.spaces.new_main(space)
         try:
-            return pickle.loads(data), space
+            with nullcontext() if main is None else reading(main):
+                return pickle.loads(data), space, main
         except Exception as error:  # whatever the user's classes raise; it goes on
             from rain.common.imports import other_python  # noqa: PLC0415 # executors start often
 

@@ -3,7 +3,8 @@
 Two programs may have different modules of the same name, and a restarted program may have changed
 one. So each has a space: the folder where it works, those that it imports from, those with what it
 has uploaded, and the modules imported from there, or from code that is not installed. While a
-function runs, the modules of its space are in `sys.modules`.
+function runs, the modules of its space are in `sys.modules`. What scripts define is in no space:
+each function has a `__main__` of its own (`rain.common.script_main`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
+from rain.common.script_main import MAINS, Main
 from rain.executor.changing import changing, place_of, top_level
 
 if TYPE_CHECKING:
@@ -69,6 +71,10 @@ class Spaces:
         space.logging = imports.logging
         return space
 
+    def new_main(self, space: Space) -> Main | None:
+        """A `__main__` for a function of a space; None if the process has its own."""
+        return Main("" if space.told is None else space.told.origin)
+
     def enter(self, space: Space) -> None:
         """Makes a space the current one."""
         if space.logging != self._logging:
@@ -99,7 +105,7 @@ class Spaces:
         new = {
             name: module
             for name, module in sys.modules.copy().items()
-            if others.get(name) is not module
+            if others.get(name) is not module and name not in MAINS
         }
         leaving = {name for name, module in new.items() if _folder_of(module) in left.places}
         if left is not self.first:

@@ -23,6 +23,9 @@ class OwnModules(Spaces):
         archives = () if imports is None else imports.uploads
         return Space((), tuple(unpacked(archive, self.uploads_folder) for archive in archives))
 
+    def new_main(self, space: Space) -> None:
+        """The program's own is there."""
+
     def enter(self, space: Space) -> None:
         """Puts the folders of uploads before all others, and forgets older uploads of a module."""
         new = [folder for folder in space.places if folder not in sys.path]

@@ -10,16 +10,18 @@ from functools import lru_cache, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import cloudpickle
 import numpy as np
 import pytest
 
 import rain
-from rain.common import by_value, code
+from rain.common import by_value, code, script_main
 from rain.common.by_value import dumps
 from rain.common.code import HERE, OtherPythonError
 from rain.common.content_type import decode_value, encode_value
+from rain.common.importable import is_imported
 from rain.common.pickles import PICKLE_PROTOCOL
 
 _SOURCE = """
@@ -62,7 +64,41 @@ def script(source: str) -> dict[str, Any]:
 
 
 def travelled(value: Any) -> Any:
-    return decode_value(encode_value(value, "pickle"), "pickle")
+    """As another process reads it, which knows none of the classes."""
+    data = encode_value(value, "pickle")
+    with pytest.MonkeyPatch.context() as elsewhere:
+        library: Any = cloudpickle.cloudpickle
+        by_name: Any = WeakValueDictionary()
+        by_class: Any = WeakKeyDictionary()
+        elsewhere.setattr(library, "_DYNAMIC_CLASS_TRACKER_BY_ID", by_name)
+        elsewhere.setattr(library, "_DYNAMIC_CLASS_TRACKER_BY_CLASS", by_class)
+        elsewhere.setattr(script_main, "_classes", by_name.copy())
+        return decode_value(data, "pickle")
+
+
+def test_a_class_of_this_process_is_not_changed_by_its_instances_that_come_back() -> None:
+    names = script(
+        "class Base:\n"
+        "    known = []\n"
+        "    def __init_subclass__(cls, *, name): Base.known.append(name)\n"
+        "class Counter(Base, name='counter'):\n"
+        "    count = 0\n"
+        "    def step(self): pass\n"
+    )
+    counter, known = names["Counter"], names["Base"].known
+    step = counter.step
+    data = encode_value(counter(), "pickle")
+    counter.count = 5
+    assert type(decode_value(data, "pickle")) is counter
+    assert (counter.count, counter.step, names["Base"].known) == (5, step, known)
+    assert known == ["counter"]
+
+
+@pytest.mark.parametrize("definition", ["NewType('K', int)", "ParamSpec('K')", "TypeVarTuple('K')"])
+def test_what_typing_makes_for_a_script_travels(definition: str) -> None:
+    names = script(f"from typing import *\nK = {definition}\ndef use(): return K")
+    kind = travelled(names["use"])()
+    assert (type(kind), kind.__name__) == (type(names["K"]), "K")
 
 
 def test_a_function_with_a_cache_travels_with_its_code_and_an_empty_cache() -> None:
@@ -152,6 +188,12 @@ def test_a_single_dispatch_function_travels_with_all_its_implementations() -> No
     assert (show("four"), names["show"]("four")) == (4, "something")
 
 
+def test_a_named_tuple_of_a_script_travels() -> None:
+    names = script("from typing import NamedTuple\nclass Row(NamedTuple):\n    x: int = 1\n")
+    row = travelled(names["Row"](2))
+    assert (row, row._fields) == ((2,), ("x",))
+
+
 def test_a_single_dispatch_method_travels() -> None:
     names = script(
         "from functools import singledispatchmethod\n"
@@ -182,7 +224,7 @@ def test_what_a_script_defines_travels_from_a_process_that_multiprocessing_has_s
 ) -> None:
     exec("class Point: pass\ndef f(x): return x + 1", vars(childs_main))  # noqa: S102 # as Python runs a script
     function, point = childs_main.f, childs_main.Point()
-    assert not by_value.is_imported(function)
+    assert not is_imported(function)
     pickles = encode_value(function, "pickle"), encode_value(point, "pickle")
     monkeypatch.delitem(sys.modules, "__mp_main__")
     assert decode_value(pickles[0], "pickle")(1) == 2

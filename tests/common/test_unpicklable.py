@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from rain.common.unpicklable import UNPICKLABLE, travels, what_cannot_be_sent
+from rain.common.by_value import travels
+from rain.common.unpicklable import UNPICKLABLE, what_cannot_be_sent
 
 STAY = "Locks, connections and open files stay where they are: make them in the function."
 

@@ -73,6 +73,8 @@ CHANGES = [
         "C().n",
     ),
     ("A = [1]\ncount = A.__len__", "A.append(1)", "count()"),
+    ("class C: n = 1\ndef h(x: 'C | None'): pass", "class C: n = 2", "h"),
+    ("class C: n = 1\ndef h(x: 'C | None'): pass", "C.n = 2", "h"),
 ]
 
 
@@ -114,6 +116,18 @@ def test_what_is_assigned_anew_without_a_change_costs_no_more_than_the_first_tim
     first = cells.f()
     run(cells, "N = 1\nother = 5")
     assert cells.f().inputs[0] is first.inputs[0]
+
+
+def test_a_class_that_only_annotations_of_a_class_name_is_told_when_it_is_another_one(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells = notebook()
+    monkeypatch.setitem(sys.modules, "__main__", cells)
+    run(cells, "class C: n = 1\nclass D:\n c: 'C'\n@remote()\ndef f(ctx): return D")
+    first, again = cells.f(), cells.f()
+    run(cells, "class C: n = 2")
+    assert first.inputs[0] is again.inputs[0]
+    assert cells.f().inputs[0] is not first.inputs[0]
 
 
 def test_a_function_with_a_cache_is_not_sent_for_each_call(session: Session) -> None:

@@ -72,6 +72,11 @@ def test_what_a_function_does_not_use_does_not_count(old: str, new: str) -> None
     assert digest(BEFORE) == digest(BEFORE.replace(old, new))
 
 
+def test_a_class_that_only_an_annotation_names_counts() -> None:
+    source = "class C:\n    n: 'int'\ndef f(x: 'C') -> 'Undefined': pass"
+    assert digest(source) != digest(source.replace("'int'", "'str'"))
+
+
 def test_a_closure_counts_by_what_it_holds() -> None:
     source = "def make(n):\n    return lambda x: x + n\nf, g, h = make(1), make(1), make(2)"
     names = made(source)
