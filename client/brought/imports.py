@@ -48,6 +48,7 @@ def own_imports(uploads: Iterable[PackedModules], names: Iterable[str]) -> Impor
     folder = working_folder()
     for one in (*folders, folder):
         _expect_text(one)
+    looked = time.time()
     states = _states({*_loaded_files(), *_files_of(names, folders)})
     return Imports(
         key=f"{_PROGRAM}-{_digest(states)}",
@@ -59,6 +60,7 @@ def own_imports(uploads: Iterable[PackedModules], names: Iterable[str]) -> Impor
         python="{}.{}".format(*sys.version_info),
         folder=folder,
         origin=origin(),
+        looked=looked,
     )
 
 
@@ -67,8 +69,8 @@ def _imports_of_task(
 ) -> Imports:
     """The imports of the program of the running task, so that its tasks share loaded modules.
 
-    They differ if a file has changed since the program began, or if the task has added a folder or
-    an upload.
+    They differ if a file has changed since they were sent, or if the task has added a folder or an
+    upload.
     """
     told = program.imports
     added = [one for one in _own_folders(program.places) if one not in told.folders]
@@ -76,12 +78,12 @@ def _imports_of_task(
         _expect_text(one)
     folders = (*dict.fromkeys(added), *told.folders)
     loaded = _files_in_task(len(sys.modules), told.of_modules)
+    looked = time.time()
     states = _states({*loaded, *_files_of(names, folders)})
+    if any(since > told.looked for since in states.values()):
+        told = told._replace(changed=_changed(states, told.began), looked=looked)
     return told._replace(
-        folders=folders,
-        uploads=(*archives, *told.uploads),
-        logging=log_settings(),
-        changed=_changed(states, told.began),
+        folders=folders, uploads=(*archives, *told.uploads), logging=log_settings()
     )
 
 

@@ -40,11 +40,12 @@ class Imports(NamedTuple):
     python: str = ""  # its version, "3.11"; "" from an earlier release of Rain
     folder: str = ""  # its current folder; "" if that was removed
     origin: str = ""  # the process that it is, which its tasks tell, too
+    looked: float = 0.0  # when it has looked at the files
 
     @property
     def of_modules(self) -> Imports:
-        """All that decides which modules a function loads: everything but the logging."""
-        return self._replace(logging=None)
+        """All that decides which modules a function loads."""
+        return self._replace(logging=None, looked=0.0)
 
 
 class CallingProgram(NamedTuple):

@@ -104,7 +104,7 @@ def test_what_a_task_submits_shares_the_modules_of_its_program(
 ) -> None:
     tell = telling()
     folder = a_folder(tmp_path, "a", beside="name, calls = 'a', 0")
-    program = Imports("key", (str(folder),), began=time.time() + 1)  # no file is newer
+    program = Imports("key", (str(folder),), looked=time.time() + 1)  # no file is newer
     first, told = executor.value(remember_with(executor, tell, program))
     second, told_again = executor.value(remember_with(executor, tell, read_again(told)))
 

@@ -21,15 +21,15 @@ from rain.common.imports import (
 from rain.common.log_settings import LogSettings
 
 BEGAN = 1_700_000_000.0
+LOOKED = 4_000_000_000.0  # after the changes of all files that other tests have made
 
 
 @pytest.fixture
 def program() -> Iterator[Imports]:
     """As if a function of a program ran here that has told this."""
     logging = LogSettings(10, levels=(("mine", 20),))
-    told = imports_of(
-        with_imports(b"", Imports("key", ("/of/program",), (b"an archive",), logging, BEGAN))
-    )
+    sent = Imports("key", ("/of/program",), (b"an archive",), logging, BEGAN, "some", looked=LOOKED)
+    told = imports_of(with_imports(b"", sent))
     assert told is not None
     note_program(CallingProgram(told, tuple(sys.path)))
     yield told
@@ -49,19 +49,19 @@ def load(monkeypatch: pytest.MonkeyPatch, folder: Path, name: str, since: float)
 def test_a_task_tells_what_its_program_has_told_whatever_else_was_loaded(
     tmp_path: Path, program: Imports, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = own_imports((), ())
     load(monkeypatch, tmp_path, "mine_and_old", BEGAN - 1)
-    assert own_imports((), ()) == before
-    assert before.of_modules == program.of_modules._replace(changed=before.changed)
+    load(monkeypatch, tmp_path, "mine_and_known_to_the_program", LOOKED - 1)
+    assert own_imports((), ()).of_modules == program.of_modules
 
 
-def test_what_has_changed_since_the_program_began_tells_functions_of_tasks_apart(
+def test_what_has_changed_since_tells_functions_of_tasks_apart(
     tmp_path: Path, program: Imports, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = own_imports((), ())
-    load(monkeypatch, tmp_path, "mine_and_new", BEGAN + 1)
-    assert own_imports((), ()) != before
-    assert program.key == before.key
+    load(monkeypatch, tmp_path, "mine_and_new", LOOKED + 1)
+    told = own_imports((), ())
+    assert told.changed != program.changed
+    note_program(CallingProgram(told, tuple(sys.path)))
+    assert own_imports((), ()).changed == told.changed
 
 
 def test_editable_packages_count_wherever_their_files_are(
