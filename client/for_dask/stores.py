@@ -11,8 +11,8 @@ from collections.abc import Iterator, MutableMapping
 from typing import Any
 
 from rain.client.for_dask.graphs import Key, Node, kind_of
+from rain.common.by_value import travels
 from rain.common.errors import RainException
-from rain.common.unpicklable import travels
 
 _STORES = frozenset({"store_chunk", "load_store_chunk"})
 _FUSED = "_execute_subgraph"
