@@ -37,7 +37,7 @@ def mentioned(value: FunctionType | type) -> tuple[str, ...]:
         annotations = value.__annotations__
     if not annotations:
         return ()
-    names = [name for one in annotations.values() for name in _names(one)]
+    names = [name for one in annotations.values() if type(one) is not type for name in _names(one)]
     return tuple(dict.fromkeys(names))
 
 
