@@ -17,6 +17,7 @@ from rich.progress import (
 )
 
 from rain.client.display.bars import is_seen, is_terminal, new_console
+from rain.client.display.notebook_bars import in_notebook
 from rain.client.future import Future
 from rain.client.futures.waiting import as_completed
 
@@ -37,9 +38,9 @@ def show_progress(futures: Iterable[Future[Any]], console: Console | None = None
         console=console,
         disable=not is_seen(console),
         # Else what others print meanwhile would go to stderr as well, and not into their file.
-        redirect_stdout=console.is_jupyter or is_terminal(sys.stdout),
+        redirect_stdout=is_terminal(sys.stdout),
     )
-    with bars:
+    with in_notebook(bars) if console.is_jupyter else bars:
         bar_of = {name: bars.add_task(name, total=count) for name, count in counts.items()}
         try:
             for future in as_completed(chosen):

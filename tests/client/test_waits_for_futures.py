@@ -5,9 +5,11 @@ import io
 import sys
 import threading
 from collections.abc import Iterable, Iterator
+from typing import Self
 
 import pytest
 from rich.console import Console
+from rich.progress import Progress
 
 from rain.base.errors import SessionFailedError
 from rain.base.failures import SessionFailure
@@ -181,6 +183,37 @@ def test_a_bar_for_each_name_counts_what_is_done_and_what_has_failed(server: Ser
     assert "2/2" in lines
     assert "named" in lines
     assert "1/1" in lines
+
+
+class Output:
+    """The output of a cell, as `IPython.display.display` gives it."""
+
+    def __init__(self) -> None:
+        self.shown = ""
+
+    def display(self, bars: Progress, *, display_id: bool) -> Self:
+        assert display_id
+        self.update(bars)
+        return self
+
+    def update(self, bars: Progress) -> None:
+        console = Console(file=io.StringIO(), width=80)
+        with console.capture() as captured:
+            console.print(bars)
+        self.shown = captured.get()
+
+
+def test_a_notebook_shows_the_last_change_and_needs_no_widgets(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = Output()
+    monkeypatch.setitem(sys.modules, "IPython.display", output)
+    futures = server.client.map(add, [1, 2, 3])
+    server.news([(output_id, 1) for output_id in server.outputs()])
+
+    show_progress(futures, Console(file=io.StringIO(), force_jupyter=True, width=80))
+
+    assert "3/3" in output.shown
 
 
 def test_what_is_printed_beside_progress_goes_where_stdout_goes(

@@ -278,7 +278,10 @@ def test_functions_that_another_python_has_really_pickled_are_refused(python: st
         decode_value(told.stdout, "pickle")
 
 
-_SLOTTED = """
+_CLASSES = """
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypeVar
+
 class Point:
     __slots__ = ("x", "__weakref__", "_Point__hidden")
 
@@ -291,28 +294,50 @@ class Named(Point):
     def __init__(self, x, name):
         super().__init__(x)
         self.name = name
+
+class Empty(Point):
+    __slots__ = ()
+
+class Box(Generic[TypeVar("T")]):
+    __slots__ = {"x": "what is inside"}
+
+    def __init__(self, x):
+        self.x = x
+
+class Pair(NamedTuple):
+    x: int
+
+@dataclass(slots=True)
+class Slotted:
+    x: int
+
+@dataclass(slots=True, frozen=True, weakref_slot=True)
+class Frozen:
+    x: int
 """
 
 _THROUGH = """
 import sys
 from rain.common.content_type import decode_value, encode_value
 
-value = decode_value(sys.stdin.buffer.read(), "pickle")
-assert not hasattr(value, "__dict__")
-sys.stdout.buffer.write(encode_value(value, "pickle"))
+values = decode_value(sys.stdin.buffer.read(), "pickle")
+sys.stdout.buffer.write(encode_value(values, "pickle"))
 """
 
 
 def test_objects_with_slots_come_back_from_another_process() -> None:
-    named = script(_SLOTTED)["Named"](1, "one")
+    names = script(_CLASSES)
+    kinds = [names[name] for name in ("Point", "Empty", "Box", "Pair", "Slotted", "Frozen")]
+    values = [names["Named"](1, "one"), *(kind(1) for kind in kinds)]
     there = subprocess.run(
         [sys.executable, "-c", _THROUGH],
-        input=encode_value(named, "pickle"),
+        input=encode_value(values, "pickle"),
         capture_output=True,
         check=True,
     )
-    back = decode_value(there.stdout, "pickle")
-    assert (type(back), back.x, back.name) == (type(named), 1, "one")
+    back: list[Any] = decode_value(there.stdout, "pickle")
+    assert [(type(value), value.x) for value in back] == [(type(value), 1) for value in values]
+    assert back[0].name == "one"
 
 
 @pytest.mark.parametrize("name", ["random", "gauss", "rand", "normal"])
