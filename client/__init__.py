@@ -30,7 +30,7 @@ from rain.client.data import DataObject
 from rain.client.environments import Env
 from rain.client.errors import CancelledError
 from rain.client.future import Future
-from rain.client.futures.methods import task
+from rain.client.futures.task_function import task
 from rain.client.futures.waiting import as_completed
 from rain.client.input import Input, InputBase, InputDir
 from rain.client.nested import get_client, task_session, then

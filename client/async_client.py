@@ -18,7 +18,7 @@ from rain.client.explaining.tracebacks import hide_frames
 from rain.client.future import Future
 from rain.client.futures import waiting
 from rain.client.futures.fetching_ahead import FetchingAhead
-from rain.client.futures.methods import Submitting
+from rain.client.futures.submitting import Submitting
 from rain.client.in_loops import Mailbox, in_thread
 from rain.client.nested import get_client
 from rain.common.errors import RainException

@@ -100,7 +100,7 @@ class LocalCluster:
         started = False
         try:
             if governors == 1:
-                self._start_in_one_process()
+                self._hear_of(self._start_server(with_governor=True))
             else:
                 self._start_apart(governors)
             started = True
@@ -110,10 +110,6 @@ class LocalCluster:
         finally:
             if not started:
                 self.close(keep_logs=True)
-
-    def _start_in_one_process(self) -> None:
-        """The server and its governor are one process (`rain.embedded`)."""
-        self._hear_of(self._start_server(with_governor=True))
 
     def _start_apart(self, governors: int) -> None:
         """Each is a process, and a governor that dies is replaced."""
@@ -133,6 +129,7 @@ class LocalCluster:
             governor.wait_until_ready()
 
     def _start_server(self, *, with_governor: bool) -> Daemon:
+        """With its governor, both are one process (`rain.embedded`)."""
         of_server = [
             *("server", "--listen", f"{self.host}:{self.port}", *self._of_server),
             *("--workdir", str(self.folder / "work-server"), *self._secret()),
@@ -190,7 +187,7 @@ class LocalCluster:
         """How the governor of this number is started, in a work folder that was never used."""
         work = self.folder / f"work-{number}.{self._started}"
         return [
-            *("governor", f"{self.host}:{self.port}", "--listen", "127.0.0.1:0"),
+            *("governor", f"{self.host}:{self.port}", "--listen", f"{LOOPBACK}:0"),
             *("--share", f"{number}/{governors}", "--workdir", str(work)),
             *(*self._offer, *self._secret()),
         ]

@@ -22,7 +22,7 @@ from rain.client.for_joblib.batches import BatchSizes
 from rain.client.for_joblib.bundle import UploadedArrays, bundled
 from rain.client.for_joblib.running import RunningBatches
 from rain.client.future import Future
-from rain.client.futures.methods import Submitting
+from rain.client.futures.submitting import Submitting
 from rain.client.nested import process_client
 from rain.common.bundles import call_bundle
 from rain.common.by_value import travels

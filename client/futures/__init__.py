@@ -5,8 +5,9 @@ on after failures. Each future is a task of this session with one kept output, a
 
 * `rain.client.future` is what users hold, and `futures` is what all futures of a client share.
 * `sending` sends calls, and `ends` receives their ends.
-* `plain` makes the task of a call, `options` says what a call needs besides its arguments.
+* `plain` makes the task of a call; `rain.client.options` says what a call needs besides its
+  arguments.
 * `waiting` waits for several futures.
-* `methods` has the public methods for all this, and `executor` is the executor of
-  `concurrent.futures`.
+* `submitting` has the public methods for calls, `methods` those for what comes of them, and
+  `executor` is the executor of `concurrent.futures`.
 """

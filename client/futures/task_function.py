@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import update_wrapper
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, ParamSpec, TypeVar
+from functools import partial, update_wrapper
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, ParamSpec, TypeVar, Unpack, overload
 
 from rain.client.brought.captured import Wrapper
-from rain.client.options import Options
+from rain.client.options import Options, OptionWords, chosen
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -48,3 +48,30 @@ class TaskFunction(Wrapper, Generic[P, T]):
                 name=name,
                 obj=self,
             )
+
+
+@overload
+def task(fn: Callable[P, T], /) -> TaskFunction[P, T]: ...
+@overload
+def task(**options: Unpack[OptionWords]) -> Callable[[Callable[P, T]], TaskFunction[P, T]]: ...
+def task(fn: Callable[..., Any] | None = None, /, **options: Unpack[OptionWords]) -> Any:
+    """A decorator that sets options, as `Client.options`, for all calls of a function by `submit`.
+
+    `@task` without options changes nothing, and only marks a function that is meant to be
+    submitted.
+
+    Called directly, the function stays what it was.
+
+    >>> from rain.client import Client, task
+    >>> @task(tries=3)
+    ... def double(x: int) -> int:
+    ...     return 2 * x
+    >>> double(2)
+    4
+    >>> with Client(cpus=1) as client:
+    ...     client.submit(double, 3).result()
+    6
+    """
+    needs = chosen("task", options)
+    mark = partial(TaskFunction[..., Any], options=needs)
+    return mark if fn is None else mark(fn)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rain.base.address import DEFAULT_PORT, LOOPBACK
 from rain.base.admission import MemberKind
 from rain.base.errors import StartError
 from rain.cli.options import (
@@ -219,6 +218,7 @@ def governor(
     from rain.daemon import lean
 
     lean.begin()
+    from rain.base.address import DEFAULT_PORT, LOOPBACK
     from rain.daemon.addresses import parse_address, parse_addresses
     from rain.daemon.exposure import check_exposure, or_user_key
     from rain.governor.machine.budget import Room, read_budget

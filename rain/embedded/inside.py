@@ -50,7 +50,7 @@ class ToGovernor:
     def watch(self, number: int, watch: Watch | None) -> None:
         self._governor.watch(number, watch)
 
-    def ask_for_call(self, ticket: bytes) -> None:
+    def call_back(self, ticket: bytes) -> None:
         self._governor.call_back(ticket)
 
     def stop(self, reason: str) -> None:

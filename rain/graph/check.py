@@ -37,9 +37,12 @@ def check(graph: Graph) -> None:
     unneeded, leaving = frozenset(graph.unneeded), frozenset(graph.leaving)
     contained = check_references.count(graph, found)
     for task in graph.tasks.values():
-        _check_task(graph, task, found)
-        _check_runs(task, Expect(task, found))
-        check_claims.check_task(graph, task, unneeded, leaving, Expect(task, found))
+        expect = Expect(task, found)
+        _check_place(graph, task, expect)
+        _check_inputs_and_outputs(task, expect)
+        _check_end(task, expect)
+        _check_runs(task, expect)
+        check_claims.check_task(graph, task, unneeded, leaving, expect)
     for data_object in graph.objects.values():
         expect = Expect(data_object, found)
         _check_object(graph, data_object, expect)
@@ -79,8 +82,8 @@ def _check_pauses(graph: Graph, expect: Expect) -> None:
             expect(listed[task.id, run.number] == 1, "{} pauses, and nothing ends that", task)
 
 
-def _check_task(graph: Graph, task: Task, found: list[str]) -> None:
-    expect = Expect(task, found)
+def _check_place(graph: Graph, task: Task, expect: Expect) -> None:
+    """What its row says of its governor."""
     facts = TASK_FACTS[task.row]
     governor = task.scheduled
     expect((governor is not None) == facts.scheduled, "scheduled on {}", governor)
@@ -95,6 +98,11 @@ def _check_task(graph: Graph, task: Task, found: list[str]) -> None:
         )
         expect((task in governor.assigned) == facts.assigned, "{} disagrees on assigned", governor)
         expect(task.assigned is None or task.assigned is governor, "assigned and scheduled differ")
+        if task.row is TaskRow.AHEAD:
+            expect(_are_made(task.inputs, governor), "its inputs are not made on {}", governor)
+
+
+def _check_inputs_and_outputs(task: Task, expect: Expect) -> None:
     missing = sum(not data_object.is_finished for data_object in task.unique_inputs())
     # A finished task may have inputs that were removed, or are made again for others.
     expect(task.is_done or missing == task.missing, "{} inputs are unfinished", missing)
@@ -111,8 +119,10 @@ def _check_task(graph: Graph, task: Task, found: list[str]) -> None:
     for data_object in task.outputs:
         expect(data_object.producer is task, "{} names another producer", data_object)
         expect(data_object.is_known, "its output {} has gone before it", data_object)
-    if task.row is TaskRow.AHEAD and governor is not None:
-        expect(_are_made(task.inputs, governor), "its inputs are not made on {}", governor)
+
+
+def _check_end(task: Task, expect: Expect) -> None:
+    """What its row says of how it has ended."""
     if task.row is TaskRow.FINISHED:
         expect(
             all(output.state is not ObjectState.UNFINISHED for output in task.outputs),

@@ -151,7 +151,7 @@ class Governor:
     def watch(self, number: int, watch: Watch | None) -> None:
         raise InvariantError(f"a local cluster shows what tasks print: {number} {watch}")
 
-    def ask_for_call(self, ticket: bytes) -> None:
+    def call_back(self, ticket: bytes) -> None:
         raise InvariantError(f"data of a local cluster was asked for over a network: {ticket!r}")
 
     def stop(self, reason: str) -> None:

@@ -149,7 +149,7 @@ class GovernorLink(Protocol):
         """Starts or ends sending what these tasks print."""
         ...
 
-    def ask_for_call(self, ticket: bytes) -> None:
+    def call_back(self, ticket: bytes) -> None:
         """Asks the governor to connect to the server's port as a holder of data."""
         ...
 

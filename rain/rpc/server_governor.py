@@ -62,7 +62,7 @@ class GovernorEnd:
         fields = write_watched(Watched(watch, number))
         self._link.peer.call(self._control, _WATCH, fields, _nothing)
 
-    def ask_for_call(self, ticket: bytes) -> None:
+    def call_back(self, ticket: bytes) -> None:
         self._link.peer.call(self._control, _CALL_BACK, {"ticket": ticket}, _nothing)
 
     def stop(self, reason: str) -> None:

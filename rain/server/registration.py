@@ -149,7 +149,7 @@ class Registration:
     def ask_for_call(self, governor: GovernorId, ticket: bytes) -> bool:
         link = self._links.governors.get(governor)
         if link is not None:
-            link.ask_for_call(ticket)
+            link.call_back(ticket)
         return link is not None
 
     def find(self, object_id: ObjectId) -> Held | None:

@@ -330,7 +330,7 @@ class FakeServer:
         return FakeGovernor(hello.data_address, self, self.returns, self.applied)
 
     def ask_for_call(self, governor: GovernorId, ticket: bytes) -> bool:
-        self.governors[0].ask_for_call(ticket)
+        self.governors[0].call_back(ticket)
         return True
 
     def find(self, object_id: ObjectId) -> Held | None:

@@ -151,10 +151,10 @@ def test_a_governor_is_asked_to_call_back_with_a_ticket() -> None:
     async def scene(server: FakeServer, here: Serving) -> None:
         control = FakeControl()
         await join(here.nursery, here.listener, control)
-        server.governors[0].ask_for_call(bytes(range(16)))
+        server.governors[0].call_back(bytes(range(16)))
         assert await control.journal.until("call back") == [(bytes(range(16)),)]
         # a ticket of another length is the server's fault
-        server.governors[0].ask_for_call(b"short")
+        server.governors[0].call_back(b"short")
         await server.journal.until("governor left")
 
     play(scene)

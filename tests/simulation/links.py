@@ -86,7 +86,7 @@ class ToGovernor:
         arrived = through_the_wire(orders)
         self.connection.down.say(lambda: self.governor.ordered(self.connection, arrived))
 
-    def ask_for_call(self, ticket: bytes) -> None:
+    def call_back(self, ticket: bytes) -> None:
         raise AssertionError("no simulated reader asks the server for data")
 
     def stop(self, reason: str) -> None:

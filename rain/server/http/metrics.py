@@ -146,21 +146,25 @@ def _of_transfers(sent: Transfers) -> list[Metric]:
     ]
 
 
-def _of_users(state: State, now: float, only: str | None) -> list[Metric]:
+@frozen
+class _Present:
+    """What each user has now."""
+
+    sessions: Counter[str]
+    unfinished: Counter[str]
+    running: Counter[str]
+    cpus: Counter[str]
+    limited: Mapping[str, int]
+    stored: Counter[str]
+
+
+def _present(state: State) -> _Present:
     graph = state.graph
-    totals: dict[str, Used] = {}
-    for (user, _), used in usage.by_day(state, now).items():
-        total = totals.setdefault(user, Used())
-        total.tasks += used.tasks
-        total.cpu_seconds += used.cpu_seconds
-        total.bytes += used.bytes
-        total.byte_seconds += used.byte_seconds
     sessions: Counter[str] = Counter()
     unfinished: Counter[str] = Counter()
     stored: Counter[str] = Counter()
     for session in graph.sessions.values():
         user = session.belongs_to
-        totals.setdefault(user, Used())
         sessions[user] += session.parent is None
         unfinished[user] += session.unfinished
         stored[user] += session.stored
@@ -173,6 +177,26 @@ def _of_users(state: State, now: float, only: str | None) -> list[Metric]:
             if task.row is TaskRow.RUNNING:
                 cpus[task.session.belongs_to] += task.cpus
     limited = {user: sum(map(len, quota.waiting.values())) for user, quota in state.quotas.items()}
+    return _Present(sessions, unfinished, running, cpus, limited, stored)
+
+
+def _totals(state: State, now: float, present: _Present) -> dict[str, Used]:
+    """What each user has used until now, on all days."""
+    totals: dict[str, Used] = {}
+    for (user, _), used in usage.by_day(state, now).items():
+        total = totals.setdefault(user, Used())
+        total.tasks += used.tasks
+        total.cpu_seconds += used.cpu_seconds
+        total.bytes += used.bytes
+        total.byte_seconds += used.byte_seconds
+    for user in present.sessions:
+        totals.setdefault(user, Used())
+    return totals
+
+
+def _of_users(state: State, now: float, only: str | None) -> list[Metric]:
+    present = _present(state)
+    totals = _totals(state, now, present)
     if only is not None:
         totals = {only: totals.get(only, Used())}
     names = _names(totals)
@@ -181,17 +205,22 @@ def _of_users(state: State, now: float, only: str | None) -> list[Metric]:
         return Metric(name, kind, said, "user", _summed(names, numbers))
 
     return [
-        of("gauge", "rain_sessions", "Open sessions.", sessions),
+        of("gauge", "rain_sessions", "Open sessions.", present.sessions),
         of(
             "gauge",
             "rain_waiting_tasks",
             "Unfinished tasks that do not run.",
-            {user: max(unfinished[user] - running[user], 0) for user in totals},
+            {user: max(present.unfinished[user] - present.running[user], 0) for user in totals},
         ),
-        of("gauge", "rain_running_tasks", "Running tasks.", running),
-        of("gauge", "rain_used_cpus", "Cpus of running tasks.", cpus),
-        of("gauge", "rain_limited_tasks", "Tasks that wait for the limits of their user.", limited),
-        of("gauge", "rain_stored_bytes", "Data objects, each counted once.", stored),
+        of("gauge", "rain_running_tasks", "Running tasks.", present.running),
+        of("gauge", "rain_used_cpus", "Cpus of running tasks.", present.cpus),
+        of(
+            "gauge",
+            "rain_limited_tasks",
+            "Tasks that wait for the limits of their user.",
+            present.limited,
+        ),
+        of("gauge", "rain_stored_bytes", "Data objects, each counted once.", present.stored),
         of(
             "counter",
             "rain_finished_tasks_total",
