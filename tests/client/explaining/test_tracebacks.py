@@ -247,4 +247,4 @@ def test_a_function_of_the_script_that_another_process_cannot_import_says_so(
 
     error = client.submit(fails).exception()
     assert isinstance(error, pickle.PicklingError)
-    assert "Put it into a module beside the script" in str(error.__cause__)
+    assert "put that into a module beside the script" in str(error.__cause__)
