@@ -8,6 +8,7 @@ as one line on standard error, with exit status 1.
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import NoReturn
 
 import click
@@ -76,7 +77,20 @@ def _run(command: click.Command, name: str) -> NoReturn:
     except RainError as error:
         print(f"{name}: {error}", file=sys.stderr)  # noqa: T201 -- the one line of an error
         sys.exit(1)
+    except FileNotFoundError:
+        if _has_current_folder():
+            raise
+        print(f"{name}: the current folder was removed: go to another one", file=sys.stderr)  # noqa: T201 -- as above
+        sys.exit(1)
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _has_current_folder() -> bool:
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def main() -> NoReturn:

@@ -1,0 +1,31 @@
+"""Commands in a folder that was removed meanwhile."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.parametrize("words", [["start", "--simple"], ["stop", "./logs"]])
+def test_a_command_that_needs_its_current_folder_says_that_it_was_removed(
+    words: list[str], tmp_path: Path
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    command = [sys.executable, "-P", "-m", "rain", *words]
+
+    ran = subprocess.run(
+        ["sh", "-c", 'rmdir "$PWD" && exec "$@"', "sh", *command],
+        cwd=gone,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ,
+    )
+
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert ran.stderr == "rain: the current folder was removed: go to another one\n"
