@@ -23,7 +23,7 @@ from typing import Any
 from rain.common.annotated import looked_up_in, mentioned
 from rain.common.by_value import WITH_CACHE, travels
 from rain.common.importable import is_imported
-from rain.common.shared_generators import place_of_method
+from rain.common.random_generators import is_random_generator, place_of_method
 from rain.common.unpicklable import what_cannot_be_sent
 
 _ATOMS = frozenset(
@@ -48,6 +48,7 @@ class Captured:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.can_change = False  # something of it can change without a new identity
+        self.generator = ""  # the name of a random generator, if it has captured one
         self.imported: set[str] = set()  # top-level modules that are imported when it runs
         self._names: list[tuple[Mapping[str, Any], str, object]] = []
         self._cells: list[tuple[CellType, object]] = []
@@ -73,9 +74,12 @@ class Captured:
         self.imported |= imported_names(function.__code__)
         for name in global_names(function.__code__):
             self._look_at_name(function.__globals__, name)
-        for cell in function.__closure__ or ():
+        for name, cell in zip(
+            function.__code__.co_freevars, function.__closure__ or (), strict=True
+        ):
             value = content_of_cell(cell)
             self._cells.append((cell, value))
+            self._note_generator(name, value)
             self._look_at(value)
         for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
             self._look_at(value)
@@ -87,7 +91,12 @@ class Captured:
     def _look_at_name(self, names: Mapping[str, Any], name: str) -> None:
         value = names.get(name, _MISSING)
         self._names.append((names, name, value))
+        self._note_generator(name, value)
         self._look_at(value)
+
+    def _note_generator(self, name: str, value: object) -> None:
+        if is_random_generator(value):
+            self.generator = name
 
     def _look_at(self, value: object) -> None:
         if type(value) in _ATOMS or value is _MISSING or id(value) in self._seen:

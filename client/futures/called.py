@@ -19,6 +19,7 @@ from rain.client.cached.sameness import key_of_call
 from rain.client.data import DataObject
 from rain.client.environments import said_of, text_of
 from rain.client.explaining.misspelled import unknown_argument
+from rain.client.explaining.warn import warn_user
 from rain.client.options import NO_OPTIONS, OPTIONS, Options, Surrounding
 from rain.client.sent.function import SentFunction
 from rain.client.shapes import SHAPES_REMEMBERED, ObjectShape, TaskShape
@@ -138,6 +139,13 @@ class CalledFunction:
                     f" the function around it, its object){what_is_captured(fn, error)}"
                 )
                 raise
+        elif sent.generator:
+            generator, sent.generator = sent.generator, ""
+            warn_user(
+                f"{self.name} captures the random generator {generator!r}, and each process draws"
+                " the same numbers from its copy: give each call a generator of its own, such as"
+                " those of numpy.random.default_rng(seed).spawn(count)"
+            )
         return sent.inputs
 
     def plan(

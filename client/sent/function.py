@@ -42,6 +42,7 @@ class SentFunction:
         "_same",
         "_submits",
         "_uploads",
+        "generator",
         "inputs",
     )
 
@@ -57,6 +58,7 @@ class SentFunction:
         self._code = ""
         self._same: Same | None = None
         captured = self._captured = Captured(fn)
+        self.generator = captured.generator
         with finding_references() as found:
             pickled = dumps_with_versions(fn if around is None else around(fn), PICKLE_PROTOCOL)
         self._is_large = len(pickled) > LARGEST_PICKLE

@@ -32,6 +32,7 @@ from rain.common.code import HERE, made_by
 from rain.common.errors import RainException
 from rain.common.importable import is_imported
 from rain.common.pickles import PICKLE_PROTOCOL, REDUCERS, UNPICKLABLE
+from rain.common.random_generators import place_of_method
 from rain.common.references import finding_references
 from rain.common.script_main import (
     CHILDS_MAIN,
@@ -43,7 +44,6 @@ from rain.common.script_main import (
     set_class,
     set_function,
 )
-from rain.common.shared_generators import place_of_method
 
 WITH_CACHE: type = type(lru_cache(len))
 """The type of what `functools.lru_cache` and `functools.cache` make of a function."""

@@ -4,9 +4,11 @@
 # pyright: reportUnknownArgumentType=false
 
 import asyncio
+import random
 import threading
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -151,3 +153,21 @@ def test_a_result_that_cannot_be_sent_is_told_with_what_to_do() -> None:
     assert isinstance(error, TypeError)
     said = str(error.__cause__)
     assert "has returned cannot be sent. A generator stays where it was made: make a list" in said
+
+
+@pytest.mark.parametrize(
+    "generator", [np.random.default_rng(1), np.random.RandomState(1), random.Random(1)]
+)
+def test_calls_that_draw_from_copies_of_one_generator_are_warned_of_once(
+    here: World, generator: Any
+) -> None:
+    def draw(number: int) -> object:
+        return generator.random()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        here.client.submit(draw, 1)
+        here.client.map(lambda own: own.random(), np.random.default_rng(1).spawn(2))
+    with pytest.warns(RainWarning, match="draw captures the random generator 'generator'") as told:
+        here.client.map(draw, range(3))
+    assert [Path(one.filename) for one in told] == [Path(__file__)]

@@ -1,7 +1,7 @@
-"""Methods of the random generator that a module has for its whole process, as `random.random` is.
+"""Random generators, of which a copy in another process returns the same numbers.
 
-They are sent by their names. With a copy of its generator, such a function would return the same
-numbers in every process.
+So methods of the generator that a module has for its whole process, such as `random.random`, are
+sent by their names.
 """
 
 from __future__ import annotations
@@ -24,3 +24,11 @@ def place_of_method(value: object) -> tuple[str, str] | None:
             method = value.__name__
             return (name, method) if getattr(module, method, None) == value else None
     return None
+
+
+def is_random_generator(value: object) -> bool:
+    """Whether it is a generator of Python or of numpy."""
+    python, numpy = sys.modules.get("random"), sys.modules.get("numpy.random")
+    if python is not None and isinstance(value, python.Random):
+        return True
+    return numpy is not None and isinstance(value, (numpy.Generator, numpy.RandomState))
