@@ -65,6 +65,8 @@ def test_a_store_into_an_array_of_the_program_is_refused(tmp_path: Path) -> None
     for how in ({"compute": True}, {"return_stored": True}):
         with pytest.raises(RainException, match=r"a numpy array of your program, of 128 bytes"):
             da.store([x, x + 1], [there, here], **how)
+    with pytest.raises(RainException, match=r"a numpy array of your program"):
+        da.store(da.arange(4, chunks=2), here[0])  # one node makes a chunk and stores it
     assert not there.path.exists()
 
     da.store(da.from_array(here, chunks=2) + 1, there)
