@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from rain.common.errors import RainException
+from rain.common.signals import signal_name
 from rain.daemon.template import Template
 
 START_SECONDS = 60.0
@@ -168,12 +169,9 @@ class Daemon:
 
 def spell_end(status: int) -> str:
     """How a process has ended, by its status as `subprocess` gives it."""
-    if status >= 0:
-        return f"has ended with status {status}"
-    try:
-        return f"was killed by {signal.Signals(-status).name}"
-    except ValueError:
-        return f"was killed by signal {-status}"
+    if status < 0:
+        return f"was killed by {signal_name(-status)}"
+    return f"has ended with status {status}"
 
 
 def start_template(command: Sequence[str], folder: Path) -> Template:

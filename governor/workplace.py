@@ -4,12 +4,11 @@ events.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from attrs import frozen
 
-from rain.governor.core.events import Event
+from rain.governor.core.events import Tell
 from rain.governor.environments.lazy import LazyEnvironments
 from rain.governor.machine.descriptors import Descriptors
 from rain.governor.machine.memory_files import OF_EXECUTORS, KernelKills, prefer_to_kill
@@ -47,7 +46,7 @@ class Workplace:
     """Each run of a built-in task or program has a folder of its own in it."""
     warden: Warden
     background: Background
-    tell: Callable[[Event], object]
+    tell: Tell
     grace: float
     """Seconds from the interrupt of a program to its end by force."""
     kills: KernelKills

@@ -6,6 +6,8 @@ is batched: one `CallsDone` for each executor and turn.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from attrs import Factory, define, frozen
 
 from rain.base.caching import Key
@@ -227,3 +229,6 @@ RareEvent = (
 """All events but the two that occur for every task."""
 
 Event = OrdersReceived | CallsDone | RareEvent
+
+Tell = Callable[[Event], object]
+"""Adds an event to those of the next turn."""

@@ -21,10 +21,10 @@ from rain.governor.core.events import (
     CallsDone,
     CallsTakenBack,
     CallWaits,
-    Event,
     ExecutorDied,
     ExecutorReady,
     ProcessesLeft,
+    Tell,
 )
 from rain.governor.executors.answers import AnswerReader, adopt_all
 from rain.governor.executors.call_frames import calls_frame, drop_frame
@@ -59,7 +59,7 @@ class LinkServices:
     places: Places
     store: Store
     background: Background
-    tell: Callable[[Event], object]
+    tell: Tell
     blame: Callable[[int, str], object]  # an executor, and what it did wrong
 
 

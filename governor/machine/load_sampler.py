@@ -10,7 +10,7 @@ from attrs import evolve
 from structlog.typing import FilteringBoundLogger
 
 from rain.base.transfers import Transfers
-from rain.governor.core.events import Event, Sampled
+from rain.governor.core.events import Sampled, Tell
 from rain.governor.machine.monitoring import Reading, read_cores, read_memory, read_network, sample
 
 SECONDS = 5.0
@@ -35,7 +35,7 @@ async def keep_sampling(
     seconds: float,
     closed_ways: Callable[[], Sequence[tuple[str, str]]],
     transfers: Callable[[], Transfers],
-    tell: Callable[[Event], object],
+    tell: Tell,
     log: FilteringBoundLogger,
 ) -> None:
     """Reports a sample periodically; never if `seconds` is 0 or the kernel has no values.

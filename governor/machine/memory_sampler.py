@@ -13,7 +13,7 @@ import trio
 from attrs import frozen
 
 from rain.base.memory import LIMIT_PERCENT, reserve_of
-from rain.governor.core.events import Event, MemorySampled
+from rain.governor.core.events import MemorySampled, Tell
 from rain.governor.machine.memory_files import (
     KernelKills,
     below,
@@ -107,9 +107,7 @@ class Watched:
         }
 
 
-async def keep_watching(
-    memory: int, watched: Watched, kills: KernelKills, tell: Callable[[Event], object]
-) -> None:
+async def keep_watching(memory: int, watched: Watched, kills: KernelKills, tell: Tell) -> None:
     """Samples until it is cancelled; `memory` is the limit for all together, 0 if it is unknown."""
     limit = memory * LIMIT_PERCENT // 100
     reserve = reserve_of(memory)

@@ -24,7 +24,7 @@ from rain.cache.folder import CacheFolder, FoundEntry
 from rain.cache.places import open_place
 from rain.cache.plan import read_plan
 from rain.governor.core.effects import BuiltinInput, KeepOutputs, LookUp
-from rain.governor.core.events import Event, LookedUp, OutputsKept
+from rain.governor.core.events import Event, LookedUp, OutputsKept, Tell
 from rain.governor.core.results import Content, Made, Outputs
 from rain.governor.storage.errors import StoreError
 from rain.governor.storage.store import Store
@@ -44,7 +44,7 @@ class CacheWork:
         self,
         store: Store,
         background: Background,
-        tell: Callable[[Event], object],
+        tell: Tell,
         log: FilteringBoundLogger,
         most: int | None,
     ) -> None:

@@ -31,7 +31,7 @@ from rain.files.errors import FilesError, MissingFileError
 from rain.files.places import checked, local_path, shown
 from rain.files.systems import fresh_info, naming, system_of
 from rain.governor.core.effects import DeleteFar, FetchObject, SendFar
-from rain.governor.core.events import Event, FetchFailed, ObjectFetched, SentFar
+from rain.governor.core.events import FetchFailed, ObjectFetched, SentFar, Tell
 from rain.governor.core.objects import FAR
 from rain.governor.core.results import Stored
 from rain.governor.storage.errors import NoRoomError, StoreError
@@ -68,7 +68,7 @@ class FarStore:
         url: str,
         store: Store,
         background: Background,
-        tell: Callable[[Event], object],
+        tell: Tell,
         log: FilteringBoundLogger,
     ) -> None:
         self._store = store

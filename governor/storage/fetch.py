@@ -8,8 +8,6 @@ fails, too, the fetch has failed, and the server may name other sources.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import outcome
 from structlog.typing import FilteringBoundLogger
 
@@ -19,7 +17,7 @@ from rain.base.ids import spell
 from rain.base.kinds import DataType
 from rain.base.wire.orders import SERVER
 from rain.governor.core.effects import FetchObject
-from rain.governor.core.events import Event, FetchFailed, ObjectFetched
+from rain.governor.core.events import FetchFailed, ObjectFetched, Tell
 from rain.governor.core.results import Stored
 from rain.governor.storage.arriving import Arriving
 from rain.governor.storage.errors import NoRoomError, StoreError
@@ -98,7 +96,7 @@ class Fetcher:
         reader: StreamReader,
         store: Store,
         background: Background,
-        tell: Callable[[Event], object],
+        tell: Tell,
         log: FilteringBoundLogger,
     ) -> None:
         self._reader = reader

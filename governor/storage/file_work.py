@@ -15,11 +15,9 @@ import outcome
 import trio
 from attrs import define
 
-from rain.governor.core.events import Event, FilesDeleted
+from rain.governor.core.events import Event, FilesDeleted, Tell
 from rain.governor.storage.store import Store
 from rain.rpc.background import Background
-
-Tell = Callable[[Event], object]
 
 
 @define(eq=False)
@@ -37,7 +35,7 @@ class InOrder:
     earlier ones have been made and passed on.
     """
 
-    def __init__(self, tell: Callable[[Event], object], background: Background) -> None:
+    def __init__(self, tell: Tell, background: Background) -> None:
         self._tell = tell
         self._background = background
         self._waiting: deque[Event | _Late] = deque()

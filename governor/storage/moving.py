@@ -11,7 +11,7 @@ from pathlib import Path
 import outcome
 
 from rain.governor.core.effects import CopyToDisk, DropCopy, LeaveMemory, TierEffect
-from rain.governor.core.events import CopyMade, Event
+from rain.governor.core.events import CopyMade, Tell
 from rain.governor.storage.errors import StoreError
 from rain.governor.storage.store import Store
 from rain.rpc.background import Background, trouble_of
@@ -20,9 +20,7 @@ from rain.rpc.background import Background, trouble_of
 class Mover:
     """Carries out the effects of `tiers`."""
 
-    def __init__(
-        self, store: Store, background: Background, tell: Callable[[Event], object]
-    ) -> None:
+    def __init__(self, store: Store, background: Background, tell: Tell) -> None:
         self._store = store
         self._background = background
         self._tell = tell

@@ -21,7 +21,7 @@ from rain.graph.task import Task
 
 def ask_back(task: Task) -> None:
     """Its governor, which was told to run it, is being asked to return it."""
-    governor = task.assigned or _nowhere(task)
+    governor = task.assigned or nowhere(task)
     task.move(TaskMove.ASK)
     governor.active_cpus -= task.cpus
     governor.asked[task] = None
@@ -29,7 +29,7 @@ def ask_back(task: Task) -> None:
 
 def aim(task: Task, target: Governor, priority: int) -> None:
     """Chooses where a task goes that was asked back and has no target."""
-    governor = task.assigned or _nowhere(task)
+    governor = task.assigned or nowhere(task)
     if governor.asked[task] is not None:
         raise InvariantError(f"{task!r} is to go to {governor.asked[task]!r}")
     governor.asked[task] = target
@@ -41,7 +41,7 @@ def aim(task: Task, target: Governor, priority: int) -> None:
 
 def aim_nowhere(task: Task) -> Governor | None:
     """It is not to go where it was to go, if that was known."""
-    governor = task.assigned or _nowhere(task)
+    governor = task.assigned or nowhere(task)
     target = governor.asked[task]
     if target is not None:
         governor.asked[task] = None
@@ -54,12 +54,12 @@ def aim_nowhere(task: Task) -> Governor | None:
 def let_go(task: Task) -> None:
     """Its governor has it no more."""
     aim_nowhere(task)
-    del (task.assigned or _nowhere(task)).asked[task]
+    del (task.assigned or nowhere(task)).asked[task]
 
 
 def stay(task: Task) -> None:
     """Its governor has begun it, or has done all of it, or is to end it."""
-    governor = task.assigned or _nowhere(task)
+    governor = task.assigned or nowhere(task)
     let_go(task)
     task.move(TaskMove.STAY)
     governor.active_cpus += task.cpus
@@ -67,9 +67,10 @@ def stay(task: Task) -> None:
 
 def target_of(task: Task) -> Governor | None:
     """Where a task goes that was asked back, if that is known."""
-    governor = task.assigned or _nowhere(task)
+    governor = task.assigned or nowhere(task)
     return governor.asked[task]
 
 
-def _nowhere(task: Task) -> NoReturn:
+def nowhere(task: Task) -> NoReturn:
+    """For what only a task can do that has a governor."""
     raise InvariantError(f"{task!r} has no governor")

@@ -14,7 +14,7 @@ from its governor, its followers are recalled.
 from __future__ import annotations
 
 from math import inf
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 from rain.base.copies import CopyMove
 from rain.base.errors import InvariantError
@@ -89,11 +89,11 @@ def inputs_finished(task: Task) -> None:
     """The last missing input is finished: a planned task enters its governor's queue."""
     task.move(TaskMove.INPUTS_FINISHED)
     if task.row is TaskRow.QUEUED:
-        governor = task.scheduled or _nowhere(task)
+        governor = task.scheduled or moving.nowhere(task)
         governor.queue.add(task)
         governor.active_cpus += task.kind.resources.cpus
     elif task.row is TaskRow.ASSIGNED:
-        governor = task.scheduled or _nowhere(task)
+        governor = task.scheduled or moving.nowhere(task)
         governor.ahead -= 1
         governor.active_cpus += task.kind.resources.cpus
 
@@ -101,7 +101,7 @@ def inputs_finished(task: Task) -> None:
 def input_lost(task: Task) -> None:
     """A finished input is made again, and the task waits again. It must not be assigned."""
     if task.row is TaskRow.QUEUED:
-        _leave_queue(task, task.scheduled or _nowhere(task))
+        _leave_queue(task, task.scheduled or moving.nowhere(task))
     if task.row is not TaskRow.WAITING and task.row is not TaskRow.PLANNED:
         task.move(TaskMove.INPUT_LOST)
     task.missing += 1
@@ -112,7 +112,7 @@ def assign(task: Task, now: float) -> None:
 
     The caller has taken it out of the queue, or has seen that it can go ahead.
     """
-    governor = task.scheduled or _nowhere(task)
+    governor = task.scheduled or moving.nowhere(task)
     task.move(TaskMove.ASSIGN)
     if task.row is TaskRow.AHEAD:
         governor.ahead += 1
@@ -139,7 +139,7 @@ def withdraw(task: Task, ending: Ending, why: TaskMove = TaskMove.TAKE_BACK) -> 
 
     The followers of an assigned task must be recalled before.
     """
-    governor = task.scheduled or _nowhere(task)
+    governor = task.scheduled or moving.nowhere(task)
     row = task.row
     task.move(why)
     if row is TaskRow.QUEUED:
@@ -155,7 +155,7 @@ def cancel(task: Task) -> None:
 
     It takes its cpus until its run ends. Its followers must be cancelled with it.
     """
-    governor = task.assigned or _nowhere(task)
+    governor = task.assigned or moving.nowhere(task)
     row = task.row
     if row is TaskRow.ASKED:
         moving.stay(task)
@@ -172,7 +172,7 @@ def hand_on(task: Task, now: float) -> None:
 
     Its followers must be recalled before.
     """
-    governor = task.assigned or _nowhere(task)
+    governor = task.assigned or moving.nowhere(task)
     row, run = task.row, task.last_run()
     task.move(TaskMove.HAND_ON)
     run.move(TaskMove.HAND_ON)
@@ -200,7 +200,7 @@ def recall_followers(task: Task, now: float) -> list[Stopped]:
 
 
 def _recall(task: Task, ending: Ending) -> Stopped:
-    governor = task.scheduled or _nowhere(task)
+    governor = task.scheduled or moving.nowhere(task)
     run = task.last_run()
     task.move(TaskMove.RECALL)
     run.end(TaskMove.RECALL, ending)
@@ -238,7 +238,7 @@ def returned(task: Task, ending: Ending) -> Governor | None:
 
 def stopped(task: Task) -> Stopped:
     """The assignment of a task that is about to be undone."""
-    return Stopped(task.assigned or _nowhere(task), task, task.last_run().number)
+    return Stopped(task.assigned or moving.nowhere(task), task, task.last_run().number)
 
 
 def expect(data_object: DataObject) -> list[Governor]:
@@ -275,10 +275,6 @@ def _detach(task: Task, governor: Governor) -> None:
     del governor.scheduled[task]
     rules.leave_groups(task, governor)
     governor.assigned.pop(task, None)
-
-
-def _nowhere(task: Task) -> NoReturn:
-    raise InvariantError(f"{task!r} has no governor")
 
 
 def _leave_queue(task: Task, governor: Governor) -> None:

@@ -29,7 +29,7 @@ from rain.executor.executor import Work
 from rain.executor.memory import Memory
 from rain.executor.printed import with_printed
 from rain.governor.core.effects import CallExecutor, DropCached
-from rain.governor.core.events import CallsDone, CallWaits, Event
+from rain.governor.core.events import CallsDone, CallWaits, Tell
 from rain.governor.executors.answers import AnswerReader, adopt_all
 from rain.governor.executors.call_frames import calls_frame, drop_frame
 from rain.governor.storage.store import Store
@@ -43,8 +43,6 @@ from rain.stream.removing import remove
 
 STACK = 700
 """How many more frames a call may have than the one that waits for it."""
-
-Tell = Callable[[Event], object]
 
 
 class Executor(Work):

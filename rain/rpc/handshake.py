@@ -19,6 +19,7 @@ from rain.base import admission
 from rain.base.admission import NONCE, Admitted, MemberKind, Role, Secret, Step
 from rain.base.errors import ProtocolError
 from rain.base.first_byte import Speaks, http_refusal, spoken
+from rain.stream.admission import at_address
 from rain.stream.sockets import Connected
 from rain.tls import handshake
 from rain.tls.encrypted import READ_SIZE, Encrypted
@@ -89,7 +90,7 @@ async def admit(
 
     `NotAdmittedError`, `ProtocolError`, OSError or trio.TooSlowError if not.
     """
-    secret = _at(secret, accepted.getsockname())
+    secret = at_address(secret, accepted.getsockname())
     side = admission.accept(secret, os.urandom(NONCE))
     if isinstance(accepted, Encrypted):
         side = admission.accept(
@@ -138,13 +139,10 @@ async def turn_away(
 async def introduce(connected: Connected, secret: Secret | None, role: Role) -> None:
     """Asks for admission; raises the same errors. The caller limits the time."""
     await _play(
-        admission.dial(_at(secret, connected.getpeername()), role, os.urandom(NONCE)), connected
+        admission.dial(at_address(secret, connected.getpeername()), role, os.urandom(NONCE)),
+        connected,
     )
     check_quiet(connected)
-
-
-def _at(secret: Secret | None, address: tuple[str, int]) -> Secret | None:
-    return None if secret is None else secret.at(*address[:2])
 
 
 async def _shake(connected: socket.socket, pump: Pump, shaking: Shaking) -> Encrypted:

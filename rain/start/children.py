@@ -17,6 +17,7 @@ from typing import IO, BinaryIO, Protocol
 from attrs import define, field
 
 from rain.base.errors import StartError
+from rain.common.signals import signal_name
 from rain.start.plan import PlannedDaemon
 from rain.start.processes import ProcessMark
 from rain.start.remote import TAIL_LINES, Report, read_report
@@ -158,4 +159,4 @@ def quoted(lines: list[str]) -> str:
 
 
 def how_ended(status: int) -> str:
-    return f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+    return f"was killed by {signal_name(-status)}" if status < 0 else f"ended with status {status}"

@@ -55,16 +55,20 @@ def dial_tls(
 def admit(accepted: Connected, secret: Secret | None) -> None:
     """Admits a reader, or raises `NotAdmittedError`, `ProtocolError` or `BrokenError`."""
     who = (accepted.member, accepted.user) if isinstance(accepted, Encrypted) else (None, "")
-    side = admission.accept(_at(secret, accepted.getsockname()), os.urandom(NONCE), *who)
+    side = admission.accept(at_address(secret, accepted.getsockname()), os.urandom(NONCE), *who)
     _play(side, accepted)
 
 
 def introduce(connected: Connected, secret: Secret | None, role: Role = Role.READER) -> None:
     """Asks for admission; raises the same errors."""
-    _play(admission.dial(_at(secret, connected.getpeername()), role, os.urandom(NONCE)), connected)
+    _play(
+        admission.dial(at_address(secret, connected.getpeername()), role, os.urandom(NONCE)),
+        connected,
+    )
 
 
-def _at(secret: Secret | None, address: tuple[str, int]) -> Secret | None:
+def at_address(secret: Secret | None, address: tuple[str, int]) -> Secret | None:
+    """The secret as it is proven to who is at this address of a socket."""
     return None if secret is None else secret.at(*address[:2])
 
 

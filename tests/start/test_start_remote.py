@@ -62,7 +62,7 @@ def test_a_remote_governor_that_dies_is_told_with_its_log(world: World) -> None:
 
 
 def test_a_remote_governor_that_is_killed_is_told_as_such(world: World) -> None:
-    with pytest.raises(StartError, match="governor-0 on alpha was killed by signal 9"):
+    with pytest.raises(StartError, match="governor-0 on alpha was killed by SIGKILL"):
         world.start_remote("alpha", governor_0="crashes")
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from rain.base.resources import Resources, checked_amount
-from rain.rpc.codec.border import Fields
+from rain.rpc.interface import Fields
 
 MOST_RESOURCES = 1000
 """Rows without content take no room in a message, so it may say that there are millions."""

@@ -14,11 +14,12 @@ from rain.base.wire.answers import (
     TaskReport,
 )
 from rain.rpc.codec.amounts import read_amounts, write_amounts
-from rain.rpc.codec.border import LOGS_LIMIT, Fields, clean, shown
+from rain.rpc.codec.border import LOGS_LIMIT, clean, shown
 from rain.rpc.codec.failures import ON_FAILURE, read_session_failure, write_session_failure
 from rain.rpc.codec.record import choices, record
 from rain.rpc.codec.requests import read_session_id
 from rain.rpc.codec.runs import read_runs, write_runs
+from rain.rpc.interface import Fields
 
 REPORTS_LIMIT = 8 * 1024 * 1024
 """Characters of the reports in one message."""

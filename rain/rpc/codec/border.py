@@ -8,12 +8,10 @@ types of the schema, but nothing else about them is certain. Wrong ones raise `P
 """
 
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 from rain.base.errors import InvariantError, ProtocolError
-
-Fields: TypeAlias = dict[str, Any]
-"""The fields of a struct by their names in the schema."""
+from rain.rpc.interface import Fields
 
 TEXT_LIMIT = 64 * 1024
 """Characters of one text for people, such as a traceback."""

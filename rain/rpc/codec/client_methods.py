@@ -65,7 +65,6 @@ from rain.rpc.codec.answers import (
     write_reports,
     write_taken,
 )
-from rain.rpc.codec.border import Fields
 from rain.rpc.codec.printed import read_lines, read_watch, write_lines, write_watch
 from rain.rpc.codec.record import Codec, record
 from rain.rpc.codec.requests import (
@@ -85,6 +84,7 @@ from rain.rpc.codec.requests import (
     write_promise,
     write_wait,
 )
+from rain.rpc.interface import Fields
 
 Q = TypeVar("Q")
 A = TypeVar("A")

@@ -2,9 +2,10 @@
 
 from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import TaskId
-from rain.rpc.codec.border import Fields, shown
+from rain.rpc.codec.border import shown
 from rain.rpc.codec.record import choices
 from rain.rpc.codec.runs import read_runs, write_runs
+from rain.rpc.interface import Fields
 
 _NO_TASK = -1
 

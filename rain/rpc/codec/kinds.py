@@ -15,8 +15,8 @@ from rain.base.errors import RefusedError
 from rain.base.kinds import MOST_PRIORITY, DataType, ObjectKind, TaskKind
 from rain.base.resources import LARGEST, Resources
 from rain.rpc.codec.amounts import read_amounts, write_amounts
-from rain.rpc.codec.border import Fields
 from rain.rpc.codec.record import choices
+from rain.rpc.interface import Fields
 
 _MOST_TRIES: Final = 2**32 - 1
 _DATA_TYPE: Final = choices(DataType)

@@ -9,9 +9,10 @@ from rain.base.wire.orders import (
     Orders,
     PlacedObjects,
 )
-from rain.rpc.codec.border import Fields, check_ours
+from rain.rpc.codec.border import check_ours
 from rain.rpc.codec.kinds import read_kinds, write_kinds
 from rain.rpc.codec.record import columns
+from rain.rpc.interface import Fields
 
 _PLACED = columns(PlacedObjects, {"content_types": "", "sources": "", "data": b""})
 _LENT = columns(LentObjects, {"content_types": "", "data": b""})

@@ -7,7 +7,8 @@ from attrs import frozen
 from rain.base.errors import ProtocolError
 from rain.base.ids import SessionId, TaskId
 from rain.base.wire.printed import PrintedLines, Watch
-from rain.rpc.codec.border import LOGS_LIMIT, Fields, clean, shown
+from rain.rpc.codec.border import LOGS_LIMIT, clean, shown
+from rain.rpc.interface import Fields
 
 
 @frozen

@@ -19,7 +19,8 @@ from attrs import frozen
 
 from rain.base.resources import Resources
 from rain.rpc.codec.amounts import read_resources, write_amounts
-from rain.rpc.codec.border import Fields, clean
+from rain.rpc.codec.border import clean
+from rain.rpc.interface import Fields
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Enum)

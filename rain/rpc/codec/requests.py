@@ -10,10 +10,11 @@ from rain.base.wire.answers import Delivery, WaitAnswer
 from rain.base.wire.grace import check_grace
 from rain.base.wire.requests import Cancel, JoinSession, OpenSession, Promise, WaitFor
 from rain.rpc.codec.amounts import read_resources, write_amounts
-from rain.rpc.codec.border import Fields, check_ours, clean
+from rain.rpc.codec.border import check_ours, clean
 from rain.rpc.codec.failures import ON_FAILURE
 from rain.rpc.codec.record import columns
 from rain.rpc.codec.split import slim_delivery
+from rain.rpc.interface import Fields
 
 MOST_PROMISED = 1000
 """Rows without content take no room in a message, so it may say that there are millions."""

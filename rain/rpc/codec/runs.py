@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from rain.base.runs import RunCause, RunReport, RunState
-from rain.rpc.codec.border import Fields, clean, shown
+from rain.rpc.codec.border import clean, shown
 from rain.rpc.codec.record import choices
+from rain.rpc.interface import Fields
 
 _STATE = choices(RunState)
 _CAUSE = choices(RunCause)

@@ -13,9 +13,10 @@ from rain.base.wire.submission import (
     Submission,
     TaskColumns,
 )
-from rain.rpc.codec.border import Fields, check_ours, filled, with_columns
+from rain.rpc.codec.border import check_ours, filled, with_columns
 from rain.rpc.codec.kinds import check_sendable, read_kinds, write_kinds
 from rain.rpc.codec.record import columns, packed
+from rain.rpc.interface import Fields
 
 _TASKS = columns(TaskColumns, {"configs": b""})
 _CONTENTS = columns(ContentColumns)

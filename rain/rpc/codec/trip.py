@@ -17,7 +17,8 @@ from rain.rpc import schema
 from rain.rpc.capnproto.layout import Layout
 from rain.rpc.capnproto.messages import check_size
 from rain.rpc.codec import answers, orders, requests, submission, update
-from rain.rpc.codec.border import Fields, fault_of_sender
+from rain.rpc.codec.border import fault_of_sender
+from rain.rpc.interface import Fields
 
 V = TypeVar("V")
 

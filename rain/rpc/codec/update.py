@@ -12,8 +12,9 @@ from rain.base.wire.update import (
     TaskNote,
     Update,
 )
-from rain.rpc.codec.border import LOGS_LIMIT, Fields, check_ours, clean, filled, shown, with_columns
+from rain.rpc.codec.border import LOGS_LIMIT, check_ours, clean, filled, shown, with_columns
 from rain.rpc.codec.runs import read_cause, read_status, write_cause, write_status
+from rain.rpc.interface import Fields
 
 
 def write_update(update: Update) -> Fields:
