@@ -1,4 +1,4 @@
-"""Notes which lines of Rain run in a process, from one moment to another.
+"""Notes which lines of Rain run in a process, or which functions hold a value, for a while.
 
 Every process of a cluster has its tracer from its start (`traced_programs`), and notes lines only
 while the first byte of a shared file says so. Each process writes what is new to a file of its own
@@ -9,19 +9,28 @@ import mmap
 import os
 import sys
 import threading
-from collections import defaultdict
-from collections.abc import Generator
+from collections import defaultdict, deque
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import FrameType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 if TYPE_CHECKING:
     from _typeshed import TraceFunction
 
 VARIABLE = "RAIN_BENCH_ENTERING"
 """The environment variable with the folder of the window and of the notes."""
+
+HOLDING = "RAIN_BENCH_HOLDING"
+"""The variable with a text: only functions count that have it, or bytes with it, in a variable."""
+
+_BYTES = (bytes, bytearray, memoryview)
+_SEQUENCES = (list, tuple, deque)
+
+_DEPTH = 2
+"""How deep it is looked for in lists, tuples and dictionaries."""
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 
@@ -37,12 +46,12 @@ def trace_if_asked() -> None:
     """Traces this process and its threads to come, if it was started for that."""
     folder = os.environ.get(VARIABLE)
     if folder:
-        tracer = _tracer(Path(folder))
+        tracer = _tracer(Path(folder), os.environ.get(HOLDING, ""))
         threading.settrace(tracer)
         sys.settrace(tracer)
 
 
-def _tracer(folder: Path) -> "TraceFunction":
+def _tracer(folder: Path, held: str) -> "TraceFunction":
     with (folder / _WINDOW).open("r+b") as file:
         window = mmap.mmap(file.fileno(), 1)
     notes: dict[int, int] = {}  # the file of each process: a daemon may be a fork of another
@@ -50,7 +59,6 @@ def _tracer(folder: Path) -> "TraceFunction":
     ours: dict[str, str] = {}  # the names of files of Rain as they are noted; "" for other files
 
     def entered(frame: FrameType, event: str, argument: object) -> "TraceFunction | None":
-        del argument
         path = frame.f_code.co_filename
         name = ours.get(path)
         if name is None:
@@ -59,7 +67,11 @@ def _tracer(folder: Path) -> "TraceFunction":
             name = ours[path] = os.path.relpath(real, CHECKOUT) if inside else ""
         if not name:
             return None
-        if window[0] and event in {"call", "line"}:
+        if window[0] and held:
+            known = [*frame.f_locals.values(), argument if event == "return" else None]
+            if event in {"call", "return"} and holds(known, held, _DEPTH + 1):
+                note(name, frame.f_code.co_firstlineno)
+        elif window[0] and event in {"call", "line"}:
             note(name, frame.f_lineno)
         return entered
 
@@ -73,6 +85,21 @@ def _tracer(folder: Path) -> "TraceFunction":
             os.write(notes[pid], f"{window[0]} {line} {name}\n".encode())
 
     return entered
+
+
+def holds(value: object, text: str, depth: int) -> bool:
+    """Whether this is the text, or bytes with it, or has them inside."""
+    if isinstance(value, str):
+        return text in value
+    if isinstance(value, _BYTES):
+        return text.encode() in bytes(cast("bytes", value))
+    if isinstance(value, dict):
+        return holds(list(cast("dict[object, object]", value).values()), text, depth)
+    if isinstance(value, _SEQUENCES) and depth:
+        # A copy, since other threads may change it.
+        items = tuple(cast("Sequence[object]", value))
+        return any(holds(item, text, depth - 1) for item in items)
+    return False
 
 
 class Windows:
@@ -104,8 +131,11 @@ class Windows:
 
 
 @contextmanager
-def traced_programs() -> Generator[Windows]:
-    """Programs of Python that are started here, this one included, note the lines that they run."""
+def traced_programs(held: str = "") -> Generator[Windows]:
+    """Programs of Python that are started here, this one included, note the lines that they run.
+
+    With a text they note the first lines of the functions that hold it.
+    """
     with TemporaryDirectory(prefix="rain-bench-") as name:
         folder = Path(name)
         (folder / _WINDOW).write_bytes(bytes(1))
@@ -114,6 +144,7 @@ def traced_programs() -> Generator[Windows]:
         before = dict(os.environ)
         known = before.get("PYTHONPATH")
         os.environ[VARIABLE] = name
+        os.environ[HOLDING] = held
         os.environ["PYTHONPATH"] = os.pathsep.join(
             [name, str(CHECKOUT), *([known] if known else [])]
         )

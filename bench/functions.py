@@ -20,6 +20,10 @@ def inc(number: int) -> int:
     return number + 1
 
 
+def same(text: str) -> str:
+    return text
+
+
 def add(left: int, right: int) -> int:
     return left + right
 

@@ -3,6 +3,9 @@
 A reader who follows `submit(f, x).result()` to the executor and back has to know these files. A
 tracer in every process notes them, on a cluster that has had the same call before. What runs beside
 a call, like a heartbeat, runs beside few of them: a line counts if it ran in more than half.
+
+With `--argument` only the files count in which a function has the argument, or bytes with it, in a
+variable: the way of the argument itself.
 """
 
 from collections import Counter
@@ -14,12 +17,14 @@ from attrs import frozen
 
 from bench.call import ROLES, processes
 from bench.entering import CHECKOUT, Lines, traced_programs
-from bench.functions import inc
+from bench.functions import same
 from bench.options import Delivery, delivery_options, new_console
 from bench.runners import OURS, ours
 from bench.sheet import Sheet
 
 WARM_UP_CALLS = 3
+
+ARGUMENT = "an argument that nothing else contains"
 
 
 @frozen
@@ -62,13 +67,14 @@ def together(several: Iterable[Sequence[Lines]]) -> list[Lines]:
     return found
 
 
-def measure(calls: int) -> Way:
-    with traced_programs() as windows, ours.cluster(1) as runner:
-        for number in range(WARM_UP_CALLS):
-            runner.client.submit(inc, number).result()
-        for number in range(calls):
+def measure(calls: int, argument: str = "") -> Way:
+    """The way of some calls, or of their argument."""
+    with traced_programs(argument) as windows, ours.cluster(1) as runner:
+        for _ in range(WARM_UP_CALLS):
+            runner.client.submit(same, argument).result()
+        for _ in range(calls):
             with windows.open():
-                runner.client.submit(inc, number).result()
+                runner.client.submit(same, argument).result()
         known = processes()
         noted = {
             role: together([windows.lines(pid) for its, pid in known if its == role])
@@ -77,7 +83,8 @@ def measure(calls: int) -> Way:
     return Way({role: in_most(noted[role]) for role in ROLES})
 
 
-def way_sheet(way: Way) -> Sheet:
+def way_sheet(way: Way, what: str) -> Sheet:
+    """The counts of each file; `what` says what was counted."""
     rows: list[tuple[str, ...]] = []
     for name in way.files():
         counts = [way.count(role, name) for role in way.roles]
@@ -85,7 +92,7 @@ def way_sheet(way: Way) -> Sheet:
         rows.append((name, *(str(count or "") for count in counts), str(length)))
     numbers = [str(len(way.lines[role])) for role in way.roles]
     return Sheet(
-        title="The way of one call: lines that ran, by file and process",
+        title=f"{what}, by file and process",
         columns=("file", *way.roles, "lines of it"),
         rows=(*rows, (f"{len(rows)} files", *numbers, "")),
         caption="client.submit(f, x).result() on a cluster that has had the same call before.",
@@ -94,16 +101,20 @@ def way_sheet(way: Way) -> Sheet:
 
 @click.command(name="way")
 @click.option("--calls", type=click.IntRange(min=1, max=255), default=9, show_default=True)
+@click.option("--argument", is_flag=True, help="Count only what has the argument of the call.")
 @delivery_options
-def command(calls: int, json_file: Path | None, markdown: bool) -> None:
+def command(calls: int, argument: bool, json_file: Path | None, markdown: bool) -> None:
     """Count the files and lines that one call passes through."""
     console = new_console()
     with console.status("one call, traced"):
-        way = measure(calls)
+        way = measure(calls, ARGUMENT if argument else "")
+    what = "The way of one call: lines that ran"
+    if argument:
+        what = "The way of an argument: functions that have it"
     values = {
         role: {name: sorted(numbers) for name, numbers in way.lines[role].items()}
         for role in way.roles
     }
     Delivery(json_file, markdown).deliver(
-        console, "way", [way_sheet(way)], {"lines": values}, [OURS.distribution]
+        console, "way", [way_sheet(way, what)], {"lines": values}, [OURS.distribution]
     )

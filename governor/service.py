@@ -263,7 +263,8 @@ class Service(Parting):
             return
         if self._reactor.tiers.budget:
             self._tell_room()
-            if self._store.allow_spares(*self._reactor.spares(now)):
+            spares = self._reactor.spares
+            if spares.is_awake and self._store.allow_spares(*spares.look(now)):
                 self._deleter.trim_spares()
         for effect in effects:
             # These two occur for every task.

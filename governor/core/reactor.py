@@ -51,6 +51,7 @@ from rain.governor.core.numbers import Numbers
 from rain.governor.core.outbox import HEAVY
 from rain.governor.core.progress import look_around
 from rain.governor.core.reactor_settings import DataLimits, Offer, PoolSettings
+from rain.governor.core.spares import Spares
 from rain.governor.core.state import State
 from rain.governor.core.tiers import Tiers
 
@@ -148,9 +149,10 @@ class Reactor:
         """The files in shared memory."""
         return self.state.objects.files.tiers
 
-    def spares(self, now: float) -> tuple[int, int]:
-        """The bytes of deleted files that may be kept on the disk, and in shared memory."""
-        return self.state.objects.files.spares.look(now)
+    @property
+    def spares(self) -> Spares:
+        """How many bytes of deleted files may be kept."""
+        return self.state.objects.files.spares
 
     def room_for_each(self) -> int:
         """How large a new file in shared memory may be, if all who may make one do."""

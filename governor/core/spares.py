@@ -28,10 +28,12 @@ class Spares:
         self._disk = disk
         self._has_deleted = False  # since the last look
         self._until = -inf
+        self.is_awake = False  # whether any may be kept; else there is nothing to look at
 
     def deleted(self) -> None:
         """A file is deleted, or it leaves shared memory."""
         self._has_deleted = True
+        self.is_awake = True
 
     def look(self, now: float) -> tuple[int, int]:
         """The bytes that may be kept on the disk, and in shared memory."""
@@ -39,6 +41,7 @@ class Spares:
             self._has_deleted = False
             self._until = now + SECONDS
         if now >= self._until:
+            self.is_awake = False
             return 0, 0
         tiers, disk = self._tiers, self._disk
         on_disk = tiers.memory * UNWRITTEN_TENTHS // 10

@@ -32,6 +32,7 @@ def spares(tiers: Tiers, disk: Disk) -> Spares:
 
 
 def test_nothing_is_kept_before_a_file_was_deleted(spares: Spares) -> None:
+    assert not spares.is_awake
     assert spares.look(7.0) == (0, 0)
 
 
@@ -42,7 +43,9 @@ def test_files_are_kept_until_none_was_deleted_for_some_seconds(spares: Spares) 
     spares.deleted()
     assert spares.look(7.0 + SECONDS - 0.1) == (5000, 800)
     assert spares.look(7.0 + SECONDS) == (5000, 800)
+    assert spares.is_awake
     assert spares.look(7.0 + 2 * SECONDS) == (0, 0)
+    assert not spares.is_awake
 
 
 def test_files_in_shared_memory_end_where_others_would_have_to_leave(
