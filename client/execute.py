@@ -81,23 +81,9 @@ class Execute(Task):
         if shell is None:
             refuse_shell_words("Execute", args)
         folder = _Folder()
-        if stdin is not None:
-            folder.add_input(_stdin(stdin), STDIN_PATH)
-        for item in input_paths:
-            folder.add_input(_input_path(item))
-        stdout_output = to_stdout(stdout)
-        if stdout_output is not None:
-            folder.add_output(stdout_output, "stdout", STDOUT_PATH)
-        for item in output_paths:
-            folder.add_output(_output_path(item), None)
-        words = said = folder.add_args(given)
-        if not words:
-            raise RainException("Execute: the program is missing, args is empty")
-        if shell:
-            words = ["/bin/sh", "-c", " ".join(words)]
-        else:
-            own = [*(entry["path"] for entry in folder.in_paths), *folder.out_paths]
-            check_files("Execute", words, own)
+        folder.add_files(stdin, input_paths, to_stdout(stdout), output_paths)
+        said = folder.add_args(given)
+        words = folder.command(said, shell=bool(shell))
         config: dict[str, Any] = {
             "args": words,
             "in_paths": folder.in_paths,
@@ -146,6 +132,33 @@ class _Folder:
         self.out_paths: list[str] = []
         self._labels: set[str] = set()
         self._bare: dict[int, str] = {}  # objects without a name of their own, and their files
+
+    def add_files(
+        self,
+        stdin: Any,
+        input_paths: Iterable[Any],
+        stdout: OutputBase | None,
+        output_paths: Iterable[Any],
+    ) -> None:
+        """Adds everything that is not in the command line."""
+        if stdin is not None:
+            self.add_input(_stdin(stdin), STDIN_PATH)
+        for item in input_paths:
+            self.add_input(_input_path(item))
+        if stdout is not None:
+            self.add_output(stdout, "stdout", STDOUT_PATH)
+        for item in output_paths:
+            self.add_output(_output_path(item), None)
+
+    def command(self, words: list[str], *, shell: bool) -> list[str]:
+        """What is run: the program that the words name, or a shell with them."""
+        if not words:
+            raise RainException("Execute: the program is missing, args is empty")
+        if shell:
+            return ["/bin/sh", "-c", " ".join(words)]
+        own = [*(entry["path"] for entry in self.in_paths), *self.out_paths]
+        check_files("Execute", words, own)
+        return words
 
     def add_input(self, item: InputBase, path: str | None = None) -> str:
         """Adds an input and returns the name of its file."""
