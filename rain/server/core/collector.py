@@ -36,6 +36,7 @@ from rain.server.core.happenings import (
 
 DEFAULT_LIMIT = 64 * 1024 * 1024
 TASK_BYTES = 160  # measured size of a task in the columns
+_ID_BYTES = 40  # size of an id that is told alone
 _SMALL_BYTES = 500  # size of any other happening
 
 
@@ -96,7 +97,7 @@ class Happenings:
 
     def unkept(self, now: float, objects: tuple[ObjectId, ...]) -> None:
         """A client does not need these objects any more."""
-        self._add(ClientUnkeep(now, objects), 40 * len(objects), self.limit)
+        self._add(ClientUnkeep(now, objects), _ID_BYTES * len(objects), self.limit)
 
     def task_started(self, now: float, governor: Governor, task: Task) -> None:
         """A governor has started a task."""

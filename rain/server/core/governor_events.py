@@ -101,6 +101,7 @@ def apply_update(state: State, governor: Governor, update: Update) -> None:
     for task_note in update.task_notes:
         _noted(state, governor, task_note)
     if update.finished.ids:
+        # The largest number counts, and fades by a sixteenth with each message.
         governor.pace = max(len(update.finished.ids), governor.pace * 15 // 16)
         finishing.finish(state, governor, update)
     for task, start in ahead.items():

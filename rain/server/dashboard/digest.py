@@ -34,6 +34,9 @@ SMALL = 400
 
 _MOST_SUBMISSIONS = 2000
 
+MILLISECOND = 0.001
+"""The resolution of times in the event log."""
+
 
 class LoggedState(enum.IntEnum):
     """The state of a task according to the log; also the type of a number."""

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from rain.server.dashboard.digest import TASK_MARKS, Digest, LoggedState
+from rain.server.dashboard.digest import MILLISECOND, TASK_MARKS, Digest, LoggedState
 
 Json: TypeAlias = dict[str, Any]
 _MARKS = len(LoggedState)
@@ -94,7 +94,7 @@ def over_time(digest: Digest, now: float, points: int = 120) -> Json:
     begun = np.sort(started[done | (mark == LoggedState.RUNNING)])
     ended = np.sort(ends[done])
     first = digest.created or (digest.submissions[0][0] if digest.submissions else now)
-    last = max(digest.closed or now, first + 0.001)
+    last = max(digest.closed or now, first + MILLISECOND)
     times = np.linspace(first, last, points)
     submitted = _submitted(digest, times)
     over = np.searchsorted(ended, times, "right")
@@ -111,7 +111,7 @@ def _submitted(digest: Digest, times: NDArray[np.float64]) -> NDArray[np.int64]:
     when, many = zip(*digest.submissions, strict=True)
     sums = np.concatenate([[0], np.cumsum(np.array(many, np.int64))])
     # A time stands for a whole millisecond.
-    return sums[np.searchsorted(np.array(when), times + 0.001, "right")]
+    return sums[np.searchsorted(np.array(when), times + MILLISECOND, "right")]
 
 
 def summary(digest: Digest, now: float, read: float) -> Json:

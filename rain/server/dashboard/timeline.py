@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rain.server.dashboard.digest import Digest, LoggedState
+from rain.server.dashboard.digest import MILLISECOND, Digest, LoggedState
 
 MOST_BARS = 1500
 MOST_GOVERNORS = 60
@@ -56,7 +56,7 @@ def timeline(
         governors.append(entry)
     return {
         "since": first,
-        "until": max(end, first + 0.001),
+        "until": max(end, first + MILLISECOND),
         "single": single,
         "tasks": len(ran),
         "governors": governors,
@@ -79,7 +79,7 @@ def _bars(
     for entry in np.argsort(starts, kind="stable"):
         start, end, place = float(starts[entry]), float(ends[entry]), int(places[entry])
         # Times are whole milliseconds: an end in the same millisecond as a start is before it.
-        while taken and taken[0][0] <= start + 0.001:
+        while taken and taken[0][0] <= start + MILLISECOND:
             heapq.heappush(free, heapq.heappop(taken)[1])
         if free:
             lane = heapq.heappop(free)
@@ -104,7 +104,7 @@ def _busy(
     starts: NDArray[np.float64], ends: NDArray[np.float64], first: float, end: float
 ) -> list[float]:
     """The mean number of running tasks in each of the equal time slices."""
-    edges = np.linspace(first, max(end, first + 0.001), BUCKETS + 1)
+    edges = np.linspace(first, max(end, first + MILLISECOND), BUCKETS + 1)
     work = _work_until(starts, edges) - _work_until(ends, edges)
     return [round(float(each), 2) for each in np.diff(work) / np.diff(edges)]
 
