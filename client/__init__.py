@@ -21,6 +21,9 @@ is an open session of it: the active one. The other modules of the package are n
 are promised.
 """
 
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
 from rain.client import tasks as tasks
 from rain.client.async_client import AsyncClient
 from rain.client.by_name import FutureSession
@@ -29,6 +32,7 @@ from rain.client.constants import blob, directory, pickled
 from rain.client.data import DataObject
 from rain.client.environments import Env
 from rain.client.errors import CancelledError
+from rain.client.explaining.misspelled import unknown_name
 from rain.client.future import Future
 from rain.client.futures.task_function import task
 from rain.client.futures.waiting import as_completed
@@ -95,3 +99,9 @@ __all__ = [
 ]
 
 register_with_joblib()
+
+
+if not TYPE_CHECKING:  # for type checkers there are no other names
+
+    def __getattr__(name: str) -> NoReturn:
+        raise unknown_name(__name__, name, sys._getframe(1))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from os import PathLike
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar
 
 from rain.client.client import Client
 from rain.client.display.showing import LINES_PER_SECOND
@@ -75,6 +75,12 @@ class AsyncClient(Submitting):
     def open_futures(self) -> Futures:
         """Those of the client that it opens."""
         return self.client.open_futures()
+
+    def __await__(self) -> NoReturn:
+        raise TypeError(
+            "an AsyncClient is no awaitable: write async with AsyncClient() as client; in a"
+            " notebook use Client(), whose futures can be awaited"
+        )
 
     async def __aenter__(self) -> Self:
         self._client = await in_thread(self._make)

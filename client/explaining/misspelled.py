@@ -4,10 +4,14 @@ import inspect
 from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
 from functools import wraps
+from opcode import opmap
+from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+_IMPORT_FROM = opmap["IMPORT_FROM"]
 
 ALIKE = 0.6
 """How similar two names must be, from 0 to 1, for one to be suggested for the other."""
@@ -61,6 +65,27 @@ _METHODS_OF_OTHERS = {
 """What is written here for a method of the clients of Dask and Ray, and of pools."""
 
 
+_NAMES_OF_OTHERS = {
+    "LocalCluster": "Client(governors=2, cpus=1)",
+    "Lock": 'client.options(resources={"license": 1}), with a resource that a governor has once',
+    "Semaphore": 'client.options(resources={"license": 1}), with a resource of the governors',
+    "compute": "x.compute(scheduler=client.dask)",
+    "default_client": "get_client(), in a task",
+    "fire_and_forget": "nothing: a call also runs when nobody holds its future",
+    "gather": "client.gather(futures)",
+    "get": "client.get(futures)",
+    "get_worker": "client.executor(initializer=f)",
+    "init": "Client()",
+    "progress": "client.progress(futures)",
+    "put": "client.put(value)",
+    "rejoin": "nothing: a task that waits lends its cpus",
+    "secede": "nothing: a task that waits lends its cpus",
+    "wait": "client.wait(futures)",
+    "worker_client": "get_client()",
+}
+"""What is written here for a name of the modules of Dask and Ray."""
+
+
 METHODS_OF_OTHER_FUTURES = {
     "compute": ".result()",
     "get": ".result(timeout)",
@@ -86,12 +111,16 @@ _OPTIONS_OF_OTHER_CALLS = {
 
 _OPTIONS_OF_OTHER_CLIENTS = {
     "asynchronous": "AsyncClient(), in an event loop",
+    "dashboard_address": "client.dashboard_url after it",
     "log_to_driver": "client.show_output() after it",
     "memory_limit": "memory=",
     "num_cpus": "cpus=",
     "object_store_memory": "Cluster.local(store=...).client(), with Cluster from rain.cluster",
+    "max_workers": "cpus=",
+    "n_jobs": "cpus=",
     "n_workers": "governors=",
     "nthreads": "cpus=",
+    "num_workers": "cpus=",
     "processes": "local=True for calls in this process",
     "runtime_env": "env=Env(...)",
     "threads_per_worker": "cpus=",
@@ -126,6 +155,16 @@ class SaysWhatIsMeant:
             raise AttributeError(
                 f"{kind!r} object has no attribute {name!r}{hint}", name=name, obj=self
             )
+
+
+def unknown_name(module: str, name: str, asking: FrameType) -> Exception:
+    """The exception of a module that has no such name; `asking` is the frame that asks for it."""
+    here = _NAMES_OF_OTHERS.get(name)
+    if here and asking.f_code.co_code[asking.f_lasti] == _IMPORT_FROM:
+        # Of an AttributeError, an import statement would not show the message.
+        return ImportError(f"cannot import name {name!r} from {module!r}: write {here}", name=name)
+    hint = f": write {here}" if here else ""
+    return AttributeError(f"module {module!r} has no attribute {name!r}{hint}", name=name)
 
 
 def expect_known(where: str, given: Mapping[str, object], known: Collection[str]) -> None:

@@ -5,11 +5,13 @@
 # pyright: reportUnknownArgumentType=false
 # mypy: disable-error-code="call-arg,call-overload,arg-type"
 
+import asyncio
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
+import rain.client
 from rain.client import AsyncClient, Client, remote, task
 
 
@@ -37,6 +39,24 @@ def test_a_method_of_other_libraries_is_answered_with_ours(
     assert (raised.value.name, raised.value.obj) == (name, client)
 
 
+def test_a_name_of_other_libraries_is_answered_with_ours_where_it_is_imported() -> None:
+    with pytest.raises(ImportError, match=r"'wait' from 'rain.client': write client.wait\("):
+        exec("from rain.client import Client, wait")  # noqa: S102 # mypy would refuse it
+    with pytest.raises(ImportError, match=r"cannot import name 'waiter' from 'rain.client' \("):
+        exec("from rain.client import waiter")  # noqa: S102 # as above
+    with pytest.raises(AttributeError, match=r"no attribute 'secede': write nothing: a task that"):
+        getattr(rain.client, "secede")  # noqa: B009 # as above
+    assert not hasattr(rain.client, "wait")
+
+
+def test_an_async_client_that_is_awaited_says_how_it_is_opened() -> None:
+    async def main() -> None:
+        await AsyncClient(local=True)
+
+    with pytest.raises(TypeError, match="write async with AsyncClient"):
+        asyncio.run(main())
+
+
 def power(base: int, exponent: int = 1) -> int:
     return int(base**exponent)
 
@@ -56,6 +76,7 @@ def anything(**words: int) -> dict[str, int]:
         (lambda _: remote(max_retries=0), "remote has no option 'max_retries': write tries=1"),
         (lambda c: c.submit(power, 1, retries=3), r"client.options\(tries=4\).submit\(...\), as"),
         (lambda c: c.options(num_gpus=1), r"write resources={\"gpus\": 1}"),
+        (lambda _: Client(n_jobs=2), "Client has no option 'n_jobs': write cpus="),
         (lambda _: Client(cpu=2), "Client has no option 'cpu': did you mean 'cpus'?"),
         (lambda _: AsyncClient(cpu=2), "AsyncClient has no option 'cpu': did you mean 'cpus'?"),
         (lambda c: c.options(tires=2), "options has no option 'tires': did you mean 'tries'?"),
