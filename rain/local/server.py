@@ -34,6 +34,7 @@ class Server:
     def __init__(self, folder: Path, clock: Steps) -> None:
         folder.mkdir()
         settings = ReactorSettings(
+            infeasible_grace=0.0,  # no other governor will ever join
             governor_silence=inf,  # it is the only one, and is here
             much_wait=0.0,
             little_wait=0.0,

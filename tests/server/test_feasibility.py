@@ -9,6 +9,7 @@ from rain.base.failures import OnFailure, SessionFailure
 from rain.base.resources import Resources
 from rain.base.states import TaskRow
 from rain.server.core.messages import Answered, Refuse
+from rain.server.core.reactor_settings import ReactorSettings
 from tests.support.world import World, new_world
 
 
@@ -42,6 +43,24 @@ def test_a_task_that_fits_no_governor_is_told_about_and_fails_after_the_grace_ti
     assert "cannot run" in refusal.reason.message
     assert not world.state.infeasible
     assert world.state.graph.sessions[other.session].failure is None
+
+
+def test_without_a_grace_time_a_task_that_fits_no_governor_fails_at_once() -> None:
+    # given
+    world = new_world(settings=ReactorSettings(debug=True, infeasible_grace=0.0))
+    world.governor(2)
+    client = world.client()
+    draft = client.session()
+    task, _ = draft.task(cpus=4)
+    # when
+    client.submit(draft)
+    wait = client.wait(draft.session, task)
+    # then: the failure says it, and nothing else
+    assert world.notices == []
+    refusal = world.answers[wait]
+    assert isinstance(refusal, Refuse)
+    assert isinstance(refusal.reason, SessionFailure)
+    assert refusal.reason.message.endswith("which the only governor does not have (cpus=2)")
 
 
 def test_a_governor_that_fits_and_joins_within_the_grace_time_gets_the_task() -> None:

@@ -258,3 +258,18 @@ def test_a_scheduler_of_the_user_s_that_has_just_failed_is_told_to_clients() -> 
         " in its place, and the log of the server has the traceback"
     )
     assert hold_ups.of_client(state, client, now + 2 * hold_ups.LATELY) == HoldUps()
+
+
+def test_each_kind_that_no_governor_takes_is_told_to_clients() -> None:
+    s = scene(1)
+    for cpus in (2, 3, 4, 5):
+        s.draft.task(cpus=cpus)
+    s.submit()
+
+    found = hold_ups.of_client(s.world.state, s.client.id, s.world.now).each
+
+    assert [f"cpus={cpus}," in str(one) for cpus, one in zip((2, 3, 4), found, strict=True)] == [
+        True,
+        True,
+        True,
+    ]

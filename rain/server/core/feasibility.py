@@ -32,8 +32,10 @@ def look_at(state: State, session: Session, kinds: Iterable[TaskKind]) -> None:
             continue
         key = (session, kind.id)
         if state.infeasible.get(key, inf) == inf:
-            state.infeasible[key] = state.now + state.settings.infeasible_grace
-            state.emit(Notice(session.id, why(state, kind)))
+            grace = state.settings.infeasible_grace
+            state.infeasible[key] = state.now + grace
+            if grace:  # else its tasks fail at once, and say it themselves
+                state.emit(Notice(session.id, why(state, kind)))
 
 
 def submitted(state: State, session: Session, new: Iterable[TaskKind], tasks: list[Task]) -> None:
@@ -82,9 +84,9 @@ def give_up(state: State) -> None:
         task = state.hopeless.popleft()
         if task.is_known and not task.is_done:  # else its session has ended, or it was skipped
             grace = state.settings.infeasible_grace
+            waited = f", and none that has joined within {grace:g} seconds" if grace else ""
             failure = SessionFailure(
-                f"the task {spell(task.id)} cannot run: {why(state, task.kind)}, and none that"
-                f" has joined within {grace:g} seconds",
+                f"the task {spell(task.id)} cannot run: {why(state, task.kind)}{waited}",
                 task=task.id,
             )
             failing.give_up(state, task, failure)

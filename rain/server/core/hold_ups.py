@@ -9,6 +9,7 @@ on request.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from math import inf
 from operator import attrgetter
 
@@ -24,6 +25,9 @@ from rain.scheduler.shipped import SCHEDULERS
 from rain.server.core import feasibility, quotas
 from rain.server.core.state import State
 
+AT_MOST = 3
+"""Kinds of tasks of one session that a client is told of: each costs a look at all tasks."""
+
 LATELY = 60.0
 """Seconds for which a failure of the scheduler is told to clients."""
 
@@ -36,17 +40,13 @@ def of_client(state: State, client: ClientId, now: float) -> HoldUps:
     Tasks that wait until other tasks make room are no reason for a warning, since this ends by
     itself. But a disk may be full of data that only clients can release.
     """
-    found = [
-        hold_up
-        for session in state.graph.sessions.values()
-        if client in session.members
-        if (
-            hold_up := _full(state, session)
-            or _held_up(state, session, now)
-            or _forgotten(state, session)
-        )
-        is not None
-    ]
+    found: list[HoldUp] = []
+    for session in state.graph.sessions.values():
+        if client in session.members:
+            full = _full(state, session)
+            held_up = [full] if full else list(islice(_held_up(state, session, now), AT_MOST))
+            forgotten = None if held_up else _forgotten(state, session)
+            found += [*held_up, *([forgotten] if forgotten else [])]
     found += _failed(state, now)
     by_why = {hold_up.why: hold_up for hold_up in found}
     return HoldUps(tuple(by_why), tuple(one.outlook for one in by_why.values()))
@@ -56,25 +56,25 @@ def of_session(state: State, session: Session, now: float) -> HoldUp | None:
     """What holds up a task of the session, if anything does."""
     return (
         _full(state, session)
-        or _held_up(state, session, now)
+        or next(_held_up(state, session, now), None)
         or _forgotten(state, session)
         or _held_back(state, session)
         or _limited(state, session)
     )
 
 
-def _held_up(state: State, session: Session, now: float) -> HoldUp | None:
-    """No governor takes one of its tasks."""
+def _held_up(state: State, session: Session, now: float) -> Iterator[HoldUp]:
+    """No governor takes some of its tasks: what holds up each kind of them."""
     governors = list(state.graph.governors.values())
     if not session.unfinished:
-        return None
+        return
     if not governors:
-        return HoldUp("the cluster has no governor", _promised(state))
+        yield HoldUp("the cluster has no governor", _promised(state))
+        return
     for kind in session.task_kinds.values():
         hold_up = _of_kind(state, session, kind, governors, now)
         if hold_up is not None and _waits(session, kind):
-            return hold_up
-    return None
+            yield hold_up
 
 
 def _forgotten(state: State, session: Session) -> HoldUp | None:
