@@ -24,6 +24,7 @@ from rain.start.asked import how_many
 from rain.start.choice import find_cluster
 from rain.start.clusters import ClusterDescription as Started
 from rain.start.clusters import read_cluster, user_index
+from rain.start.ending import GRACE
 from rain.start.governors import (
     SSH,
     BatchGovernors,
@@ -40,8 +41,6 @@ from rain.start.jobs import JobLine, look_at_jobs
 from rain.start.keywords import JobOptions, ScaleOptions, ServerOptions, SshOptions
 from rain.start.options import AnyPath, StartRequest
 from rain.start.stop import stop_cluster
-
-GRACE = 10.0
 
 
 @frozen

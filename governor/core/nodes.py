@@ -28,7 +28,7 @@ from rain.governor.core.tables import (
     TaskRow,
 )
 
-UNKNOWN = float("inf")
+UNKNOWN = inf
 """The expected duration of a task if no similar task has run here yet."""
 
 UNSEEN = -1

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from hashlib import blake2b
+from math import inf
 from typing import Any, Final, TypeGuard
 
 from attrs import frozen
@@ -98,7 +99,7 @@ def read_environment(text: str) -> Environment:
         ]
         if not all(isinstance(one, str) and "\0" not in one for one in texts):
             raise TypeError("texts are expected, without zero bytes")
-        if not isinstance(seconds, int | float) or not 0 < seconds < float("inf"):
+        if not isinstance(seconds, int | float) or not 0 < seconds < inf:
             raise TypeError("the seconds are no number above 0")
     except (LookupError, TypeError, ValueError) as error:
         raise ValueError(f"its environment cannot be read: {error}") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from math import inf
 from pathlib import Path
 
 import click
@@ -30,7 +31,7 @@ def speeds(ctx: click.Context, param: click.Parameter, value: str) -> tuple[floa
         found = tuple(float(word) for word in words(ctx, param, value))
     except ValueError:
         raise click.BadParameter(f"{value!r} is not a list of numbers", ctx, param) from None
-    if not all(0 < number < float("inf") for number in found):
+    if not all(0 < number < inf for number in found):
         raise click.BadParameter("a bandwidth must be above 0", ctx, param)
     return found
 

@@ -9,6 +9,7 @@ collector finds almost nothing but closed connections.
 from __future__ import annotations
 
 import gc
+from math import inf
 
 YOUNG = 100_000
 """New containers before the youngest generation is collected; Python's default is 700."""
@@ -43,7 +44,7 @@ class LargeSubmissions:
     def __init__(self) -> None:
         self._growing = False
         self.spared = False  # whether objects were excluded since the last full collection
-        self._due = float("-inf")
+        self._due = -inf
 
     def after_turn(self, now: float, *, growing: bool, nodes: int) -> None:
         """Called after each turn that grows, and after all others while objects are spared.

@@ -7,6 +7,8 @@ network, and a file is only a number with a size.
 
 from __future__ import annotations
 
+from math import inf
+
 from attrs import define, field
 
 from rain.base.ids import GovernorId, TaskId
@@ -46,7 +48,7 @@ class Governor:
     files: dict[int, int] = field(init=False, factory=dict)  # sizes
     stored: int = field(init=False, default=0)  # bytes in files
     ready_at: float = field(init=False, default=-1.0)  # when its executors are ready; -1 at first
-    wakes_at: float = field(init=False, default=float("inf"))
+    wakes_at: float = field(init=False, default=inf)
     reactor: Reactor = field(init=False)
     _file_count: int = field(init=False, default=0)
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from heapq import heapify, heappop, heappush, heapreplace
+from math import inf
 
 from attrs import Factory, define
 
@@ -26,7 +27,7 @@ CLOSE = 1e-12
 PATIENCE = 8
 """How often, on average, each level of a component may change before progressive filling."""
 
-FULL = float("inf")
+FULL = inf
 """The level of a link that is no bottleneck."""
 
 
@@ -150,7 +151,7 @@ class Network:
             if transfer.version == version and not transfer.done:
                 return time
             heappop(ends)
-        return float("inf")
+        return inf
 
     def take_ended(self, now: float) -> list[Transfer]:
         """The transfers that are complete now, in the order in which they were started."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from heapq import heappop, heappush
+from math import inf
 from typing import Any
 
-FOREVER = float("inf")
+FOREVER = inf
 
 
 class Timeline:

@@ -19,7 +19,7 @@ from rain.base import admission
 from rain.base.admission import NONCE, Admitted, MemberKind, Role, Secret, Step
 from rain.base.errors import ProtocolError
 from rain.base.first_byte import Speaks, http_refusal, spoken
-from rain.stream.admission import at_address
+from rain.stream.admission import LINGER, at_address
 from rain.stream.sockets import Connected
 from rain.tls import handshake
 from rain.tls.encrypted import READ_SIZE, Encrypted
@@ -33,11 +33,6 @@ T = TypeVar("T")
 
 LIMIT = 10.0
 """Seconds that a peer has to be let in."""
-
-LINGER = 1.0
-"""Seconds that a peer has to read why it is not served: closing at once could reset the connection
-first.
-"""
 
 
 async def accept_tls(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from math import inf
 
 import trio
 from attrs import frozen
@@ -69,7 +70,7 @@ class Link:
         self._room = trio.lowlevel.ParkingLot()  # tasks that wait until the socket has taken some
         self._over = trio.Event()
         self._patience = UNREGISTERED
-        self._allowed: float = float("inf")
+        self._allowed: float = inf
         self._heard = True  # something, since it was asked for last
         self._aborts = False  # the other side is told why
 
@@ -87,7 +88,7 @@ class Link:
         """How many bytes were said and not taken by the socket yet."""
         return self._unsent_bytes
 
-    def allow(self, longest: int, altogether: float = float("inf")) -> None:
+    def allow(self, longest: int, altogether: float = inf) -> None:
         """From now on the other side may say no longer messages, and no more bytes than these."""
         self.peer.allow(longest)
         self._allowed = altogether

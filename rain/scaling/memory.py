@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from statistics import median
 
 from attrs import evolve, field, frozen
@@ -19,7 +20,7 @@ class ScalingMemory:
     wanted: tuple[tuple[float, int], ...] = ()  # times and sizes, each larger than all after it
     starts: tuple[float, ...] = ()  # seconds from the order to the first word of the last governors
     failures: int = 0  # in a row
-    pause: float = field(default=float("-inf"))  # nothing is started before this time
+    pause: float = field(default=-inf)  # nothing is started before this time
     why: str = ""  # the last failure
 
     def want(self, now: float, size: int, span: float) -> ScalingMemory:

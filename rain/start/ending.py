@@ -26,6 +26,9 @@ from rain.start.processes import (
     spell_mark,
 )
 
+GRACE = 10.0
+"""Seconds that processes have to end before they are killed, unless a user gives others."""
+
 _AFTER_FORCE = 5.0  # seconds that the kernel may need to remove a killed process
 
 

@@ -23,6 +23,7 @@ from rain.daemon.folders import default_log_folder
 from rain.launchers.surroundings import Surroundings, read_scratch
 from rain.start.add import Added, add_governors, add_kind, has_jobs
 from rain.start.clusters import ClusterDescription, has_ended, read_cluster, user_index
+from rain.start.ending import GRACE
 from rain.start.governors import SSH, BatchGovernors, Governors, LocalGovernors, Scale
 from rain.start.plan import GOVERNOR, NONE, Settings, run_rain
 from rain.start.remote import RemoteAccess
@@ -32,7 +33,6 @@ from rain.start.stop import stop_cluster
 AnyPath: TypeAlias = str | PathLike[str]
 Environment: TypeAlias = Mapping[str, str] | Iterable[tuple[str, str]]
 USUAL_SSH = tuple(SSH.split())
-_GRACE = 10.0  # seconds that the daemons of a failed start have to end
 
 
 def _path(given: AnyPath | None) -> Path | None:
@@ -160,7 +160,7 @@ class StartRequest:
         if not self.kinds:
             return started
         with ExitStack() as undone:
-            undone.callback(stop_cluster, started.cluster, index, _GRACE)
+            undone.callback(stop_cluster, started.cluster, index, GRACE)
             for order in self.kinds:
                 order.add_to(started.cluster)
             undone.pop_all()

@@ -14,7 +14,7 @@ from attrs import evolve
 
 from rain.base.errors import StartError
 from rain.start.clusters import ClusterDescription, Index, StartedDaemon, changing, write_cluster
-from rain.start.ending import wait_readable
+from rain.start.ending import GRACE, wait_readable
 from rain.start.interrupts import interrupts
 from rain.start.launch import Launch
 from rain.start.plan import PlannedDaemon
@@ -23,7 +23,6 @@ from rain.start.scaling_plan import again_scaler
 from rain.start.standbys import LEADS, look_at_servers
 from rain.start.start import StartedCluster
 
-GRACE = 10.0
 _AFTER_FORCE = 10.0  # seconds that the kernel may need to remove a killed process
 
 

@@ -8,6 +8,7 @@ import os
 import re
 import shlex
 from collections.abc import Sequence
+from math import inf
 from pathlib import Path
 
 from attrs import evolve
@@ -17,6 +18,7 @@ from rain.base.resources import CPUS, GPUS, LARGEST, MEMORY, Resources
 from rain.launchers.interface import Job, Launcher
 from rain.scaling.picture import GovernorKind
 from rain.start.clusters import ClusterDescription
+from rain.start.ending import GRACE
 from rain.start.governors import BatchGovernors, LocalGovernors, RemoteGovernors, Scale
 from rain.start.jobs import plan_job, ready_file
 from rain.start.plan import (
@@ -39,7 +41,6 @@ HERE = frozenset({LOCAL, SSH})
 
 NAME, STANDBY = "scaler", "standby"
 _MANY_CPUS = 1024
-_GRACE = 10.0  # seconds that a governor on a host has to end
 _END = "RAIN_SESSION_END"
 _KIND = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 
@@ -77,7 +78,7 @@ def plan_kind(
         scale.least,
         scale.most,
         len(drafts),
-        seconds=float("inf") if asked.seconds is None else asked.seconds,
+        seconds=inf if asked.seconds is None else asked.seconds,
         idle=scale.idle,
     )
     return KindOrder(kind, asked.launcher, tuple(drafts), settings.prefix)
@@ -119,7 +120,7 @@ def _session_script(settings: Settings, daemon: PlannedDaemon, access: RemoteAcc
     else:
         key, file, way = "--secret-file", str(settings.secret_file), evolve(access, secret=SECRET)
     session = [*settings.rain[:-1], "rain.start.session", key, file, ANY_PLACE]
-    there = start_script(daemon, way, boot(), _GRACE)
+    there = start_script(daemon, way, boot(), GRACE)
     return f"""#!/bin/sh
 cd {shlex.quote(str(access.folder))} || exit 1
 exec {READY_FD}>{shlex.quote(str(ready_file(daemon.log_folder, daemon.name)))} || exit 1

@@ -26,7 +26,9 @@ T = TypeVar("T")
 
 
 LINGER = 1.0
-"""Seconds that a peer is given to read why TLS fails: a reset would overtake it."""
+"""Seconds that a peer has to read why it is not served: closing at once could reset the connection
+first.
+"""
 
 
 def accept_tls(

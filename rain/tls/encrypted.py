@@ -14,6 +14,7 @@ import errno
 import socket
 import time
 from contextlib import suppress
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Encrypted:
         # Of the other side; None of one without a certificate.
         self.member: MemberKind | None = None if who is None else who.member
         self.user: str = "" if who is None else who.user
-        self.limit = float("inf")  # seconds in which `take_all` has to be done
+        self.limit = inf  # seconds in which `take_all` has to be done
         self._pump = pump
         self._unsent = memoryview(b"")  # encrypted, and not taken by the socket yet
         self._told = 0  # how many plain bytes that is, which `send` has not told of

@@ -7,6 +7,8 @@ interruption the next rest is short again.
 
 from __future__ import annotations
 
+from math import inf
+
 from attrs import define
 
 LONGEST = 60
@@ -22,7 +24,7 @@ class Rest:
 
     limit: float  # the first rest in seconds; of a scheduler it is the time limit of a run
     length: float = 0.0
-    until: float = float("-inf")
+    until: float = -inf
     why: str = ""
 
     def begin(self, now: float) -> None:

@@ -9,6 +9,7 @@ and the newest session, from which the numbers continue, are never deleted.
 from __future__ import annotations
 
 import enum
+from math import inf
 
 from attrs import frozen
 
@@ -48,7 +49,7 @@ class Next:
     """What to delete next; of the events of no session only those older than `before`."""
 
     what: Going
-    before: float = float("inf")
+    before: float = inf
 
 
 def next_to_go(keep: Keep, facts: Facts, now: float) -> Next | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
 from attrs import define
@@ -96,4 +97,4 @@ class Trimmer:
 
 def _text(seconds: float) -> str:
     """A time in the format of the log, which sorts as text."""
-    return "end" if seconds == float("inf") else timestamp(seconds)
+    return "end" if seconds == inf else timestamp(seconds)
