@@ -159,7 +159,7 @@ class FutureMethods(Submitting):
         """
         return waiting.gather(futures, errors=errors, timeout=timeout)
 
-    def progress(self, futures: Iterable[Future[Any]]) -> None:
+    def progress(self, futures: Future[Any] | Iterable[Future[Any]]) -> None:
         """Waits until all of the futures are done, and shows a bar for each name of calls.
 
         The bars are for terminals and notebooks. Elsewhere this only waits. Failures are counted
@@ -177,7 +177,7 @@ class FutureMethods(Submitting):
     @hides_frames
     def wait(
         self,
-        futures: Iterable[Future[T]],
+        futures: Future[T] | Iterable[Future[T]],
         num_returns: int | None = None,
         timeout: float | None = None,
     ) -> tuple[list[Future[T]], list[Future[T]]]:

@@ -19,14 +19,16 @@ from rich.progress import (
 from rain.client.display.bars import is_seen, is_terminal, new_console
 from rain.client.display.notebook_bars import in_notebook
 from rain.client.future import Future
-from rain.client.futures.waiting import as_completed
+from rain.client.futures.waiting import as_completed, each_of
 
 
-def show_progress(futures: Iterable[Future[Any]], console: Console | None = None) -> None:
+def show_progress(
+    futures: Future[Any] | Iterable[Future[Any]], console: Console | None = None
+) -> None:
     """Waits until all are done, and shows how many are. Without a terminal or notebook it only
     waits.
     """
-    chosen = list(futures)
+    chosen = each_of(futures)
     console = console or new_console()
     counts = Counter(future.name for future in chosen)
     failed: Counter[str] = Counter()

@@ -110,13 +110,15 @@ def _as_completed(
 
 
 def wait(
-    futures: Iterable[Future[T]], num_returns: int | None = None, timeout: float | None = None
+    futures: Future[T] | Iterable[Future[T]],
+    num_returns: int | None = None,
+    timeout: float | None = None,
 ) -> tuple[list[Future[T]], list[Future[T]]]:
     """Waits until `num_returns` of them are done, or all; gives that number, and the others.
 
     Both lists keep the order. After `timeout` seconds the first one may be shorter.
     """
-    chosen = list(futures)
+    chosen = each_of(futures)
     wanted = len(chosen) if num_returns is None else num_returns
     if not 0 <= wanted <= len(chosen):
         raise ValueError(f"num_returns is {wanted}, and there are {len(chosen)} futures")
@@ -130,6 +132,11 @@ def wait(
         others += chosen[start:place]
         start = place + 1
     return [chosen[place] for place in places], others + chosen[start:]
+
+
+def each_of(futures: Future[T] | Iterable[Future[T]]) -> list[Future[T]]:
+    """A list of them; also of a single one."""
+    return [futures] if isinstance(futures, Future) else list(futures)
 
 
 def _first_done(futures: Sequence[Future[Any]], wanted: int) -> list[int]:

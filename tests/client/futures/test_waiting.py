@@ -121,6 +121,14 @@ def test_one_future_that_is_given_twice_counts_twice(server: Server) -> None:
     assert wait([future, open_one, open_one], timeout=0) == ([future], [open_one, open_one])
 
 
+def test_a_single_future_is_waited_for(server: Server) -> None:
+    (future,) = started(server, 1)
+    assert wait(future, timeout=0) == ([], [future])
+    finish(server, future)
+
+    assert wait(future) == ([future], [])
+
+
 def test_futures_of_an_iterator_or_another_collection_are_gathered_as_a_list(
     server: Server,
 ) -> None:
