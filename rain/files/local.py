@@ -78,7 +78,8 @@ def created_folder(place: Path, *, overwrite: bool) -> Generator[Path, None, Non
     _expect_free(path, overwrite=overwrite)
     path.parent.mkdir(parents=True, exist_ok=True)
     part = part_of(path)
-    part.mkdir(exist_ok=True)
+    with _about(path):
+        part.mkdir(exist_ok=True)
     descriptor = _locked(part, _FOLDER)
     try:
         _put_back(path)
@@ -106,8 +107,10 @@ def _expect_free(path: Path, *, overwrite: bool) -> None:
 
 def _locked(part: Path, flags: int) -> int:
     """Opens and locks a file that no other process writes."""
+    path = part.with_name(part.name[1 : -len(SUFFIX)])
     while True:
-        descriptor = os.open(part, flags, 0o666)
+        with _about(path):
+            descriptor = os.open(part, flags, 0o666)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.path.samestat(os.fstat(descriptor), part.stat()):
@@ -120,12 +123,20 @@ def _locked(part: Path, flags: int) -> int:
             os.close(descriptor)
             if not isinstance(error, BlockingIOError):
                 raise
-            path = part.with_name(part.name[1 : -len(SUFFIX)])
             raise FilesError(f"{path} is being written by another task or program now") from None
         else:
             os.close(descriptor)
         if flags & os.O_DIRECTORY:
             part.mkdir(exist_ok=True)
+
+
+@contextmanager
+def _about(path: Path) -> Generator[None, None, None]:
+    """The system's refusals name the file that is to be made, and not the one beside it."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
 
 
 def _put_file(part: Path, path: Path, *, overwrite: bool) -> None:
