@@ -188,7 +188,8 @@ def _environment(number: int, places: Places, made: MadeEnvironment | None) -> d
     else:
         environment["PYTHONPATH"] = python_path(environment.get("PYTHONPATH"))
     # `hash(text) % parts` must choose the same part in every process of every machine.
-    environment.setdefault("PYTHONHASHSEED", "0")
+    if environment.get("PYTHONHASHSEED", "random") in {"", "random"}:
+        environment["PYTHONHASHSEED"] = "0"
     environment[protocol.EXECUTOR_ID] = str(number)
     environment[protocol.GOVERNOR_PID] = str(os.getpid())
     environment[protocol.DATA_FOLDER] = str(places.data)

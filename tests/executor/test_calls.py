@@ -231,8 +231,11 @@ def test_an_answer_larger_than_the_pipe_arrives(executor: Child) -> None:
     assert [len(output) for output in outputs] == [size, size]
 
 
-def test_a_text_has_the_same_hash_in_all_executors(executor: Child, tmp_path: Path) -> None:
+def test_a_text_has_the_same_hash_in_all_executors(
+    executor: Child, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (tmp_path / "other").mkdir()
+    monkeypatch.setenv("PYTHONHASHSEED", "random")
     with child(tmp_path / "other") as other:
         assert executor.value(lambda ctx: hash("word")) == other.value(lambda ctx: hash("word"))
 
