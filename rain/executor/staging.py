@@ -66,10 +66,7 @@ class StagingFolders:
             return path
         path = self.new_path()
         try:
-            with (
-                OwnFiles(f"cannot write into {self.folder}"),
-                open(path, "wb") as file,  # noqa: PTH123 # pathlib starts slowly
-            ):
+            with OwnFiles(f"cannot write into {self.folder}"), _opened(path) as file:
                 write(file, True)
         except ShortageError:
             _remove(path)
@@ -81,13 +78,11 @@ class StagingFolders:
 
     def _written_over(self, parts: Sequence[bytes | memoryview], size: int) -> str | None:
         """A spare file that has these parts now; None if there is none, or it cannot grow."""
-        from rain.stream.spare_files import open_as_it_is  # noqa: PLC0415 # many never write one
-
         path = self._file_places().spare(size)
         if path is None:
             return None
         try:
-            with open(path, "wb", opener=open_as_it_is) as file:
+            with _opened(path) as file:
                 _write(file, parts, size, on_disk=False)
                 file.truncate()  # it may have been longer
         except OSError:  # a new file says why
@@ -103,7 +98,7 @@ class StagingFolders:
         if path is None:
             return None
         try:
-            with open(path, "wb") as file:  # noqa: PTH123 # as above
+            with _opened(path) as file:
                 write(file, False)
         except OSError as error:
             _remove(path)
@@ -118,6 +113,13 @@ class StagingFolders:
 
             self._places = FilePlaces(self._data, self._shared, *self._folders)
         return self._places
+
+
+def _opened(path: str) -> BufferedWriter:
+    """A new file for a value, or a spare one."""
+    from rain.stream.spare_files import open_value_file  # noqa: PLC0415 # many never write one
+
+    return open(path, "wb", opener=open_value_file)
 
 
 def _remove(path: str) -> None:

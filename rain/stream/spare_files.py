@@ -7,10 +7,10 @@ writes its next large output over one of about the same size.
 
 An old object must never change under a reader. Two rules see to that:
 
-* A file is *shown* when others than the functions in this governor's executors may read it: a peer
-  has asked for it, or a program or a task has its path. Such a file is deleted, because it could
-  still be in the queue of a socket, which the kernel does not report. The mark of a shown file is
-  its sticky bit, which every process sees.
+* Only a file into which an executor has written a value becomes spare, and only if nobody else was
+  shown it: no peer has asked for it, and no program or task has its path. The pages of a file that
+  was shown could still be in the queue of a socket, which the kernel does not report. The mark of a
+  file that may become spare is its sticky bit, which every process sees.
 * An executor writes over a file only after the kernel has granted it a lease for writing. The
   kernel refuses that while any process has the file open or mapped.
 """
@@ -32,8 +32,21 @@ FOLDER = ".spare"
 LEAST = 1 << 20
 """Smaller files cost little."""
 
+_MARK = stat.S_ISVTX
+
+_ANYBODY = 0o666
+"""The mode of new files, from which the mask of the process is taken."""
+
 _TIMES = 2
 """A spare file may be larger or smaller than the new one by this factor."""
+
+
+def open_value_file(path: str, flags: int) -> int:
+    """An opener for a file into which an executor writes a value. One that is there stays as it is.
+
+    The file may become spare.
+    """
+    return os.open(path, flags & ~os.O_TRUNC, _MARK | _ANYBODY)
 
 
 def mark_shown(path: Path) -> None:
@@ -41,8 +54,8 @@ def mark_shown(path: Path) -> None:
     # It has gone, or it is of another user and never becomes spare anyway.
     with suppress(FileNotFoundError, PermissionError):
         mode = path.stat().st_mode
-        if stat.S_ISREG(mode):
-            path.chmod(stat.S_IMODE(mode) | stat.S_ISVTX)
+        if stat.S_ISREG(mode) and mode & _MARK:
+            path.chmod(stat.S_IMODE(mode) & ~_MARK)
 
 
 class SpareFiles:
@@ -76,9 +89,9 @@ class SpareFiles:
             status = path.lstat()
         except FileNotFoundError:
             return False
-        is_shown = status.st_mode & stat.S_ISVTX or status.st_nlink > 1
-        is_ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
-        if is_shown or not is_ours or not LEAST <= status.st_size <= self._most:
+        is_value = stat.S_ISREG(status.st_mode) and status.st_mode & _MARK
+        is_ours = status.st_uid == os.geteuid() and status.st_nlink == 1
+        if not is_value or not is_ours or not LEAST <= status.st_size <= self._most:
             return False
         self._leave(self._most - status.st_size)
         path.rename(self._path(status.st_size, next(self._numbers)))
@@ -148,14 +161,10 @@ class SpareFiles:
         return is_refused and is_granted
 
 
-def open_as_it_is(path: str, flags: int) -> int:
-    """An opener: for writing into a file that keeps its pages."""
-    return os.open(path, flags & ~os.O_TRUNC, 0o666)
-
-
 def _is_unused(path: str) -> bool:
     """Whether no process has this file open or mapped. Makes it writable for its owner."""
-    os.chmod(path, stat.S_IRUSR | stat.S_IWUSR)  # noqa: PTH101 # as above
+    mode = os.stat(path).st_mode  # noqa: PTH116 # as above
+    os.chmod(path, stat.S_IMODE(mode) | stat.S_IWUSR)  # noqa: PTH101 # as above
     descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     try:
         # If somebody opened it just now, the kernel would send this signal, which does nothing.

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rain.common.errors import RainException
 from rain.executor.staging import StagingFolders
 from rain.stream.shared_memory import BOARD, Board
-from rain.stream.spare_files import FOLDER, LEAST, SpareFiles
+from rain.stream.spare_files import FOLDER, LEAST, SpareFiles, open_value_file
 from tests.support.full_disk import files_no_larger_than
 
 
@@ -34,7 +34,8 @@ class Governor:
         assert kept is not None, "this kernel tells which files are in use"
         kept.allow(100 * LEAST)
         path = place / "1"
-        path.write_bytes(b"old" * (size // 3 + 1))
+        with open(path, "wb", opener=open_value_file) as file:
+            file.write(b"old" * (size // 3 + 1))
         inode = path.stat().st_ino
         assert kept.keep(path)
         return inode

@@ -12,7 +12,7 @@ from rain.governor.core.results import Stored
 from rain.governor.storage.errors import StoreError
 from rain.governor.storage.store import MEMORY_LIMIT, Store
 from rain.stream.protocol import SharedPlace
-from rain.stream.spare_files import FOLDER, LEAST
+from rain.stream.spare_files import FOLDER, LEAST, open_value_file
 from tests.support.filesystems import another_filesystem
 from tests.support.full_disk import files_no_larger_than
 
@@ -251,7 +251,8 @@ def spare_files(store: Store) -> int:
 
 def an_adopted(store: Store, folder: Path) -> int:
     made = folder / "made"
-    made.write_bytes(bytes(LEAST))
+    with open(made, "wb", opener=open_value_file) as file:
+        file.write(bytes(LEAST))
     return store.adopt(made).file
 
 
@@ -295,3 +296,10 @@ def test_a_file_that_leaves_shared_memory_can_be_kept_there(sparing: Store) -> N
     sparing.remove(sparing.leave_memory(number))
     assert spare_files(sparing) == 1
     assert sparing.path(number).parent == sparing.folder
+
+
+def test_a_file_that_a_task_has_made_itself_is_deleted(sparing: Store, tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    made.write_bytes(bytes(LEAST))
+    sparing.delete([sparing.adopt(made).file])
+    assert spare_files(sparing) == 0

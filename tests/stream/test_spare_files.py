@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import mmap
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from rain.stream.spare_files import FOLDER, LEAST, SpareFiles, mark_shown
+from rain.stream.spare_files import (
+    FOLDER,
+    LEAST,
+    SpareFiles,
+    mark_shown,
+    open_value_file,
+)
 
 SHARED_MEMORY = Path("/dev/shm")  # the two file systems that governors use
 
@@ -33,9 +40,11 @@ def spares(folder: Path) -> SpareFiles:
 
 
 def a_file(folder: Path, name: str, size: int = LEAST) -> Path:
+    """A stored file that an executor has written."""
     path = folder / name
-    path.write_bytes(name[:1].encode() * size)
-    path.chmod(0o444)
+    with open(path, "wb", opener=open_value_file) as file:
+        file.write(name[:1].encode() * size)
+    path.chmod(stat.S_IMODE(path.stat().st_mode) & ~0o222)
     return path
 
 
@@ -51,7 +60,7 @@ def test_a_deleted_file_is_taken_once_and_can_be_written(folder: Path, spares: S
     new = folder / "new"
     assert spares.take(LEAST, str(new))
     assert new.stat().st_ino == inode
-    assert new.stat().st_mode & 0o777 == 0o600
+    assert new.stat().st_mode & 0o200, "its owner may write"
     assert not spares.take(LEAST, str(folder / "another"))
 
 
@@ -104,6 +113,14 @@ def test_a_shown_file_is_not_kept(folder: Path, spares: SpareFiles) -> None:
     mark_shown(path)
     assert not spares.keep(path)
     assert path.exists()
+
+
+def test_a_file_that_something_else_has_written_is_not_kept(
+    folder: Path, spares: SpareFiles
+) -> None:
+    path = folder / "of a program"
+    path.write_bytes(bytes(LEAST))
+    assert not spares.keep(path)
 
 
 def test_a_file_with_another_name_is_not_kept(folder: Path, spares: SpareFiles) -> None:
