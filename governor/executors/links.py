@@ -154,11 +154,16 @@ class Executors:
             link = self._link(number, runner, made)
         except OSError as error:
             program = f" ({self._commands[runner][0]})" if runner in self._commands else ""
-            cause = f"executor {number}{program} cannot be started: {error.strerror}"
+            work = self._places.work
+            is_homeless = not work.exists()
+            why = f"the work folder {work} was removed" if is_homeless else error.strerror
+            cause = f"executor {number}{program} cannot be started: {why}"
             self._log.error("executor not started", executor=number, cause=cause)
             with suppress(OSError):  # it does not exist, or the disk has a problem
                 remove(self._places.folder(number))
-            self._workplace.tell(ExecutorDied(number, cause, short=is_shortage(error)))
+            # Without its work folder it can run nothing: others shall have the tasks.
+            is_short = is_homeless or is_shortage(error)
+            self._workplace.tell(ExecutorDied(number, cause, short=is_short))
             return
         self._workplace.warden.watch(link.process.pid)
         self._workplace.bounds.bind(link.process.pid, self._places.origin.executor(number))

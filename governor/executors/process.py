@@ -168,7 +168,11 @@ def start_program(number: int, words: Sequence[str], places: Places) -> StartedP
 
 
 def _log_to_read(path: Path) -> BinaryIO:
-    """Creates a log that is read and emptied after each call; the next words begin at its start."""
+    """Creates a log that is read and emptied after each call; the next words begin at its start.
+
+    Those who clean the temporary folder may have removed its folder.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     return path.open("a+b")
 

@@ -7,6 +7,7 @@ as one line on standard error, with exit status 1.
 
 from __future__ import annotations
 
+import errno
 import sys
 from pathlib import Path
 from typing import NoReturn
@@ -77,20 +78,24 @@ def _run(command: click.Command, name: str) -> NoReturn:
     except RainError as error:
         print(f"{name}: {error}", file=sys.stderr)  # noqa: T201 -- the one line of an error
         sys.exit(1)
-    except FileNotFoundError:
-        if _has_current_folder():
+    except OSError as error:
+        why = _why_here(error)
+        if not why:
             raise
-        print(f"{name}: the current folder was removed: go to another one", file=sys.stderr)  # noqa: T201 -- as above
+        print(f"{name}: {why}", file=sys.stderr)  # noqa: T201 -- as above
         sys.exit(1)
     sys.exit(status if isinstance(status, int) else 0)
 
 
-def _has_current_folder() -> bool:
+def _why_here(error: OSError) -> str:
+    """What is wrong with the place where a command runs, or with its output; "" if neither is."""
+    if error.errno == errno.ENOSPC and error.filename is None:
+        return f"the output cannot be written: {error.strerror}"
     try:
         Path.cwd()
     except FileNotFoundError:
-        return False
-    return True
+        return "the current folder was removed: go to another one"
+    return ""
 
 
 def main() -> NoReturn:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from rain.base.ids import SessionId, session_of
+from rain.base.runs import RunCause
 from rain.base.wire import INLINE_LIMIT
 from rain.base.wire.orders import Orders
 from rain.base.wire.printed import Watch
@@ -209,6 +210,27 @@ def test_a_machine_that_allows_no_more_processes_fails_the_task_by_name(tmp_path
         (governor.folder.executors / "1").mkdir()
         message = await governor.failure(governor.call(governor.function(lambda ctx: 1)))
         assert "executor 1 cannot be started: File exists" in message
+
+    governed(tmp_path, scenario)
+
+
+def test_a_governor_whose_work_folder_was_removed_hands_its_tasks_back(tmp_path: Path) -> None:
+    async def scenario(governor: Running) -> None:
+        away = governor.folder.executors.rename(tmp_path / "away")
+        number = governor.call(governor.function(lambda ctx: 1))
+        message = await governor.failure(number)
+        assert f"cannot be started: the work folder {governor.folder.executors} was" in message
+        assert governor.server.failed[task_id(number)].cause is RunCause.NOT_STARTED
+        away.rename(governor.folder.executors)
+
+    governed(tmp_path, scenario)
+
+
+def test_a_folder_of_logs_that_was_removed_is_made_again(tmp_path: Path) -> None:
+    async def scenario(governor: Running) -> None:
+        (tmp_path / "logs").rmdir()
+        assert await governor.value(governor.call(governor.function(lambda ctx: 1))) == 1
+        assert list((tmp_path / "logs").iterdir())
 
     governed(tmp_path, scenario)
 

@@ -1,4 +1,4 @@
-"""Commands in a folder that was removed meanwhile."""
+"""Commands in a folder that was removed meanwhile, and commands that cannot write their output."""
 
 from __future__ import annotations
 
@@ -29,3 +29,18 @@ def test_a_command_that_needs_its_current_folder_says_that_it_was_removed(
 
     assert (ran.returncode, ran.stdout) == (1, "")
     assert ran.stderr == "rain: the current folder was removed: go to another one\n"
+
+
+def test_a_command_whose_output_has_no_room_says_so() -> None:
+    with Path("/dev/full").open("w") as full:
+        ran = subprocess.run(
+            [sys.executable, "-m", "rain", "--help"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            env=os.environ,
+        )
+
+    assert ran.returncode == 1
+    assert ran.stderr == "rain: the output cannot be written: No space left on device\n"
