@@ -41,6 +41,7 @@ from rain.governor.executors.cbor_outputs import ExchangeFolder
 from rain.governor.executors.cbor_replies import AtPath, ExecutorRegistered, Result, decode_reply
 from rain.governor.executors.link import LinkServices
 from rain.governor.executors.process import (
+    KILLED,
     TAIL_OF_A_START,
     TAIL_OF_A_TASK,
     StartedProgram,
@@ -154,7 +155,7 @@ class CborLink:
         if self._link is not None:
             self._link.drain()
         tail = TAIL_OF_A_TASK if self._registered else TAIL_OF_A_START
-        fault = self._fault or self._broken
+        fault = self._fault or self._broken or (KILLED if self._killed else "")
         cause = cause_of_death(self.number, status, self._places, tail, fault)
         printed = printed_so_far(self.number, self._places)
         by_kernel = status == -signal.SIGKILL and not self._killed and kills.take_one()

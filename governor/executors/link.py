@@ -29,6 +29,7 @@ from rain.governor.core.events import (
 from rain.governor.executors.answers import AnswerReader, adopt_all
 from rain.governor.executors.call_frames import calls_frame, drop_frame
 from rain.governor.executors.process import (
+    KILLED,
     TAIL_OF_A_START,
     TAIL_OF_A_TASK,
     Places,
@@ -221,7 +222,8 @@ class ExecutorLink:
         if self._lacks:
             cause = f"executor {self.number} cannot go on: {self._lacks}"
         else:
-            cause = cause_of_death(self.number, status, self._places, tail, self._fault)
+            fault = self._fault or (KILLED if self._killed else "")
+            cause = cause_of_death(self.number, status, self._places, tail, fault)
         place = place_reached(self.number, self._places)
         printed = printed_so_far(self.number, self._places)
         died = ExecutorDied(

@@ -240,6 +240,23 @@ def test_a_call_that_came_alone_cannot_be_taken_back(tmp_path: Path) -> None:
     with_desk(tmp_path, scenario)
 
 
+@pytest.mark.parametrize("is_told", [True, False])
+def test_an_executor_that_its_governor_has_killed_was_not_killed_by_the_kernel(
+    tmp_path: Path, is_told: bool
+) -> None:
+    async def scenario(desk: Desk) -> None:
+        if is_told:
+            desk.link.kill()
+        desk.end()
+        (death,) = await desk.told()
+        assert isinstance(death, ExecutorDied)
+        first = death.cause.partition("\n")[0]
+        assert ("was killed by its governor" in first) == is_told
+        assert ("SIGKILL (the kernel" in first) != is_told
+
+    with_desk(tmp_path, scenario)
+
+
 @pytest.mark.parametrize("behind", [0, 2])
 def test_a_dead_executor_has_not_started_what_it_has_not_read(tmp_path: Path, behind: int) -> None:
     async def scenario(desk: Desk) -> None:
