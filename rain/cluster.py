@@ -43,7 +43,7 @@ from rain.start.options import AnyPath, StartRequest
 from rain.start.stop import stop_cluster
 
 
-@frozen
+@frozen(repr=False)
 class Cluster:
     """A server and governors that this program has started.
 
@@ -56,6 +56,9 @@ class Cluster:
     """
 
     _started: Started
+
+    def __repr__(self) -> str:
+        return f"<Cluster at {self.address}, logs in {self.log_folder}>"
 
     @classmethod
     def local(

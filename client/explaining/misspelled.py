@@ -33,23 +33,36 @@ _METHODS_OF_OTHERS = {
     "apply": "client.submit(f, *args).result()",
     "apply_async": "client.submit(f, *args)",
     "as_completed": "rain.client.as_completed(futures)",
+    "available_resources": "client.get_server_info()",
     "asynchronous": "scheduler=client.dask for Dask, or AsyncClient() for an event loop",
+    "bash_app": "rain.client.tasks.Execute(command), in a session",
     "cancel": "future.cancel()",
+    "chain": "client.submit(g, client.submit(f, x))",
+    "chord": "client.submit(g, *client.map(f, items))",
     "cluster": "rain.cluster.Cluster",
     "cluster_resources": "client.get_server_info()",
     "compute": "client.gather(futures), or x.compute(scheduler=client.dask)",
     "dashboard_link": "client.dashboard_url",
+    "delay": "client.submit(f, *args)",
+    "execute": "rain.client.tasks.Execute(command), in a session",
     "forward_logging": "client.show_output()",
+    "get_dataset": "client.session(name, durable=True)",
     "get_executor": "client.executor()",
     "get_worker_logs": "client.show_output(), or future.logs()",
+    "group": "client.map(f, items)",
     "imap": "rain.client.as_completed(client.map(f, items))",
     "imap_unordered": "rain.client.as_completed(client.map(f, items))",
     "join": "client.wait(futures)",
+    "kill": "future.cancel()",
     "log_event": "logging in the task, and client.show_output()",
     "map_async": "client.map(f, items)",
+    "map_unordered": "rain.client.as_completed(client.map(f, items))",
     "ncores": "client.get_server_info()",
+    "nodes": "client.get_server_info()",
     "nthreads": "client.get_server_info()",
     "persist": "x.persist(scheduler=client.dask)",
+    "publish_dataset": "client.session(name, durable=True)",
+    "python_app": "@rain.client.task",
     "register_plugin": "client.executor(initializer=f)",
     "register_worker_plugin": "client.executor(initializer=f)",
     "remote": "client.submit(f, *args), or @rain.client.task",
@@ -57,46 +70,58 @@ _METHODS_OF_OTHERS = {
     "run": "client.submit(f, *args)",
     "scatter": "client.put(value)",
     "scheduler_info": "client.get_server_info()",
+    "send_task": "client.submit(f, *args)",
+    "shell": "rain.client.tasks.Execute(command, shell=True), in a session",
     "shutdown": "client.close()",
     "starmap": "client.map(f, *zip(*tuples))",
     "terminate": "client.close()",
     "upload_file": "client.upload(path)",
 }
-"""What is written here for a method of the clients of Dask and Ray, and of pools."""
+"""What is written here for a method of the clients of Dask, Ray, Celery and Parsl, and of pools."""
 
 
 _NAMES_OF_OTHERS = {
+    "Cluster": "from rain.cluster import Cluster",
     "LocalCluster": "Client(governors=2, cpus=1)",
     "Lock": 'client.options(resources={"license": 1}), with a resource that a governor has once',
     "Semaphore": 'client.options(resources={"license": 1}), with a resource of the governors',
+    "bash_app": "tasks.Execute(command), in a session",
+    "chain": "client.submit(g, client.submit(f, x))",
+    "chord": "client.submit(g, *client.map(f, items))",
     "compute": "x.compute(scheduler=client.dask)",
     "default_client": "get_client(), in a task",
     "fire_and_forget": "nothing: a call also runs when nobody holds its future",
     "gather": "client.gather(futures)",
     "get": "client.get(futures)",
     "get_worker": "client.executor(initializer=f)",
+    "group": "client.map(f, items)",
     "init": "Client()",
     "progress": "client.progress(futures)",
     "put": "client.put(value)",
+    "python_app": "@task",
     "rejoin": "nothing: a task that waits lends its cpus",
     "secede": "nothing: a task that waits lends its cpus",
     "wait": "client.wait(futures)",
     "worker_client": "get_client()",
 }
-"""What is written here for a name of the modules of Dask and Ray."""
+"""What is written here for a name of the modules of Dask, Ray, Celery and Parsl."""
 
 
 METHODS_OF_OTHER_FUTURES = {
     "compute": ".result()",
+    "failed": ".exception() is not None",
     "get": ".result(timeout)",
     "key": ".name",
     "ready": ".done()",
     "release": "del future",
+    "revoke": ".cancel()",
+    "state": ".status",
     "successful": ".exception() is None",
+    "then": ".add_done_callback(f)",
     "traceback": ".exception().__cause__",
     "wait": ".exception(timeout)",
 }
-"""What is written here for a method of the results of pools, and of the futures of Dask."""
+"""What is written here for a method of the results of pools, and of the futures of others."""
 
 
 _OPTIONS_OF_OTHER_CALLS = {

@@ -13,7 +13,14 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-_METHODS_OF_OTHERS = {"delay": "submit", "map": "map", "remote": "submit", "submit": "submit"}
+_METHODS_OF_OTHERS = {
+    "apply_async": "submit",
+    "delay": "submit",
+    "map": "map",
+    "remote": "submit",
+    "s": "submit",
+    "submit": "submit",
+}
 """By which method of a client a function is called that others call by a method of its own."""
 
 

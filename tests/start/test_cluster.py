@@ -23,6 +23,7 @@ def test_a_cluster_works_until_the_end_of_its_block_and_is_found_meanwhile(tmp_p
 
     assert sorted(governor["resources"]["cpus"] for governor in governors) == [1, 2]
     assert (found.address, found.log_folder) == (cluster.address, logs)
+    assert repr(found) == f"<Cluster at {cluster.address}, logs in {logs}>"
     assert found.jobs() == []
     with pytest.raises(StartError, match="no cluster of yours runs"):
         Cluster.running()
@@ -68,6 +69,18 @@ def test_what_is_around_a_governor_is_there_on_this_machine(tmp_path: Path) -> N
         assert [folder.name for folder in (tmp_path / "7").iterdir()] == ["governor-0"]
 
     assert (tmp_path / "ended").read_text() == "7-first\n"
+
+
+def test_daemons_work_as_the_program_says() -> None:
+    with (
+        Cluster.local([1], listen="0", scheduler="random", memory="1G", log_level="error") as made,
+        made.client() as client,
+    ):
+        (governor,) = client.get_server_info()["governors"]
+        logs = made.log_folder
+
+    assert governor["resources"] == {"cpus": 1, "memory": 2**30}
+    assert (logs / "server.err").read_text() == ""
 
 
 def test_a_misspelled_amount_starts_nothing() -> None:

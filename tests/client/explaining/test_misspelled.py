@@ -24,6 +24,8 @@ def client() -> Iterator[Client]:
 @pytest.mark.parametrize(
     ("name", "told"),
     [
+        ("send_task", r"no attribute 'send_task': write client.submit\(f, \*args\)$"),
+        ("bash_app", r"'bash_app': write rain.client.tasks.Execute\(command\), in a session$"),
         ("scatter", r"'Client' object has no attribute 'scatter': write client.put\(value\)$"),
         ("starmap", r"write client.map\(f, \*zip\(\*tuples\)\)$"),
         ("asynchronous", r"write scheduler=client.dask for Dask"),
@@ -117,7 +119,7 @@ def test_a_misspelled_name_is_named_with_what_was_meant(
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["remote", "submit"])
+@pytest.mark.parametrize("name", ["remote", "submit", "delay", "apply_async"])
 def test_a_function_with_options_says_how_it_is_called(name: str) -> None:
     with pytest.raises(AttributeError, match=rf"'{name}': write client.submit\(power, ...\)$"):
         getattr(task(power), name)
