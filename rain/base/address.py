@@ -74,9 +74,8 @@ def seen_from_outside(announced: str, peer_host: str) -> str:
 
 
 SAME = ":0"
-"""An address that a server tells its peers: the same as they have reached the server at.
-
-Only they know it: a tunnel or a NAT may have given it another port.
+"""Sent by a server as its address: it means the address at which the peer has reached it. Only the
+peer knows that address, because of tunnels and NAT.
 """
 
 

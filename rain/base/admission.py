@@ -96,7 +96,7 @@ class Role(enum.Enum):
 
 
 class MemberKind(enum.Enum):
-    """What a certificate says of its owner (rain/tls)."""
+    """The kind of member in a certificate (rain/tls)."""
 
     SERVER = "server"
     GOVERNOR = "governor"
@@ -144,7 +144,7 @@ class Secret:
 
     @property
     def of_user(self) -> bool:
-        """Whether it is the key of a user, which is for all of that user's clusters on loopback."""
+        """Whether it is the key of a user (for all of that user's clusters on loopback)."""
         return self.key.startswith(OF_USER)
 
     def at(self, host: str, port: int) -> Secret:
@@ -197,8 +197,8 @@ def accept(
 ) -> Generator[Step, bytes, Admitted]:
     """The accepting side. Raises `ProtocolError` or, after it has said why, `NotAdmittedError`.
 
-    `member` and `user` are what the other side's certificate says, where there are certificates.
-    One that `lacks_certificate` has come by TLS without one, as browsers may: it gets no further.
+    `member` and `user` come from the certificate of the other side, if there is one. A peer that
+    `lacks_certificate` uses TLS without one, as browsers may, and is not admitted.
     """
     magic = yield len(MAGIC)
     if magic.startswith(TLS):

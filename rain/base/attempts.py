@@ -14,14 +14,14 @@ LONGEST_PAUSE = 300.0
 
 @frozen(cache_hash=True)
 class Attempts:
-    """What users say about the runs of a task; a part of its kind."""
+    """The users' options for the runs of a task; a part of its kind."""
 
     tries: int = 1  # runs that may fail by what the task does itself, the last one for good
     crash_tries: int = 0  # runs that may end by a crash around it; 0 for as many as the server says
     backoff: float = (
         0.0  # seconds from a failed run to the next one, which double with each of them
     )
-    timeout: float = 0.0  # seconds that one run may take from its start; 0 for as many as it likes
+    timeout: float = 0.0  # seconds that one run may take from its start; 0 for no limit
     # What is worth another try; with neither of these every failure is.
     retry_on: bytes = b""  # a pickled tuple of exception classes, which only executors read
     retry_codes: tuple[int, ...] = ()  # exit codes of programs; of signals the negative numbers

@@ -17,17 +17,17 @@ from attrs import frozen
 CONFIG_KEY: Final = "cache"
 
 OWN_FOLDER: Final = "own"
-"""Stands for the folder of the user who runs the governor; any other one is an absolute path."""
+"""Means the folder of the user who runs the governor; any other value is an absolute path."""
 
 CHANGES: Final = ("function", "command", "environment", "cache_key", "outputs", "Python")
 """The parts of keys that are the same in all calls of a function or program. Where such a part is
 different it was changed. Another argument, or another input, may just be another call."""
 
 TAKEN: Final = "taken from the cache"
-"""What is said of a task that did not have to run."""
+"""The report for a task that did not have to run."""
 
 Parts = tuple[tuple[str, str], ...]
-"""What the parts of a key are, in words, each with its digest."""
+"""The names of the parts of a key, each with its digest."""
 
 
 @frozen

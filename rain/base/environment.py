@@ -57,13 +57,13 @@ class Environment:
 
     @property
     def key(self) -> str:
-        """Names what is made for it on a disk, for which variables and seconds do not matter."""
+        """The name of its folder on the disk, which does not depend on variables and seconds."""
         content = [self.packages, self.files, self.wheels, *([self.conda] if self.conda else [])]
         return blake2b(json.dumps(content).encode(), digest_size=12).hexdigest()
 
     @property
     def name(self) -> str:
-        """Tells it from all others in one governor."""
+        """A name that is unique in one governor."""
         return blake2b(self.text.encode(), digest_size=12).hexdigest()
 
     @property

@@ -54,4 +54,4 @@ NO_WAIT_IN_HANDLER = (
     "a signal handler cannot wait here: it came while its own thread was sending to the server,"
     " which goes on when the handler returns; submit in the handler, and wait outside of it"
 )
-"""Says why a request is refused that could never be answered."""
+"""The text for a request that could never be answered, and is therefore refused."""

@@ -8,7 +8,7 @@ from rain.base.ids import TaskId
 from rain.base.runs import RunReport
 
 REMEMBERED_TEXT = 8 * 1024
-"""Characters that are remembered of what a failed run has said, when another one follows."""
+"""Characters of a failed run's texts that are kept when another run follows."""
 
 
 class OnFailure(enum.Enum):
@@ -20,7 +20,7 @@ class OnFailure(enum.Enum):
 
 @frozen
 class SessionFailure:
-    """Why a session failed, or in one that goes on: why a task did, and what depends on it.
+    """Why a session has failed; in a session that goes on: why a task has, and what depends on it.
 
     The task is None when no task is to blame. The last of its `runs` is the one that has failed.
     """
@@ -34,7 +34,7 @@ class SessionFailure:
 
 
 LOGS_OF_A_RUN = 2 * 1024
-"""Characters that are told of what a failed run has printed: its end."""
+"""Characters of a failed run's output that are reported: the end of it."""
 
 
 def end_of(printed: str) -> str:

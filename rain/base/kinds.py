@@ -15,7 +15,7 @@ from rain.base.ids import NO_SESSION, KindId, SessionId
 from rain.base.resources import ONE_CPU, Resources
 
 SAME = "buildin/same"
-"""The task type of those that only pass on what others make; the server alone makes such kinds."""
+"""The type of tasks that only pass on the outputs of others; only the server makes such kinds."""
 
 MOST_PRIORITY = 1000
 """The largest priority of a task; the smallest is -1000."""
@@ -64,5 +64,5 @@ class TaskKind:
     depth: int = 0  # how many tasks it is inside of: set by the server, and not by clients
     root: SessionId = NO_SESSION  # and the session of the outermost of these, set by the server
     cache: str = ""  # the folder that keeps the results of its tasks (rain.base.caching)
-    idempotent: bool = False  # two runs of a task at a time do no harm: a late one gets a shadow
+    idempotent: bool = False  # its tasks may run twice at a time, so late ones get shadows
     environment: str = ""  # the software that its tasks need (rain.base.environment), "" for none

@@ -55,7 +55,7 @@ class Servers:
         return any(where == spell_address(*address) for address in self.addresses)
 
     def try_next(self) -> None:
-        """This one does not lead, or cannot be reached."""
+        """The current one does not lead, or cannot be reached."""
         self._place = (self._place + 1) % len(self.addresses)
 
     def limit(self, timeout: float) -> float:
@@ -65,7 +65,7 @@ class Servers:
     def accept(self, generation: int) -> None:
         """One of them says that it leads; `StartError` if it was replaced by another one.
 
-        It may have stood still since then, and not know it yet.
+        A replaced server may have been suspended, and not know it yet.
         """
         if generation < self.generation:
             raise StartError(

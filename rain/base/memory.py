@@ -1,20 +1,26 @@
 """Numbers about the memory of tasks that server and governors share."""
 
 NOTABLE = 32 * 1024 * 1024
-"""Bytes of memory that every governor has for each of its tasks, so that less is not told."""
+"""Bytes of memory that every governor has for each of its tasks; smaller needs are not sent."""
 
 GROWTH = 2
-"""How many times of what it had a task gets that was ended for want of memory."""
+"""The factor by which a task that was evicted for its memory gets more in its next run."""
 
 LIMIT_PERCENT = 95
-"""How much of its memory the tasks of a governor may take together; with more it ends one."""
+"""The percentage of its memory that a governor's tasks may use together; above it, a task is
+evicted.
+"""
 
 RESERVE_PERCENT = 5
-"""As much of a governor's memory should be free on its machine, no matter what has the rest."""
+"""The percentage of a governor's memory that should be free on its machine, whoever uses the
+rest.
+"""
 
 CODE = 48 * 1024 * 1024
-"""Bytes that should be free at least. The code of running programs is there, numpy's for instance.
-The kernel drops code when heaps take all, and reads it again and again: everything stands still."""
+"""The least bytes that should be free, for the code of running programs such as numpy. If heaps
+take all memory, the kernel drops this code and reads it again and again, and everything stands
+still.
+"""
 
 
 def reserve_of(memory: int) -> int:

@@ -6,9 +6,9 @@ from rain.base.errors import ProtocolError
 
 
 def is_new(number: int, last: int, what: str) -> bool:
-    """Whether a message was not applied before, of which the last one that was has this number.
+    """Whether a message is new, given the number of the last applied one.
 
-    Those without a number (0) are not said again, so they are always new.
+    Messages without a number (0) are never repeated, so they are always new.
     """
     if number > last + 1:
         raise ProtocolError(f"{what} {number} has come after {what} {last}")

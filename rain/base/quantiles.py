@@ -37,7 +37,9 @@ class Durations:
         self.buckets[place] = self.buckets.get(place, 0) + 1
 
     def quantile(self, fraction: float) -> float:
-        """So long at the most, in about that many seconds, was this fraction of them; 0 of none."""
+        """The duration, in seconds, that this fraction of them did not exceed; 0 if there are
+        none.
+        """
         left = fraction * self.count
         place = 0
         for place in sorted(self.buckets):

@@ -13,7 +13,7 @@ from rain.base.states import Step, TaskMove, TaskRow, Word
 
 
 class RunState(Word):
-    """Where a run stands."""
+    """The state of a run."""
 
     TOLD = "told"
     RUNNING = "running"
@@ -43,7 +43,7 @@ class RunCause(enum.Enum):
 
 
 CRASHES = frozenset({RunCause.EXECUTOR, RunCause.GOVERNOR})
-"""What ends around a task. How often that may happen is counted apart from its own failures."""
+"""Causes outside of a task. They are counted separately from its own failures."""
 
 TOLD_BY_GOVERNORS = frozenset(
     {
@@ -55,7 +55,7 @@ TOLD_BY_GOVERNORS = frozenset(
         RunCause.INPUT_LOST,
     }
 )
-"""The others are found out by the server itself."""
+"""The causes that governors report. The server finds out the others itself."""
 
 
 @frozen
@@ -167,7 +167,7 @@ RUN_MOVES: dict[TaskMove, dict[RunState, RunState]] = {
 
 @frozen
 class RunReport:
-    """What is told of one run. Texts of times are RFC 3339, and empty for what was not told."""
+    """The report of one run. Texts of times are RFC 3339, and empty for what was not told."""
 
     number: int  # counts the runs of the task, from 1 on; some of many may not be told
     governor: str  # its address

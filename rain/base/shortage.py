@@ -27,9 +27,9 @@ def is_shortage(error: BaseException) -> bool:
 
 
 class ShortageError(OSError):
-    """Rain's own part of a task lacks something. It is raised below user code, too.
+    """Rain's own part of a task lacks a resource of the machine. It may be raised below user code.
 
-    What user code lacks itself is an error of its task, as any other that it raises.
+    If user code itself lacks something, that is an ordinary error of its task.
     """
 
 

@@ -12,14 +12,15 @@ from attrs import frozen
 
 
 class Word(enum.Enum):
-    """Members are looked up in dictionaries several times per task: they hash as plain objects do,
-    which is one call less each time than Enum's own hash of the name."""
+    """An enum whose members hash like plain objects: they are looked up several times per task, and
+    Enum's own hash of the name takes a Python call.
+    """
 
     __hash__ = object.__hash__
 
 
 class TaskState(Word):
-    """What users see of a task; several rows of the table share one state."""
+    """The state of a task that users see; several rows of the table share one state."""
 
     NOT_ASSIGNED = 0
     READY = 1
@@ -31,7 +32,7 @@ class TaskState(Word):
 
 
 class ObjectState(Word):
-    """What users see of a data object."""
+    """The state of a data object that users see."""
 
     UNFINISHED = 0
     FINISHED = 1

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from attrs import frozen
 
 OWNER = ""
-"""The name of the owner, which stands in no key."""
+"""The name of the owner, which is in no key."""
 
 OWNER_IN_TABLES = "(owner)"
 """How tables call the owner; no name of a user has these signs."""
@@ -32,13 +32,13 @@ def check_user(name: str) -> str:
 
 
 def spell_user(name: str) -> str:
-    """How a user is called in texts."""
+    """The name of a user in texts."""
     return name or "the owner of the cluster"
 
 
 @frozen
 class UserRule:
-    """What one user may do."""
+    """The rights and limits of one user."""
 
     name: str
     admin: bool = False  # sees and ends the work of all users, as the owner does

@@ -12,7 +12,7 @@ from rain.executor.interrupts import Interrupts
 
 
 class Blocking:
-    """The running call, as code that waits sees it."""
+    """The running call, for code that waits in it."""
 
     def __init__(self, desk: Desk, interrupts: Interrupts) -> None:
         self._desk = desk
@@ -30,7 +30,7 @@ class Blocking:
         return (self.task, interrupts.call) if self.at_work and not interrupts.is_stopped else None
 
     def begin_wait(self) -> bool:
-        """The governor hears of the outermost wait."""
+        """The outermost wait is reported to the governor."""
         if get_ident() != self._thread or not self._interrupts.open:
             return False
         self._waits += 1

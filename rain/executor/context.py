@@ -116,7 +116,9 @@ class Context:
     # Other tasks.
 
     def then(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        """Hands the rest of the task on: `return ctx.then(fn, ...)`; see `rain.client.then`."""
+        """Passes the result of the task on to another task: `return ctx.then(fn, ...)`; see
+        `rain.client.then`.
+        """
         # A client is above executors, and only what submits tasks needs one.
         return import_module("rain.client").then(fn, *args, **kwargs)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 LARGEST = 64 * 1024
-"""Of a larger exception parts are left out."""
+"""Parts of larger exceptions are left out."""
 
 LARGEST_PART = 8 * 1024
 """Parts of an exception that are left out when it is too large."""
@@ -29,7 +29,7 @@ LEFT_OF_TEXT = 2000
 
 
 FILES_NAMED = 3
-"""Of more files that a task has left only the number is told."""
+"""If a task has left more files, only their number is reported."""
 
 BY_NAME = (
     "Of its script, a task has what its function names: name in the function what it pickles, or"
@@ -74,7 +74,7 @@ def with_hint(error: BaseException) -> None:
 
 
 def tell_of_files(names: list[str]) -> None:
-    """Notes for the reader of a plain function's output that what it has written is gone."""
+    """Notes in the output of a plain function that files it has left behind are deleted."""
     named = ", ".join(map(repr, names[:FILES_NAMED]))
     more = f" and {len(names) - FILES_NAMED} more" if len(names) > FILES_NAMED else ""
     sys.stderr.write(

@@ -26,7 +26,7 @@ _SIGINT = int(signal.SIGINT)
 
 
 class Interrupts:
-    """Which call runs, and which is to be interrupted."""
+    """The running call, and the call that shall be interrupted."""
 
     def __init__(self, stops: int) -> None:
         self._stops = stops
@@ -43,7 +43,7 @@ class Interrupts:
         return self._stopped == self.call
 
     def listen(self) -> None:
-        """From now on stops are heard."""
+        """Begins to receive stops."""
         os.set_blocking(self._stops, False)
         self.restore()
 
@@ -80,7 +80,7 @@ class Interrupts:
             self.on_refusal(refused)
 
     def settle(self) -> None:
-        """The call is over: what a stopped one has started must not go on."""
+        """The call is over: ends the process if a stopped call has left threads."""
         if self._stopped == self.call and _has_threads():
             os._exit(0)
 

@@ -45,7 +45,7 @@ class Space:
 
 
 class Spaces:
-    """All spaces, one of which is current. The first is empty: only the process's own modules."""
+    """All spaces, one of which is current. The first space has only the process's own modules."""
 
     def __init__(self, uploads_folder: str) -> None:
         self.uploads_folder = uploads_folder

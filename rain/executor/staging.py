@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _numbers = itertools.count(1)
 
 _LARGE = 1 << 20
-"""From here on it pays to read how large files are written best."""
+"""From this size on, large files are written in a special way (`rain.stream.writing`)."""
 
 
 class StagingFolders:

@@ -49,7 +49,7 @@ class ById(Mapping[K, N]):
         return sum(len(self._table(session)) for session in self._sessions.values())
 
     def values(self) -> ValuesView[N]:
-        """All nodes. None of them is looked up by its id."""
+        """All nodes, without look-ups by id."""
         return _Nodes(self)
 
     def tables(self) -> Iterator[Mapping[K, N]]:

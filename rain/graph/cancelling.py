@@ -15,10 +15,10 @@ def unstarted(tasks: Iterable[Task]) -> list[Task]:
 
 
 def unwanted(targets: Iterable[Task]) -> list[Task]:
-    """Unfinished tasks that only these need, and these themselves.
+    """These tasks, and all unfinished tasks whose outputs only these need.
 
-    A task goes with them when each object that it makes is not kept, and read only by tasks
-    that go as well, or that cannot run without these.
+    A task is included if each of its outputs is not kept, and is read only by tasks that are
+    included as well, or that cannot run without these.
     """
     gone = dict.fromkeys(task for task in targets if task.goes_on and not task.is_done)
     lost = _readers(gone)

@@ -11,7 +11,7 @@ from rain.graph.task import Task
 
 
 def check_circles(graph: Graph, found: list[str]) -> None:
-    """What nobody reaches has a suspect, or will be let go of in any case."""
+    """Checks that every unreachable object has a suspect, or will be released in any case."""
     _check_backwards(graph, found)
     expect = Expect(graph, found)
     for one in graph.suspects:
@@ -48,7 +48,7 @@ def _check_backwards(graph: Graph, found: list[str]) -> None:
 
 
 def _reachable(graph: Graph) -> dict[DataObject, None]:
-    """What anybody can get at: from what is claimed by other things than results and lineage."""
+    """The reachable objects: those that lead back to a claim other than results and lineage."""
     pending = [one for one in graph.objects.values() if one.handles.wants_data]
     pending += graph.held
     for shadow in graph.shadows.values():
@@ -79,7 +79,7 @@ def _lineage(data_object: DataObject) -> list[DataObject]:
 
 
 def _not_looked_at(graph: Graph) -> list[DataObject]:
-    """What nobody reaches, and is not connected with anything that will be looked at."""
+    """Unreachable objects that are not connected with any suspect."""
     reached = _reachable(graph)
     claimed = [one for one in graph.objects.values() if one.needed_by or one.remade_by]
     connected: dict[DataObject, list[DataObject]] = {}

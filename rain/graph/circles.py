@@ -37,16 +37,17 @@ Claims = dict[DataObject, DataObject]
 
 
 def suspect(graph: Graph, data_object: DataObject) -> None:
-    """A claim on this has ended, and perhaps only a circle claims it now."""
+    """A claim on this object has ended, and perhaps only a cycle claims it now."""
     if data_object.session.may_have_circles and not _claimed_from_outside(data_object):
         graph.suspects[data_object] = None
 
 
 def cut(graph: Graph, most: int) -> tuple[list[DataObject], int]:
-    """Looks at suspects, and lets what is inside of circles go out of them.
+    """Examines suspects, and breaks unreachable cycles.
 
-    Returns what is not needed any more, and how many claims were looked at: up to `most`. The
-    other suspects wait for the next look, and behind them those that have too many claims for one.
+    Returns the objects that are not needed any more, and how many claims were visited: at most
+    `most`. Other suspects wait for the next search. Suspects with too many claims for one search go
+    to the end.
     """
     look = _Look(most)
     free: list[DataObject] = []
@@ -68,7 +69,7 @@ def cut(graph: Graph, most: int) -> tuple[list[DataObject], int]:
 
 @define
 class _Look:
-    """Looks at one suspect after the other, up to a number of claims."""
+    """One search: examines suspects, up to a number of claims."""
 
     most: int
     looked_at: int = 0
@@ -79,7 +80,7 @@ class _Look:
         return self.looked_at >= self.most
 
     def all_claims(self, suspect: DataObject) -> Claims:
-        """All that leads to the suspect; nothing if anything else claims any of it."""
+        """Everything that leads to the suspect; None if it is claimed from outside."""
         self.looked_at += 1
         if suspect in self.reached or _claimed_from_outside(suspect):
             return {}
@@ -115,7 +116,7 @@ def _claimed_from_outside(data_object: DataObject) -> bool:
 
 
 def _claimers(data_object: DataObject) -> Iterator[DataObject]:
-    """The results that have it inside, and those that might be made again of it."""
+    """The results that contain it, and those that may have to be made again from it."""
     session = data_object.session
     yield from session.in_results.get(data_object, ())
     if data_object.remade_by:

@@ -170,7 +170,7 @@ def hold(graph: Graph, objects: Iterable[DataObject]) -> None:
 
 
 def end_hold(graph: Graph, objects: Iterable[DataObject]) -> list[DataObject]:
-    """They were asked for, or will not be; returns those of them that are not needed now."""
+    """Ends the hold on these results; returns those that are not needed now."""
     free: list[DataObject] = []
     for data_object in objects:
         if graph.held.pop(data_object, _NOT_HELD) is None:
@@ -186,8 +186,8 @@ def end_hold(graph: Graph, objects: Iterable[DataObject]) -> list[DataObject]:
 def start_reading(data_object: DataObject, alone: tuple[Task]) -> bool:
     """One more task reads an object; returns whether the task has to wait for it.
 
-    `alone` is a tuple of the task alone, which all its inputs share. If the task names the object
-    again, nothing changes.
+    `alone` is a tuple with only this task, which its inputs share. A second use of the same object
+    by the task changes nothing.
     """
     consumers = data_object.consumers
     if not consumers:
@@ -203,7 +203,7 @@ def start_reading(data_object: DataObject, alone: tuple[Task]) -> bool:
 
 
 def finished_reading(tasks: Iterable[Task]) -> list[DataObject]:
-    """They have finished, and their outputs too; returns the inputs that are not needed any more.
+    """These tasks and their outputs have finished; returns the inputs that are not needed any more.
 
     As long as outputs that may be lost are needed, the inputs belong to their lineage.
     """
@@ -231,7 +231,7 @@ def finished_reading(tasks: Iterable[Task]) -> list[DataObject]:
 
 
 def never_reading(tasks: Iterable[Task]) -> list[DataObject]:
-    """They will never run (again): returns the inputs that nothing else needs either."""
+    """These tasks will never run (again); returns the inputs that nothing else needs."""
     free: list[DataObject] = []
     for task in tasks:
         inputs = task.inputs
@@ -256,7 +256,7 @@ def reading_again(task: Task) -> tuple[DataObject, ...]:
 
 
 def end_lineage(task: Task) -> list[DataObject]:
-    """A task need not be able to run again; returns the inputs that are not needed any more."""
+    """A finished task will not run again; returns the inputs that are not needed any more."""
     task.may_run_again = False
     free: list[DataObject] = []
     for data_object in task.unique_inputs():

@@ -59,7 +59,7 @@ class Copy:
 
 
 def row_of(data_object: DataObject, governor: Governor) -> CopyRow:
-    """Where an object stands with a governor."""
+    """The state of an object on a governor."""
     copy = governor.objects.get(data_object)
     if copy is not None:
         return copy.row
@@ -92,9 +92,9 @@ def move_copy(data_object: DataObject, governor: Governor, what: CopyMove) -> No
 
 
 def tell_of_copies(objects: Collection[DataObject], governor: Governor) -> None:
-    """A governor is told to get objects; it must not have been told of any of them before.
+    """Notes copies for an order to a governor that does not know these objects yet.
 
-    Objects that the server has in memory travel with the order, so that they arrive at once.
+    Objects that the server has in memory are sent with the order, so they arrive at once.
     """
     there, ends, arrived = governor.objects, COPY_MOVES[CopyMove.TELL], COPY_MOVES[CopyMove.ARRIVE]
     for data_object in objects:
@@ -114,9 +114,9 @@ def tell_of_copies(objects: Collection[DataObject], governor: Governor) -> None:
 
 
 def forget_copies(objects: Iterable[DataObject]) -> dict[Governor, list[ObjectId]]:
-    """All copies of these objects go, since they are dropped or lost: every row allows both.
+    """Removes all copies of these objects, since they are dropped or lost: every row allows both.
 
-    Returns what each governor was told to hold or to fetch.
+    Returns the objects that each governor was told to hold or to fetch.
     """
     told: dict[Governor, list[ObjectId]] = {}
     for data_object in objects:

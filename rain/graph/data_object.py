@@ -90,7 +90,7 @@ class DataObject:
 
     @property
     def may_have_to_be_made(self) -> bool:
-        """Whether its producer, when it has finished, may have to run again for it."""
+        """Whether its finished producer may have to run again for it."""
         wanted = self.kept or self.needed_by > 0 or self.remade_by > 0
         return wanted and not self.is_at_server
 
@@ -113,7 +113,7 @@ class DataObject:
         return self.pretended_size or self.size or self.kind.size_hint
 
     def move(self, what: ObjectMove) -> None:
-        """Goes along the table, or raises and stays."""
+        """Makes a move of the state table; a forbidden move raises and changes nothing."""
         end = OBJECT_MOVES[what].get(self.state)
         if end is None:
             raise InvariantError(f"{self!r} cannot move by {what.value!r}")

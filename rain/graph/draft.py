@@ -311,7 +311,9 @@ class Draft:
             task.move(TaskMove.INPUTS_FINISHED)
 
     def _read_contents(self) -> None:
-        """What has gone meanwhile is left out: those who ask for it later are told so."""
+        """Objects that were removed in the meantime are left out: later requests for them are
+        refused.
+        """
         columns, start = self.submission.contents, 0
         for packed, count in zip(columns.holders, columns.counts, strict=True):
             holder = self._by_id.get(TaskId(packed)) or self.objects.get(ObjectId(packed))

@@ -24,7 +24,7 @@ from rain.graph.task import Task
 
 
 def is_exchange(task: Task | None) -> bool:
-    """Whether it lists what it reads."""
+    """Whether the task is an exchange."""
     return task is not None and task.kind.task_type == EXCHANGE
 
 
@@ -54,7 +54,7 @@ def lists_with(data_object: DataObject) -> list[DataObject]:
 
 
 def being_listed_by(data_object: DataObject) -> list[Task]:
-    """The exchanges whose governors were told where this object is, and that have not finished."""
+    """The unfinished exchanges whose governors have got a list with this object."""
     return [
         task
         for task in data_object.consumers
@@ -78,7 +78,7 @@ def lists_of(task: Task) -> list[DataObject]:
 
 
 def check_exchanges(graph: Graph, found: list[str]) -> None:
-    """Each list that is there is whole: all that it names is there, too, and stays."""
+    """Checks the lists of exchanges: all objects in a finished list have copies, and are kept."""
     for task in graph.tasks.values():
         if not is_exchange(task):
             continue

@@ -26,7 +26,7 @@ _READY = (TaskRow.READY, TaskRow.PAUSED, TaskRow.LIMITED)
 
 @define
 class Fallout:
-    """Everything that has failed, and the consequences for governors."""
+    """Everything that has failed, with the resulting orders for governors."""
 
     failure: SessionFailure
     ending: Ending  # of the runs that are stopped

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 DRIFT = 1e-4
-"""Seconds by which two clocks may part in a second."""
+"""Seconds by which two clocks may drift apart per second."""
 
 
 @frozen
@@ -110,15 +110,15 @@ class Governor:
 
     @property
     def is_behind(self) -> bool:
-        """It was away, and what it has done with the tasks that it was told is not known yet."""
+        """Whether it was away, and has not reported yet what it has done with its tasks."""
         return self.away is not None or self.applied < self.awaited
 
     def clock_difference(self, shown: float, now: float) -> float:
         """What is added to times of its clock, which showed this when it sent a message.
 
-        A message takes a while to arrive, and longer when the server is busy. The quickest one
-        shows best how the clocks differ. So all times of one governor are moved by the same
-        difference, and what did not overlap there does not overlap here.
+        A message takes a while to arrive, and longer when the server is busy. The fastest message
+        shows the difference best. All times of one governor are corrected by the same difference,
+        so runs that did not overlap there do not overlap here.
         """
         grown = self.clock + DRIFT * max(now - self.clock_seen, 0.0)
         self.clock, self.clock_seen = min(now - shown, grown), now

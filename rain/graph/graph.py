@@ -24,7 +24,7 @@ from rain.graph.session import Client, Learned, Session
 from rain.graph.task import Task
 
 NAMES_REMEMBERED = 10_000
-"""What was learned of names that were not used for longest is forgotten first."""
+"""The most names with estimates; the least recently used ones are forgotten first."""
 
 
 @define(eq=False, repr=False)
@@ -47,7 +47,7 @@ class Graph:
     unwanted: list[DataObject] = Factory(list)  # unfinished, in sessions that were left
     leaving: deque[Task | DataObject] = Factory(deque)  # candidates to leave the graph
     former_readers: dict[DataObject, int] = Factory(dict)  # how many of its consumers have gone
-    suspects: dict[DataObject, None] = Factory(dict)  # may be claimed by circles only (`circles`)
+    suspects: dict[DataObject, None] = Factory(dict)  # may be claimed by cycles only (`circles`)
     held: dict[DataObject, None] = Factory(dict)  # for the next run of the task that had it made
     departed: deque[tuple[Session, Member]] = Factory(
         deque
@@ -62,7 +62,7 @@ class Graph:
     users: dict[str, UserRule] = Factory(dict)  # the rules of users, by name
     has_users: bool = False  # a user other than the owner has come
     sched: object = None  # the scheduler's own
-    has_needs: bool = False  # some task has had more memory than governors need be told
+    has_needs: bool = False  # some task has used a notable amount of memory
     has_exchanges: bool = False  # some task lists where its inputs are (`exchanges`)
 
     def __attrs_post_init__(self) -> None:
@@ -131,7 +131,7 @@ class Graph:
         return governor
 
     def learned_of(self, kind: TaskKind) -> Learned:
-        """What is known of tasks of this name from all sessions. Marks the name as used."""
+        """The estimates for tasks of this name from all sessions. Marks the name as used."""
         name = (kind.task_type, kind.name)
         learned = self.learned.pop(name, Learned())
         self.learned[name] = learned  # at the end again

@@ -50,8 +50,8 @@ def grow_again(
 ) -> Generator[None, None, list[Task]]:
     """The same as `grow_in_parts` after this number of parts.
 
-    What was there when these were read and has gone since is told of at the end, as if nothing had
-    been read again.
+    If an input was removed after its part was read, this is reported at the end, as without the
+    restart.
     """
     draft = Draft(graph, session, member, submission, forgiving=True)
     growing = _read_in_parts(draft, size)
@@ -75,7 +75,7 @@ def _read_in_parts(draft: Draft, size: int) -> Generator[None, None, list[Task]]
             yield
         return _end(draft)
     except (RefusedError, GeneratorExit):
-        graph.remains += draft.tasks  # tasks and outputs refer to each other in circles
+        graph.remains += draft.tasks  # tasks and outputs are reference cycles
         raise
 
 
@@ -87,7 +87,7 @@ def _end(draft: Draft) -> list[Task]:
 
 
 def _inputs_first(draft: Draft) -> list[Task]:
-    """The new tasks so that each comes after the producers of its inputs; refuses cycles."""
+    """Sorts the new tasks so that each comes after the producers of its inputs; refuses cycles."""
     new = set(draft.tasks)
     waiting: dict[Task, int] = {}
     readers: dict[Task, list[Task]] = {}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @frozen(eq=False)
 class Handle:
-    """What one client has of one node."""
+    """The handles of one client on one node."""
 
     client: ClientId
     times: int = 1  # how many handles of this client the server was told of
@@ -60,7 +60,7 @@ class Handles:
         return self._with(member, handle.times - 1, handle.wants_data)
 
     def without_data(self, member: Member) -> Handles:
-        """This client keeps its handles and does not want the data any more."""
+        """Without the wish for data: this client keeps its handles."""
         handle = self.of(member.client)
         if handle is None or not handle.wants_data:
             return self

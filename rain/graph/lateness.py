@@ -29,7 +29,7 @@ from rain.graph.task import Task
 
 @frozen
 class Rule:
-    """When a task is late."""
+    """The rule that decides when a task is late."""
 
     fraction: float = 0.75  # of its group must have finished,
     quantile: float = 0.75  # and it must have been running longer than this quantile of theirs
@@ -38,8 +38,7 @@ class Rule:
 
 
 def limit_of(group: Group, rule: Rule) -> float:
-    """How many seconds a task of the group may run until it is late; infinitely many while too few
-    have finished."""
+    """The seconds after which a task of the group is late; infinite while too few have finished."""
     if not group.durations.count or group.finished < rule.fraction * group.submitted:
         return inf
     return max(rule.factor * group.durations.quantile(rule.quantile), rule.least)
@@ -59,7 +58,7 @@ def submitted(tasks: Iterable[Task]) -> None:
 
 
 def started(graph: Graph, task: Task, rule: Rule) -> None:
-    """The start of a task was told, which may run twice at a time."""
+    """The start of a task that may run twice at a time was reported."""
     if is_of_server(task.id):
         return
     group, run = _group_of(task), task.last_run()
@@ -87,7 +86,7 @@ def finished(graph: Graph, tasks: Mapping[Task, float], rule: Rule) -> None:
 
 
 def out_of_count(graph: Graph, task: Task) -> None:
-    """A task will not finish by itself: it has failed, was cancelled, or stands in for others."""
+    """A task does not count any more: it has failed, was cancelled, or stands in for others."""
     if is_of_server(task.id):
         return
     group = _group_of(task)

@@ -45,9 +45,9 @@ def _is_over(data_object: DataObject) -> bool:
 
 
 def take_leave(graph: Graph, most: int = maxsize) -> list[Task | DataObject]:
-    """Takes nodes that may go out of the graph; examines at most this many.
+    """Removes nodes that may go from the graph, and returns them; examines at most this many.
 
-    Returns them. They are taken apart later, after the scheduler has heard of them.
+    They are taken apart later, after the scheduler has got the news.
     """
     gone: list[Task | DataObject] = []
     leaving = graph.leaving

@@ -81,7 +81,7 @@ def lose_copy(data_object: DataObject, governor: Governor, now: float) -> Losses
 
 
 def lose_list(made: DataObject, now: float) -> Losses:
-    """The list of an exchange turned out to be of no use, or what passes it on."""
+    """The list of an exchange is useless, or an object that passes on this list."""
     losses = Losses(now)
     if made.is_finished and not made.is_at_server and made.is_needed:
         _make_again(made, losses)

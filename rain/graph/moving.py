@@ -20,7 +20,7 @@ from rain.graph.task import Task
 
 
 def ask_back(task: Task) -> None:
-    """Its governor, which was told to run it, is being asked to return it."""
+    """The governor of an assigned task is being asked to return it."""
     governor = task.assigned or nowhere(task)
     task.move(TaskMove.ASK)
     governor.active_cpus -= task.cpus
@@ -40,7 +40,7 @@ def aim(task: Task, target: Governor, priority: int) -> None:
 
 
 def aim_nowhere(task: Task) -> Governor | None:
-    """It is not to go where it was to go, if that was known."""
+    """Removes the target of a task that was asked back, if it has one."""
     governor = task.assigned or nowhere(task)
     target = governor.asked[task]
     if target is not None:
@@ -52,13 +52,13 @@ def aim_nowhere(task: Task) -> Governor | None:
 
 
 def let_go(task: Task) -> None:
-    """Its governor has it no more."""
+    """The governor has returned it."""
     aim_nowhere(task)
     del (task.assigned or nowhere(task)).asked[task]
 
 
 def stay(task: Task) -> None:
-    """Its governor has begun it, or has done all of it, or is to end it."""
+    """The task stays: its governor has started or finished it, or will end it."""
     governor = task.assigned or nowhere(task)
     let_go(task)
     task.move(TaskMove.STAY)

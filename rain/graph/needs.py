@@ -32,13 +32,13 @@ def needed(task: Task) -> int:
 
 
 def had(task: Task) -> int:
-    """How much the task had when it was last ended for want of memory; 0 if it never was."""
+    """How much memory the task had when it was last evicted for its memory; 0 if it never was."""
     since = takewhile(lambda run: run.state is not RunState.FINISHED, reversed(task.runs))
     return max((run.words.peak for run in since if run.cause is RunCause.MEMORY), default=0)
 
 
 def has_more(governor: Governor, peak: int) -> bool:
-    """Whether a task that has had so much may get more there."""
+    """Whether a task that had this much memory can get more on that governor."""
     memory = governor.offered.amount(MEMORY)
     return not memory or memory * LIMIT_PERCENT // 100 > peak
 

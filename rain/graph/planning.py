@@ -30,15 +30,16 @@ from rain.graph.task import Task
 from rain.graph.times import expected
 
 LOOKED_AT = 16
-"""A task with more inputs than these waits for the server: to look at all of them each time that
-one more is on its way would cost more than a trip."""
+"""A task with more inputs is never sent ahead: checking all of them for each new input would cost
+more than a round trip.
+"""
 
 NOTABLE_SECONDS = 1.0
 """A task that takes so long is not sent ahead to a governor that must be gone at some time."""
 
 
 class Stopped(NamedTuple):
-    """An assignment that was undone, or is about to be."""
+    """An assignment that was undone, or will be."""
 
     governor: Governor
     task: Task
@@ -64,10 +65,10 @@ def plan(task: Task, governor: Governor, priority: int = 0) -> None:
 
 
 def can_go_ahead(task: Task, governor: Governor) -> bool:
-    """Whether the governor was told to make all missing inputs of the task, and keeps to that.
+    """Whether the governor will make all missing inputs of the task.
 
-    One that must be gone at some time would begin a task later than its time allows. So only what
-    takes no time to speak of goes ahead there.
+    A governor with a time limit would start such a task later than its time allows. So only very
+    short tasks are sent ahead there.
     """
     if len(task.inputs) > LOOKED_AT or task.kind.task_type == EXCHANGE:
         return False  # where the inputs of an exchange are is known when they are finished
@@ -168,7 +169,7 @@ def cancel(task: Task) -> None:
 
 
 def hand_on(task: Task, now: float) -> None:
-    """The run of a task has ended, and others make what it was to make.
+    """The run of a task has ended, and other tasks will make its outputs.
 
     Its followers must be recalled before.
     """
@@ -176,7 +177,7 @@ def hand_on(task: Task, now: float) -> None:
     row, run = task.row, task.last_run()
     task.move(TaskMove.HAND_ON)
     run.move(TaskMove.HAND_ON)
-    run.started = run.started or now  # it was so short that its start was never told
+    run.started = run.started or now  # too short for its start to be reported
     run.duration = max(now - run.started, 0.0)
     vacate(task, governor, row)
     _detach(task, governor)
@@ -211,7 +212,7 @@ def _recall(task: Task, ending: Ending) -> Stopped:
 
 
 def take_back(task: Task, ending: Ending) -> list[Stopped]:
-    """Withdraws a planned task, and recalls its followers before if it was assigned.
+    """Withdraws a planned task; if it was assigned, recalls its followers first.
 
     Returns the assignments that were undone.
     """

@@ -60,7 +60,7 @@ def finish(tasks: Mapping[Task, float], governor: Governor) -> None:
 
 
 def adopt(task: Task, run: Run) -> None:
-    """A ready task without a plan need not run: its result was made before, in this run.
+    """A ready task without a plan need not run, because its result exists already.
 
     Its output is finished next.
     """

@@ -36,9 +36,9 @@ Holder = Task | DataObject
 
 
 def contain(holder: Holder, inside: Iterable[DataObject]) -> list[DataObject]:
-    """This is what it contains now; returns what it has contained before and is not needed now.
+    """Sets what a holder contains; returns earlier contents that are not needed now.
 
-    An object does not claim itself, which would never end.
+    An object does not claim itself, because such a claim would never end.
     """
     former = _empty(holder)
     found = [one for one in dict.fromkeys(inside) if one is not holder]
@@ -69,13 +69,13 @@ def can_be_read(data_object: DataObject, session: Session) -> bool:
 
 
 def share(data_object: DataObject, session: Session) -> None:
-    """Somebody of a session, perhaps of another one than its own, claims it."""
+    """Notes that somebody in this session claims the object, which may be of another session."""
     if data_object.session is not session:
         data_object.session.shared[data_object] = None
 
 
 def let_go(holder: Holder) -> list[DataObject]:
-    """It contains nothing any more: its data has gone, or it is a task that will never run.
+    """The holder contains nothing any more: its data is gone, or it is a task that will never run.
 
     Returns what is not needed any more.
     """
@@ -133,7 +133,7 @@ def _note_once_inside(task: Task) -> None:
 
 
 def is_free(data_object: DataObject) -> bool:
-    """Whether it is not needed any more, or may be needed by a circle only (see `circles`)."""
+    """Whether it is not needed any more, or may be needed by a cycle only (see `circles`)."""
     if data_object.handles.wants_data:
         return False
     return not data_object.needed_by or data_object.session.may_have_circles

@@ -76,7 +76,7 @@ def release(
             _leave_if_over(graph, data_object)
     drops = forget_copies(gone)
     for data_object in revived:
-        # Its producer runs again for another output: it is made as well, and removed again.
+        # Its producer runs again for another output, so it is made again, and removed again.
         data_object.move(ObjectMove.REVIVE)
         for governor in planning.expect(data_object):
             drops.setdefault(governor, []).append(data_object.id)
@@ -106,9 +106,9 @@ def _remove(graph: Graph, data_object: DataObject) -> None:
 def _end_lineage(
     graph: Graph, data_object: DataObject, looked_at: list[DataObject], most: int
 ) -> None:
-    """The task of a removed object need not run again if nothing needs its other outputs either.
+    """The task of a removed object need not run again if nothing needs its other outputs.
 
-    Then its inputs are looked at next, in this turn or, beyond `most`, in a later one.
+    Then its inputs are examined next, in this turn or, beyond `most`, in a later one.
     """
     task = data_object.producer
     if task is None or not task.may_run_again:
@@ -213,7 +213,7 @@ def _take_objects_out(graph: Graph, session: Session, concerned: dict[Governor, 
 def take_apart(graph: Graph, most: int = maxsize) -> None:
     """Takes apart up to `most` nodes that have gone, mostly of sessions that have ended.
 
-    They refer to each other in circles, which the garbage collector does not look at here.
+    They form reference cycles, and the garbage collector does not examine them here.
     """
     remains = graph.remains
     some = remains[-most:]

@@ -18,7 +18,7 @@ from rain.graph.task import Task
 
 
 def plan_anew(graph: Graph) -> None:
-    """Restores the plans that governors were told of, and takes back all others."""
+    """Restores the plans that were sent to governors, and takes back all others."""
     places: dict[Source, Governor] = {}
     for governor in graph.governors.values():
         places[governor.place] = governor

@@ -20,9 +20,9 @@ TIME = "time"
 
 
 def suits(task: Task, governor: Governor) -> bool:
-    """Whether it could run there: the resources and the time of the governor, and the task's pin.
+    """Whether the task could ever run on the governor: its resources, its time, and the task's pin.
 
-    It may have to wait until others have left.
+    It may have to wait until other tasks have left.
     """
     kind = task.kind
     wishes = kind.constraints

@@ -21,7 +21,7 @@ MOST_FORMER = 16
 
 @frozen
 class LastWords:
-    """What a run that has failed has left behind, besides its message."""
+    """What a failed run has left behind, besides its message."""
 
     status: int | None = None  # exit code of what has ended; of a signal the negative number
     logs: str = ""  # the end of what it has printed
@@ -45,7 +45,7 @@ class Ending:
 
 @define(eq=False, repr=False, weakref_slot=False)
 class Run:
-    """It refers to no nodes, so that it keeps none of them alive."""
+    """One run of a task. It has no references to nodes, so it keeps none of them alive."""
 
     number: int  # counts the runs of the task; late news of earlier ones is recognised by it
     place: Source  # the governor, and its incarnation
@@ -73,14 +73,14 @@ class Run:
         return RUN_FACTS[self.state].is_open
 
     def move(self, what: TaskMove) -> None:
-        """Goes along the table with its task, or raises and stays."""
+        """Makes a move of the state table, together with its task; a forbidden move raises."""
         end = RUN_MOVES[what].get(self.state)
         if end is None:
             raise InvariantError(f"{self!r} cannot move by {what.value!r}")
         self.state = end
 
     def end(self, how: TaskMove, ending: Ending) -> None:
-        """It has not succeeded."""
+        """Ends the run without success."""
         self.move(how)
         if self.started:
             self.duration = max(ending.now - self.started, 0.0)
@@ -94,7 +94,7 @@ class Run:
         self.message, self.debug = shortened(self.message), shortened(self.debug)
 
     def report(self) -> RunReport:
-        """It as it is now."""
+        """The report about the run as it is now."""
         return RunReport(
             self.number,
             self.place.address,

@@ -31,7 +31,7 @@ OUTLIER = 10
 
 @define
 class Learned:
-    """What the finished tasks of one name have shown."""
+    """The estimates from the finished tasks of one name."""
 
     finished: int = 0
     seconds: float = 0.0  # all of them together
@@ -45,13 +45,13 @@ class Learned:
         return self.seconds / self.finished if self.finished else None
 
     def note_peak(self, peak: int) -> None:
-        """One of them had so much memory. It rises at once and falls slowly."""
+        """A task has used this much memory: the estimate rises at once and falls slowly."""
         self.peak = peak if peak >= self.peak else self.peak - (self.peak - peak) // 8
 
     def note(self, seconds: Sequence[float], longest: float, made: int) -> None:
         """More tasks have finished: their durations, the longest, and the bytes of all outputs.
 
-        A task that hung for once must not change the mean by much.
+        A task that hung once must not change the mean by much.
         """
         finished, total = self.finished, self.seconds
         self.bytes += made
@@ -151,7 +151,7 @@ class Session:
 
     @property
     def may_have_circles(self) -> bool:
-        """Whether futures are inside of what it has, or others claim objects of it."""
+        """Whether it may have cycles: it contains futures, or others claim its objects."""
         return bool(self.contents or self.shared)
 
     @property

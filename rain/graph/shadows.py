@@ -28,7 +28,7 @@ from rain.graph.task import DONE, Task
 
 @define
 class Dissolved:
-    """What follows from the end of a shadow."""
+    """The consequences of the end of a shadow."""
 
     stopped: list[planning.Stopped] = Factory(list)
     free: list[DataObject] = Factory(list)  # what is not needed any more
@@ -36,7 +36,7 @@ class Dissolved:
 
 
 def can_have_one(task: Task) -> bool:
-    """Whether a second run of a running task would make all that it makes."""
+    """Whether a second run of a running task would make all of its outputs."""
     numbers = FIRST_OF_SERVER + task.session.numbers_of_server + 1 + len(task.outputs)
     return (
         numbers <= LAST_SHARED

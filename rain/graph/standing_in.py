@@ -29,7 +29,9 @@ def stands_in(task: Task) -> bool:
 
 
 def origins(objects: Iterable[DataObject]) -> tuple[DataObject, ...]:
-    """What will be passed on as these: of an unfinished task that stands in what it reads."""
+    """The objects that will be passed on as these: for an unfinished task that stands in, its
+    inputs.
+    """
     return tuple([_origin(one) for one in objects])
 
 

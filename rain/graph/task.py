@@ -55,7 +55,7 @@ class Task:
 
     @property
     def state(self) -> TaskState:
-        """What users see."""
+        """The state that users see."""
         return TASK_STATES[self.row]
 
     @property
@@ -103,7 +103,7 @@ class Task:
         return self.row in HOPELESS
 
     def has_failed_on(self, governor: Governor) -> bool:
-        """Whether a run of it has failed there, so that the next one had better be elsewhere."""
+        """Whether a run of it has failed there, so that the next one should be elsewhere."""
         return self.run is not None and any(
             run.state is RunState.FAILED and run.place == governor.place for run in self.runs
         )
@@ -119,7 +119,7 @@ class Task:
         return inputs if len(inputs) < 2 else tuple(dict.fromkeys(inputs))
 
     def move(self, what: TaskMove) -> None:
-        """Goes along the table, or raises and stays."""
+        """Makes a move of the state table; a forbidden move raises and changes nothing."""
         end = TASK_MOVES[what].get(self.row)
         if end is None:
             raise InvariantError(f"{self!r} cannot move by {what.value!r}")

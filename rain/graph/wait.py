@@ -32,7 +32,7 @@ WAIT_MODES = {mode.value: mode for mode in WaitMode}
 
 @define(eq=False)
 class Wait:
-    """Hangs on its tasks and objects until `remaining` of them have got done."""
+    """A wait of a client, which is over when `remaining` more of its tasks and objects are done."""
 
     request: RequestId
     mode: WaitMode

@@ -206,10 +206,10 @@ class Plan:
     def take_back(self, task: Task) -> None:
         """Withdraws the task from its governor, unless that one has begun it.
 
-        A governor that was told to run it is asked first, and the task stays planned there until
-        the answer. `assign` says where it goes then; if nothing says so, the scheduler hears of it
-        as unplanned. If it has begun, it stays. Tasks that were sent to follow it there stay
-        planned when it goes, and wait for their inputs again.
+        If the task was sent to its governor, the governor is asked first, and the task stays
+        planned there until the answer. `assign` sets the governor for afterwards; without it, the
+        task comes back as unplanned in the news. If it has started, it stays. Tasks that were sent
+        to follow it there stay planned when it goes, and wait for their inputs again.
         """
         if self.over:
             raise SchedulerInterrupted
@@ -251,7 +251,7 @@ class Plan:
         self._apply(governor, self._order_copy, data_object, governor)
 
     def drop(self, data_object: DataObject, governor: Governor) -> None:
-        """Lets the governor delete its copy."""
+        """Orders the governor to delete its copy."""
         if self.over:
             raise SchedulerInterrupted
         copy = governor.objects.get(data_object)
@@ -380,8 +380,9 @@ class Scheduler(Protocol):
     It must keep all its state in the object itself or in the slots `sched`, which are cleared
     before a new scheduler starts.
 
-    A class that says `shares_users = True` hears of the tasks of all users at once, and has to give
-    each its share. To all others the tasks of several users are told by turns (`user_shares`).
+    A class with `shares_users = True` gets the tasks of all users at once, and has to give each
+    user a fair share. All others get the tasks of several users one by one, when it is their turn
+    (`user_shares`).
     """
 
     def schedule(self, graph: Graph, news: News, plan: Plan) -> None:

@@ -62,9 +62,10 @@ class _Others:
         return governor
 
     def _choose_with_more(self, task: Task) -> Governor | None:
-        """One with as much memory as it needs now, or if there is none with more than it had.
+        """A governor with as much memory as the task needs now, or else with more than it had.
 
-        That it has failed somewhere says nothing against that place: it may be alone there next.
+        A governor where it has failed is not excluded, because the task may be alone there next
+        time.
         """
         need = needed(task)
         enough = [one for one in self.governors if one.offered.amount(MEMORY) >= need]

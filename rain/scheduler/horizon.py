@@ -67,7 +67,7 @@ class _PutOff:
     tried: dict[Site, None] = Factory(dict)  # sites where cpus are reserved
 
     def lacks(self, task: Task, need: int) -> bool:
-        """Whether a task is put off because one that needs no more was."""
+        """Whether a task is put off because a smaller or equal one was."""
         if need < self.short:
             return False
         self.lacking.append(task)
@@ -377,8 +377,8 @@ def _is_tiny(task: Task, note: Note, plan: Plan) -> bool:
 def _ready_at(task: Task, now: float) -> float | None:
     """When all inputs will be made; None while any of them has no plan.
 
-    It is not known of what a task with very many inputs makes: some of them may have no plan, and
-    would need the cpus that those had which wait for it.
+    For outputs of a task with very many inputs it is unknown: some of these inputs may have no
+    plan, and need the cpus of the tasks that wait for it.
     """
     ready = now
     for data_object in task.inputs[:LOOKED_AT]:

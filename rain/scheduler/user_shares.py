@@ -38,8 +38,9 @@ SHORTEST = 0.001
 """Seconds that every task counts for at least."""
 
 PATIENCE = 10.0
-"""Seconds for which one user alone goes on by turns: others may come back, and a beginning costs a
-look at all tasks."""
+"""Seconds for which this goes on with a single user: others may come back, and each beginning has
+to examine all tasks.
+"""
 
 MOVES, LOOKS = 1000, 5000
 """Tasks that one run withdraws or gives to the scheduler at most, and at which it looks."""
@@ -47,12 +48,12 @@ MOVES, LOOKS = 1000, 5000
 _WITHDRAWN = (TaskRow.PLANNED, TaskRow.QUEUED)
 _WAITS = (TaskRow.READY, TaskRow.QUEUED, TaskRow.ASSIGNED)
 _TAKES = (*_WAITS, TaskRow.RUNNING)
-"""Others wait for inputs or tasks, or were asked back, and take no cpus."""
+"""The rows of tasks that take cpus. Other tasks wait for inputs or tasks, or were asked back."""
 
 
 @define(eq=False)
 class Line:
-    """The tasks of a session of which the scheduler has not heard."""
+    """The tasks of a session that the scheduler has not got yet."""
 
     place: float
     kept: dict[Task, bool] = Factory(dict)  # whether they are listed as ready
@@ -97,7 +98,7 @@ class UserShares:
         return self.is_on or bool(news.submitted and _several(graph))
 
     def is_to_begin(self, graph: Graph) -> bool:
-        """Whether they are due, and the scheduler has heard of more tasks than it may."""
+        """Whether turns are due, and the scheduler has more tasks than it may."""
         return not self.is_on or (self._given is not None and _several(graph))
 
     def begin(self, graph: Graph, news: News) -> None:
@@ -163,7 +164,7 @@ class UserShares:
             self._withdrawn = None
 
     def _give_on(self, walk: Walk, news: News, plan: Plan) -> None:
-        """One user is left: the scheduler hears of some more tasks that were kept."""
+        """Only one user is left: gives the scheduler some more of the tasks that were held back."""
         self.hide(news)
         for task in walk.some():
             line = self.lines.get(task.session)
@@ -184,7 +185,9 @@ class UserShares:
             del news.unplanned[task]
 
     def contradictions(self, news: News) -> Iterator[str]:
-        """What must not be; nothing, unless there is a mistake. The news were not taken yet."""
+        """Contradictions, for the checker; empty unless there is a bug. The news must not be taken
+        yet.
+        """
         fresh = {*news.submitted, *news.unplanned, *news.ready}
         given = {*self._given.left} if self._given is not None else ()
         for line in self.lines.values():
@@ -303,7 +306,7 @@ def _ask_back(governor: Governor, plan: Plan) -> int:
 
 
 def _waits_for_cpus(task: Task, largest: int) -> bool:
-    """Whether it waits for nothing but its turn on cpus, which others take."""
+    """Whether it only waits for cpus, which others use."""
     kind = task.kind
     return (
         task.row in _WAITS

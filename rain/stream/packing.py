@@ -25,19 +25,21 @@ IN_BLOCKS_FROM = 256 * 1024
 """A smaller body is always sent as it is."""
 
 PROBE = 1024 * 1024
-"""Bytes that are sent as they are, to see how fast a link is of which nothing is known."""
+"""Bytes that are sent uncompressed to measure an unknown link."""
 
 STRETCH = 16 * 1024 * 1024
-"""Bytes that are sent as they are, after a block that was not worth it, until the next look."""
+"""Bytes that are sent uncompressed after a block that was not worth compressing, until the next
+try.
+"""
 
 SPAN, ENOUGH = 0.02, 256 * 1024
-"""Seconds, and bytes, after which it can be told how fast a link is."""
+"""Seconds, and bytes, after which the speed of a link is known."""
 
 WORTH = 1.25
-"""How many times as fast a body has to be if it is compressed: less is not worth the processor."""
+"""The factor by which compression has to speed up a body to be worth the CPU time."""
 
 TOO_FAST = 400e6
-"""Bytes per second of a link for which no block is tried: no processor keeps up with it."""
+"""Links faster than this many bytes per second are never tried: no processor can keep up."""
 
 _HEADER = Struct("!QI")
 HEADER_SIZE = _HEADER.size
@@ -84,9 +86,8 @@ def pays(link: float, codec: float, share: float) -> bool:
 class Gauge:
     """How fast a link is, seen by its sender.
 
-    The socket takes bytes ahead of the link. So what counts is what the other side has
-    acknowledged, and only while something waited all the time: a link that had nothing to do may
-    be faster than it was seen to be.
+    The socket buffers bytes ahead of the link. So only acknowledged bytes count, and only while the
+    link always had something to send: an idle link may be faster than measured.
     """
 
     rate: float | None = None  # bytes per second

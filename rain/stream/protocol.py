@@ -49,7 +49,7 @@ class Ask(IntEnum):
     RANGE = 5  # read some bytes of an object; they are named behind the request (ranges.py)
     PARTS = 6  # read one part of each of several objects
     READ_ON = 7  # read the rest of an object, if it is the same
-    CALLED = 8  # a governor that was asked to call back: from now on this side answers
+    CALLED = 8  # from a governor that calls back: from now on this side answers
 
 
 class Say(IntEnum):

@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 
 class Relay:
-    """Passes on what others have."""
+    """Relays objects that others have."""
 
     def __init__(self, reader: StreamReader) -> None:
         self._reader = reader

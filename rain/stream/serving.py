@@ -44,7 +44,7 @@ THREADS_AT_ONCE = 256
 
 @frozen
 class StreamLimits:
-    """What a server of streams bears."""
+    """The limits of a server of streams."""
 
     stall: float = sockets.STALL_LIMIT  # seconds in which nothing moves in the middle of an answer
     first_word: float = 10.0  # seconds of silence at the start and between two requests
@@ -166,7 +166,7 @@ class StreamServer:
                     self._start(*self._queue.popleft())
 
     def _serve(self, connected: Connected, admitted: bool, called: bool) -> bool:
-        """Answers requests; whether the connection belongs to somebody else now."""
+        """Answers requests; returns whether the connection now belongs to another thread."""
         sockets.prepare(connected, self._limits.stall)
         sockets.limit_waiting(connected, self._limits.first_word)
         if not admitted:

@@ -32,7 +32,7 @@ MOST_OPEN = 128
 
 @frozen
 class UploadFolder:
-    """Where a server keeps what is uploaded, for clients of its own machine."""
+    """The upload folder of a server, for clients on its machine."""
 
     machine: bytes
     place: SharedPlace
@@ -72,7 +72,7 @@ class UploadFolder:
 
 
 class Staged:
-    """One file. It does not change any more, and goes with the last reference."""
+    """One file, which does not change any more. It is removed with its last reference."""
 
     _open: ClassVar[set[int]] = set()  # descriptors; each change is a single step, without a lock
 

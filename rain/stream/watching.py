@@ -9,7 +9,7 @@ from typing import Protocol
 from rain.stream.sockets import Note
 
 WATCHED_FROM = 1 << 20
-"""Bytes of the smallest transfer that is told of: smaller ones end before anybody could look."""
+"""The smallest transfer that is watched: smaller ones end before anybody could see a bar."""
 
 
 class Direction(Enum):
@@ -18,7 +18,7 @@ class Direction(Enum):
 
 
 class TransferWatch(Protocol):
-    """Is told of transfers by the threads that make them."""
+    """Watches transfers; it is called by the threads that make them."""
 
     def watching(self, direction: Direction, length: int) -> AbstractContextManager[Note | None]:
         """Around a transfer of this size: what is to be told of them, if anybody looks.

@@ -15,14 +15,15 @@ from attrs import evolve, frozen
 from rain.base.wire.orders import SERVER
 
 FIRST_PAUSE, LONGEST_PAUSE = 30.0, 600.0
-"""Seconds until the next look at a closed way; doubled after each one that was in vain."""
+"""Seconds until the next attempt; doubled after each failed one."""
 
 PATIENCE = 5.0
-"""Seconds without a byte after which a reader asks the next source: the last one is the server."""
+"""Seconds without a byte after which a reader asks the next source; the last one is the server."""
 
 UNUSED = 60.0
-"""Seconds after which a way is forgotten that was due for a look, and that nobody has needed since:
-mostly its governor has ended."""
+"""Seconds after which an unreachable holder is forgotten if nobody has needed it since: mostly its
+governor has ended.
+"""
 
 MOST = 4096
 """Closed ways that are remembered at most. The oldest of them goes first, and is found again."""
@@ -44,8 +45,11 @@ class Ways:
         self._closed: dict[str, ClosedWay] = {}
 
     def may_try(self, holder: str, now: float) -> bool:
-        """Whether to connect to this holder. One transfer alone is sent to look whether it is open
-        again, so that the others do not wait with it."""
+        """Whether to connect to this holder.
+
+        Only one transfer at a time tries an unreachable holder again, so that the others do not
+        wait.
+        """
         way = self._closed.get(holder)
         if way is None:
             return True
@@ -87,9 +91,9 @@ class Ways:
 
 
 def with_relay(sources: Sequence[str]) -> list[str]:
-    """Whom to ask for an object, one after the other: those who have it, and then the server.
+    """The sources to ask for an object, in order: its holders, and then the server.
 
-    The server is the relay of all: each governor has a connection to it. A holder that is known to
-    be out of reach fails at once, and another one that is in reach comes before the relay.
+    The server can relay for all, since each governor has a connection to it. A holder that is known
+    to be unreachable fails at once, and any reachable holder comes before the relay.
     """
     return [*sources] if SERVER in sources else [*sources, SERVER]

@@ -68,7 +68,9 @@ class ObjectReport:
 
 @frozen
 class JoinedSession:
-    """What one who joins the session of another client gets: `SHARED_RANGE` numbers of his own."""
+    """The answer to a client that joins a session of another client: a range of `SHARED_RANGE`
+    numbers.
+    """
 
     session: SessionId
     name: str
@@ -78,7 +80,7 @@ class JoinedSession:
 
 @frozen
 class HoldUp:
-    """Why a task that could run does not, and what becomes of it."""
+    """Why a task that could run does not, and what will happen to it."""
 
     why: str
     outlook: str

@@ -11,12 +11,12 @@ def uneven(what: str, *columns: Sized) -> ProtocolError:
 
 
 def outputs_of_nobody(what: str) -> ProtocolError:
-    """The kinds of tasks say how many outputs are whose; without tasks there is nobody's."""
+    """Checks that there are no outputs without tasks; the kinds of tasks say how many each has."""
     return ProtocolError(f"{what}: there are outputs, but no task")
 
 
 def check_counts(what: str, counts: Sequence[int], entries: Sized) -> None:
-    """How many entries each row has must be what there is."""
+    """Checks that the counts of all rows add up to the number of entries."""
     if sum(counts) != len(entries):
         raise ProtocolError(f"{what} do not add up to how many there are")
     if counts and min(counts) < 0:

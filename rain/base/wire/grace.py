@@ -3,14 +3,16 @@
 from rain.base.errors import ProtocolError
 
 OWN_GRACE = -1.0
-"""Seconds of a cancelled run to clean up: as many as its governor gives."""
+"""In place of seconds: the cancelled run gets the grace time of its governor."""
 
 LONGEST_GRACE = 86_400.0
 """More seconds are never given."""
 
 
 def check_seconds(grace: object) -> None:
-    """ValueError for what a user may not say; None is as many as the governor gives."""
+    """Checks the seconds of a user; raises ValueError. None means the grace time of the
+    governor.
+    """
     if grace is None:
         return
     if not isinstance(grace, int | float) or not 0 <= grace <= LONGEST_GRACE:

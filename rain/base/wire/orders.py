@@ -11,7 +11,7 @@ from rain.base.wire.columns import check_counts, outputs_of_nobody, uneven
 SERVER = "server"
 
 LATER = "later"
-"""Instead of a source: who sends the object is told as soon as somebody has room for that."""
+"""In place of a source: the sender will be named as soon as one has room."""
 """The source of a placed object that the server itself holds."""
 
 
@@ -64,7 +64,9 @@ class PlacedObjects:
 
 @define
 class LentObjects:
-    """Objects that come with the tasks that read them, and go when these have ended."""
+    """Objects that are sent with the only tasks that read them, and are dropped when these have
+    ended.
+    """
 
     ids: list[ObjectId] = Factory(list)
     kinds: list[KindId] = Factory(list)
@@ -108,7 +110,7 @@ class AssignedTasks:
 
 @define
 class CancelledRuns:
-    """Runs that nobody wants any more. A governor tells of each when it has ended."""
+    """Runs that are not wanted any more. The governor reports each when it has ended."""
 
     ids: list[TaskId] = Factory(list)
     runs: list[int] = Factory(list)
@@ -136,7 +138,7 @@ class AskedRuns:
 
 @define
 class Orders:
-    """All that the server tells one governor at the end of one turn; applied from top to bottom."""
+    """All orders to one governor at the end of one turn; they are applied from top to bottom."""
 
     forget_sessions: list[SessionId] = Factory(list)  # stop and drop all of theirs, kinds too
     stop_ids: list[TaskId] = Factory(list)

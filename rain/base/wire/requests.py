@@ -40,22 +40,22 @@ ALL_SESSIONS = SessionId(0)
 
 
 class Request(Generic[A_co]):
-    """Is answered once, with one of these, or refused."""
+    """A request, which is answered once with a value of this type, or refused."""
 
     __slots__ = ()
 
     @property
     def concerns(self) -> SessionId | None:
-        """The session whose earlier submissions must have been accepted for this to make sense.
+        """The session whose earlier submissions must have been accepted before this request.
 
-        A client that was not told yet that one of them was refused is told so instead.
+        If one of them was refused and the client does not know it yet, the refusal is the answer.
         """
         return None
 
 
 @frozen
 class OpenSession(Request[SessionId]):
-    """A new session."""
+    """Opens a new session."""
 
     name: str
     user: str = ""  # JSON
@@ -68,7 +68,7 @@ class OpenSession(Request[SessionId]):
 
 @frozen
 class JoinSession(Request[JoinedSession]):
-    """To take part in a session of another client: by its id or, if that is 0, by its name."""
+    """Joins a session of another client: by its id or, if that is 0, by its name."""
 
     session: SessionId
     name: str
@@ -78,19 +78,21 @@ class JoinSession(Request[JoinedSession]):
 
 @frozen
 class CloseSession(Request[None]):
-    """The client has done with a session."""
+    """Closes a session."""
 
     session: SessionId
 
 
 @frozen
 class DurableSessions(Request[DurableReports]):
-    """What the server has under names."""
+    """Asks for all durable sessions."""
 
 
 @frozen
 class DurableTasks(Request[TasksByName]):
-    """Some tasks under a name, from a place on in the order in which they were submitted."""
+    """Asks for some tasks of a durable session, from a place on, in the order in which they were
+    submitted.
+    """
 
     name: str
     first: int = 0
@@ -98,14 +100,16 @@ class DurableTasks(Request[TasksByName]):
 
 @frozen
 class RemoveDurable(Request[None]):
-    """Nobody wants what is under a name any more."""
+    """Removes a durable session."""
 
     name: str
 
 
 @frozen
 class ShareDurable(Request[None]):
-    """These users may open what is under a name, and no others but its own; "*" is all users."""
+    """Shares a durable session with these users and no others, besides its own user; "*" is all
+    users.
+    """
 
     name: str
     users: tuple[str, ...] = ()
@@ -113,7 +117,7 @@ class ShareDurable(Request[None]):
 
 @frozen
 class Submit(Request[WaitAnswer | None]):
-    """To add to the graph of a session.
+    """Adds tasks and objects to a session.
 
     Granted with None or, if it wants objects, answered as a wait for all of them.
     """
@@ -128,7 +132,7 @@ class Submit(Request[WaitAnswer | None]):
 
 @frozen
 class Unkeep(Request[None]):
-    """Objects of one session whose data the client does not need any more."""
+    """Releases the data of objects of one session: the client does not need it any more."""
 
     objects: tuple[ObjectId, ...]
 
@@ -139,7 +143,9 @@ class Unkeep(Request[None]):
 
 @frozen
 class TakeHandles(Request[Sequence[ObjectReport]]):
-    """One handle more of each of these objects, and perhaps their data kept for the client, too."""
+    """Takes one more handle of each of these objects, and may keep their data for the client,
+    too.
+    """
 
     objects: tuple[ObjectId, ...]
     wants_data: bool = False
@@ -151,7 +157,7 @@ class TakeHandles(Request[Sequence[ObjectReport]]):
 
 @frozen
 class WaitFor(Request[WaitAnswer]):
-    """Answered when the wait is over.
+    """Waits for tasks and objects; answered when the wait is over.
 
     It is for "all" of these, for "some", for all tasks of the "session", or for "news" of it: the
     tasks that are done, and what they have made. With "glance" these are told at once, even if
@@ -171,7 +177,7 @@ class WaitFor(Request[WaitAnswer]):
 
 @frozen
 class Fetch(Request[Fetched]):
-    """All about one object, as soon as it is finished: its bytes, or which governor has them."""
+    """Waits for one object, and asks for its bytes, or for the governor that has them."""
 
     object: ObjectId
 
@@ -182,7 +188,7 @@ class Fetch(Request[Fetched]):
 
 @frozen
 class ReportsOf(Request[tuple[Sequence[TaskReport], Sequence[ObjectReport]]]):
-    """How these tasks and objects stand now."""
+    """Asks for the current states and infos of these tasks and objects."""
 
     tasks: tuple[TaskId, ...]
     objects: tuple[ObjectId, ...]
@@ -191,14 +197,13 @@ class ReportsOf(Request[tuple[Sequence[TaskReport], Sequence[ObjectReport]]]):
 
 @frozen
 class ServerInfo(Request[Sequence[GovernorReport]]):
-    """How governors see themselves now."""
+    """Asks for the reports of all governors."""
 
 
 @frozen
 class CancelUnstarted(Request[Sequence[ObjectId]]):
-    """The client does not want these, unless they are being made.
-
-    Answered with what is cancelled.
+    """Cancels the tasks that make these objects, unless they have started. Answered with the
+    cancelled objects.
     """
 
     session: SessionId
@@ -207,33 +212,33 @@ class CancelUnstarted(Request[Sequence[ObjectId]]):
 
 @frozen
 class OverviewOf(Request[Overview]):
-    """What is there and was done in numbers, of one session or of all."""
+    """Asks for the numbers of tasks, objects and governors, of one session or of all."""
 
     session: SessionId = ALL_SESSIONS
 
 
 @frozen
 class WhatHoldsUp(Request[HoldUps]):
-    """Why tasks of this client that could run do not."""
+    """Asks why tasks of this client that could run do not."""
 
 
 @frozen
 class UsageOf(Request[UsageReport]):
-    """How much of the cluster each user has used, and which sessions wait."""
+    """Asks how much of the cluster each user has used, and which sessions wait."""
 
 
 @frozen
 class DemandOf(Request[Demand]):
-    """What tasks of all sessions need that could run, and how busy governors are."""
+    """Asks for the needs of all tasks that could run, and how busy governors are."""
 
     seconds: float = 60.0  # after which it does not matter for how long a task still runs
 
 
 @frozen
 class Promise(Request[None]):
-    """The client starts governors like these when tasks need them, in place of an earlier promise.
+    """Promises that the client starts governors like these when tasks need them.
 
-    It is kept until the client leaves.
+    It replaces an earlier promise, and ends when the client leaves.
     """
 
     governors: tuple[Resources, ...] = ()
@@ -242,24 +247,26 @@ class Promise(Request[None]):
 
 @frozen
 class TakePrinted(Request[Sequence[PrintedLines]]):
-    """What was gathered for `WatchPrinted` and not told yet."""
+    """Asks for new output of the tasks in `WatchPrinted`."""
 
     wait: bool  # until there is something
 
 
 @frozen
 class OpenDashboard(Request[str]):
-    """Where the dashboard is served, "host:port". It begins with this if the server may."""
+    """Asks for the address of the dashboard, "host:port". The server starts it if necessary and
+    allowed.
+    """
 
 
 @frozen
 class Terminate(Request[None]):
-    """The server shall end in order."""
+    """Ends the server in order."""
 
 
 @frozen
 class Cancel:
-    """The client does not want these any more, or nothing of the session.
+    """Cancels these tasks and objects, or the whole session.
 
     Unless it is for `always`, the session goes on while anybody waits for something of it. Unless
     it is `recursive`, the tasks that these have submitted while they ran go on to their ends.
@@ -276,7 +283,7 @@ class Cancel:
 
 @frozen
 class HandlesGone:
-    """The client has one handle less of each of these."""
+    """Gives back one handle of each of these."""
 
     tasks: tuple[TaskId, ...]
     objects: tuple[ObjectId, ...]
@@ -284,7 +291,7 @@ class HandlesGone:
 
 @frozen
 class WatchPrinted:
-    """From now on what these tasks print is gathered, in place of others; None: of none."""
+    """Watches the output of these tasks from now on, in place of others; None ends watching."""
 
     watch: Watch | None
 
@@ -307,15 +314,19 @@ AnyRequest: TypeAlias = (
     | ShareDurable
     | Promise
 )
-"""What the reactor of the server grants or refuses; other parts of the server answer the rest."""
+"""The requests that the reactor of the server handles; other parts of the server answer the
+rest.
+"""
 
 
 @frozen
 class Settled:
-    """The client needs no answers to these calls any more: it has them, or has given them up."""
+    """Confirms that the client needs no answers to these calls any more: it has them, or has given
+    them up.
+    """
 
     calls: tuple[int, ...]  # their numbers in Cap'n Proto
 
 
 Statement: TypeAlias = Cancel | HandlesGone
-"""What the reactor hears."""
+"""The statements that the reactor gets."""

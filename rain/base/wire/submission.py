@@ -61,7 +61,7 @@ class GivenConstants(ConstantColumns):
 
 @define
 class ContentColumns:
-    """What is inside of new tasks and constants, where there is anything: futures, by objects."""
+    """The objects of the futures inside of new tasks and constants."""
 
     holders: MutableSequence[int] = field(factory=list, eq=list)  # tasks and constants
     counts: MutableSequence[int] = field(factory=list, eq=list)
@@ -75,7 +75,7 @@ class ContentColumns:
 
 @define
 class KeyColumns:
-    """What makes new tasks and constants of a durable session the same as those of another run.
+    """The keys of new tasks and constants of a durable session: they are equal in another run.
 
     `objects` are those whose own keys belong to the key: what the arguments of a task stand for.
     """
@@ -93,7 +93,7 @@ class KeyColumns:
 
 @define
 class DigestColumns:
-    """What is compared of new constants whose bytes go ahead, where a task has submitted them."""
+    """Digests of new constants whose bytes are sent ahead, if a task submits them."""
 
     ids: MutableSequence[ObjectId] = field(factory=list, eq=list)
     digests: list[bytes] = Factory(list)

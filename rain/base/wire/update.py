@@ -48,7 +48,7 @@ class FinishedTasks:
 class TaskFailure:
     """Why a task failed: the text for people, and the lines that the task left for debugging.
 
-    Or that it has not failed, and others make its outputs.
+    Or the report that it has ended well, and that other tasks make its outputs.
     """
 
     task: TaskId
@@ -111,7 +111,7 @@ class Monitoring:
 
 @define
 class Update:
-    """All that one governor has to tell since its last update; empty ones are heartbeats."""
+    """Everything that one governor reports since its last update; an empty one is a heartbeat."""
 
     started_ids: list[TaskId] = Factory(list)
     started_runs: list[int] = Factory(list)
