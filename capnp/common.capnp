@@ -1,79 +1,87 @@
 @0xa7f2b1c04d5e6f81;
-# Values that more than one interface speaks of, and what holds for all of these files.
+# Types that several interfaces share, and conventions of all schemas in this folder. docs/wire.md
+# describes the rest of the protocol: connecting, authentication, and the streams for large data.
 #
-# Ids of tasks, data objects and kinds are 64 bits: session << 32 | number. Times are in seconds,
-# sizes in bytes. Texts that are called JSON are what users have noted, and nobody between reads them.
+# Ids of tasks, data objects and kinds have 64 bits: session << 32 | number. The tasks, objects and
+# kinds of one session share one sequence of numbers. The client that opens a session may use numbers
+# from 10 to 2^31 - 1, and from 2^32 - 2^24 on; clients that join it get ranges between these
+# (`joinSession`). The server gives out session ids, which are from 1 to 2^31 - 1.
 #
-# What is said of many tasks or objects at once is said in columns: lists that lie side by side in
-# one struct. Entry i of each column belongs to row i, and the columns of a struct have the same
-# length unless a comment says otherwise. There are two exceptions, and both are always named:
-#   "may be empty": every row has the default (0, no bytes, an empty text).
-#   "flat": rows have several entries each, or none. They follow each other in the order of the rows,
-#       and another column, or the kinds of the rows, say how many each row has.
+# Durations are in seconds, sizes in bytes. Texts marked "JSON" are notes of users, as a JSON object;
+# server and governors pass them on without reading them.
 #
-# How the messages grow: fields are added at the end, and their defaults mean what was meant before.
-# A field that is not used any more stays. Numbers of enums and unions are only added where a peer of
-# an older version never gets them. Anything else is a new version (`ServerBootstrap`).
+# Structs about many tasks or objects consist of columns: parallel lists. Entry i of each column
+# belongs to row i, and all columns of a struct have the same length unless a comment says otherwise.
+# There are two exceptions, which are always marked:
+#   "may be empty": an empty list means that every row has the default (0, no bytes, an empty text).
+#   "flat": a row has any number of entries. The entries of all rows follow each other in the order of
+#       the rows. Another column, or the kinds of the rows, has the number of entries of each row.
+#
+# How messages evolve: new fields are added at the end, and their defaults mean the former behaviour.
+# Fields are never removed. New values of enums and unions are never sent to a peer that does not know
+# them. Any other change needs a new version of the protocol (`ServerBootstrap`).
 
 struct Resource {
-  name @0 :Text;            # "cpus", "memory" (bytes), or what the users have called it
-  amount @1 :Int64;
+  name @0 :Text;            # "cpus", "memory" (in bytes), "gpus", or any other name
+  amount @1 :Int64;         # 0 or more
 }
 
 enum DataType {
-  blob @0;                  # a string of bytes
-  directory @1;             # a tree of files; it travels as a tar
+  blob @0;                  # a sequence of bytes
+  directory @1;             # a tree of files; it is sent as a tar archive
 }
 
-# What many tasks have in common. A kind is told once, before the first task that is of it.
+# The properties that many tasks have in common. A kind is sent once, before or with its first task.
 struct TaskKind {
   id @0 :Int64;
   taskType @1 :Text;        # "executor/method", for instance "buildin/concat" or "py/"
-  name @2 :Text;
-  resources @3 :List(Resource);     # what one task takes; without "cpus" it takes one of these
+  name @2 :Text;            # for people; tasks of one name are expected to take about the same time
+  resources @3 :List(Resource);     # what one task needs; without "cpus" it needs one cpu
   inputLabels @4 :List(Text);       # none, or one for each input
   outputs @5 :List(Int64);          # the kinds of the outputs, in their order
   user @6 :Text;            # JSON
   durationHint @7 :Float64; # expected seconds, 0 for unknown
   pin @8 :List(Text);       # only on these governors ("host:port" or "host"); none for anywhere
-  spread @9 :Text;          # the tasks of this group are dealt out evenly; empty for no group
-  apart @10 :Text;          # no governor has two tasks of this group at a time; empty for no group
-  tries @11 :UInt32 = 1;    # how often it may be tried before it has failed
-  depth @12 :UInt32;        # how many tasks it is inside of; the server says it to governors
-  crashTries @13 :UInt32;   # how often it may end by a crash around it; 0: as the server says
-  priority @14 :Int32;      # from -1000 to 1000; larger ones go first within their session
+  spread @9 :Text;          # tasks of this group are spread evenly over governors; empty for no group
+  apart @10 :Text;          # no governor runs two tasks of this group at a time; empty for no group
+  tries @11 :UInt32 = 1;    # how many runs may fail by themselves until the task has failed; from 1
+  depth @12 :UInt32;        # nesting depth: 0, or 1 + that of the task that has submitted it; set by the server
+  crashTries @13 :UInt32;   # how many runs may be lost with their executor or governor; 0 for the server's default
+  priority @14 :Int32;      # from -1000 to 1000; within a session, tasks with larger ones run first
   cache @15 :Text;
-  # The folder where the results of its tasks are kept for other runs: a path, "own" for that of the
-  # governor's user, or empty for none. The configs say then what the keys are made of.
-  retryOn @16 :Data;        # exception classes that are worth another try, for Python executors
-  retryCodes @17 :List(Int32);      # exit codes that are; of signals the negative numbers
-  # Without both of these every failure is worth another try.
-  backoff @18 :Float64;     # seconds from a failed run to the next one; doubled with each of them
-  timeout @19 :Float64;     # seconds that one run may take from its start; 0 for any number
-  finalTimeout @20 :Bool;   # a run that has taken longer is not worth another try
-  root @21 :Int64;          # the session of the outermost task it is inside of, as the depth; or 0
-  memoryTries @22 :UInt32;  # how often it may end for want of memory; 0 for a usual number
-  idempotent @23 :Bool;     # two runs of a task at a time do no harm
+  # The folder of a cache for the results of its tasks: an absolute path, "own" for the default cache of
+  # the governor's user, or empty for no cache. With a cache, the configs of tasks have the parts of
+  # their cache keys (rain/base/caching.py).
+  retryOn @16 :Data;        # a pickled tuple of exception classes that are worth another try, for Python executors
+  retryCodes @17 :List(Int32);      # exit codes that are worth another try; negative numbers of signals
+  # If both are empty, every failure is worth another try.
+  backoff @18 :Float64;     # seconds from a failed run to the next one, doubled each time; 0 for none
+  timeout @19 :Float64;     # seconds that one run may take from its start; 0 for no limit
+  finalTimeout @20 :Bool;   # a run that has exceeded the timeout is not tried again
+  root @21 :Int64;          # the session of the outermost task that it is nested in, or 0; set by the server
+  memoryTries @22 :UInt32;  # how many runs may be evicted because of their memory; 0 for the default, 4
+  idempotent @23 :Bool;     # two runs of a task may run at the same time: the server runs late ones twice
   environment @24 :Text;
-  # The software that its tasks need of the machine, or empty for none: JSON with the keys "packages"
-  # (lines of a requirements file), "variables", "files" and "wheels" (digests of folders, or empty),
-  # and "seconds" (as long as it may take to make it). Of these folders there are those that have a
-  # digest, as directories, at the end of the inputs of each task, in this order.
+  # The software environment of its tasks, or empty for none: JSON with the keys "packages" (lines of a
+  # requirements file), "variables", "files" and "wheels" (digests of folders, or empty), "seconds" (how
+  # long it may take to make it), and optionally "conda" (the text of an environment.yml) or "conda_name".
+  # The last inputs of each task are the folders "files" and "wheels", in this order, as directories; a
+  # folder without a digest is left out.
 }
 
-# What many data objects have in common.
+# The properties that many data objects have in common. Sent once, before or with its first object.
 struct ObjectKind {
   id @0 :Int64;
-  label @1 :Text;
-  contentType @2 :Text;     # as it was declared; empty says nothing
+  label @1 :Text;           # the name among the outputs of its task; may be empty
+  contentType @2 :Text;     # as declared; empty if it was not declared
   dataType @3 :DataType;
   user @4 :Text;            # JSON
   sizeHint @5 :Int64;       # expected bytes, 0 for unknown
 }
 
 enum RunState {
-  told @0;                  # the governor was told to run the task
-  running @1;
+  told @0;                  # it was sent to the governor, which has not reported its start
+  running @1;               # its start was reported
   finished @2;
   failed @3;
   handedBack @4;            # the governor could not start it
@@ -81,104 +89,106 @@ enum RunState {
   lost @6;                  # its governor is gone
 }
 
-# Why a run has ended without success. Governors say the first three, `timeout` and `memory`, the server finds out the others.
+# Why a run has ended without success. Governors only send `task`, `executor`, `notStarted`, `timeout`
+# and `memory`; the server adds the others.
 enum RunCause {
-  none @0;                  # it is not over, or it has succeeded
+  none @0;                  # it has not ended, or it has succeeded
   task @1;                  # the task itself: an exception, an exit code
-  executor @2;              # the process that ran it has ended under it
-  notStarted @3;            # its governor had no room to start it, and hands it back
+  executor @2;              # the process that ran it has died
+  notStarted @3;            # its governor lacked resources to start it, and hands it back; no try is used up
   governor @4;              # its governor was lost while it ran, and it may be the reason
   governorLeft @5;          # its governor left or was lost, and it is not the reason
   takenBack @6;             # the scheduler has changed its mind
-  recalled @7;              # what it was sent ahead of will not be made there
-  inputLost @8;             # what it reads has no copy left
+  recalled @7;              # it was sent ahead of its inputs, which will not be made there
+  inputLost @8;             # an input has no copy left
   givenUp @9;               # its task can never finish
   cancelled @10;            # a client has cancelled its task
-  timeout @11;              # it took longer than its task allows
+  timeout @11;              # it exceeded the timeout of its task
   memory @12;               # it had more memory than its governor could give, and was ended
   outrun @13;               # another run of its task, which was late, has finished before it
 }
 
 # One attempt of a task.
 struct RunReport {
-  number @0 :UInt32;        # counts the runs of the task, from 1 on; of very many not all are told
-  governor @1 :Text;        # its address
+  number @0 :UInt32;        # the number of the run, from 1; if there are very many, some are left out
+  governor @1 :Text;        # its address, "host:port"
   state @2 :RunState;
   cause @3 :RunCause;
   message @4 :Text;         # for people
-  debug @5 :Text;           # the lines that the task has left
-  toldTime @6 :Text;        # when its governor was told to run it; this and the next are RFC 3339
-  startTime @7 :Text;       # as far as its start was told
+  debug @5 :Text;           # debug lines of the task, or a traceback
+  toldTime @6 :Text;        # when it was sent to its governor; this and the next are RFC 3339
+  startTime @7 :Text;       # empty if its start was not reported
   duration @8 :Float64;     # seconds from its start to its end
   exitCode @9 :Int32 = -1;  # of a program or an executor that has ended; negative for none
-  signal @10 :UInt32;       # by which that has ended; 0 for none
+  signal @10 :UInt32;       # the signal that has killed it; 0 for none
   logs @11 :Text;           # the end of what a failed run has printed
-  retryable @12 :Bool = true;       # what has failed is worth another try
-  peak @13 :Int64;          # the most bytes of memory that it had; 0 if nobody has looked
+  retryable @12 :Bool = true;       # whether the failure is worth another try, by the rules of the kind
+  peak @13 :Int64;          # the most bytes of memory that it had; 0 if not measured (short runs)
 }
 
-# What a task that has failed for good means for its session.
+# What happens to a session when a task has failed for good.
 enum OnFailure {
   stop @0;                  # the session fails with it
-  continue @1;              # only what depends on it fails
+  continue @1;              # only the tasks that depend on it fail
 }
 
 struct SessionFailure {
-  message @0 :Text;
-  debug @1 :Text;
+  message @0 :Text;         # for people
+  debug @1 :Text;           # debug lines of the task, or a traceback
   task @2 :Int64 = -1;      # -1 when no task is to blame
   runs @3 :List(RunReport); # of that task, up to the one that has failed
-  exception @4 :Data;       # of a Python function: its pickle, if it can be pickled
+  exception @4 :Data;       # the pickled exception of a Python function; empty if there is none
   cancelled @5 :Bool;       # the task did not fail by itself: a client has cancelled it
 }
 
-# How a call of a client ends when it does not succeed; the other results are then not there.
+# Why a call of a client has failed. In that case its other results have no meaning.
 struct Refusal {
   union {
     none @0 :Void;                   # the call has succeeded
-    refused @1 :Text;                # it cannot be granted; one line, for people
+    refused @1 :Text;                # the request was refused; one line, for people
     session @2 :SessionFailure;      # the session of the request has failed
   }
 }
 
 struct GovernorReport {
-  address @0 :Text;
-  tasks @1 :List(Int64);            # these three are no columns of each other
-  objects @2 :List(Int64);
-  objectsToDelete @3 :List(Int64);
-  resources @4 :List(Resource);
-  memory @5 :List(Resource);        # bytes by what they are for: "limit", "tasks", "stored", ...
-  running @6 :List(Resource);       # bytes that running tasks have, by their names
-  outOfReach @7 :List(ClosedWay);   # governors whose data comes through the server
-  links @8 :List(DataLink);         # to other machines, over which it has sent large files
+  address @0 :Text;                 # "host:port"
+  tasks @1 :List(Int64);            # running tasks (this and the next two are separate lists)
+  objects @2 :List(Int64);          # stored objects
+  objectsToDelete @3 :List(Int64);  # stored objects that are not needed any more
+  resources @4 :List(Resource);     # what it offers
+  memory @5 :List(Resource);        # bytes by use: "limit", "tasks", "stored", ... (rain/governor/core/account.py)
+  running @6 :List(Resource);       # bytes of memory of running tasks, by the names of tasks
+  outOfReach @7 :List(ClosedWay);   # governors that it cannot connect to: their data comes through the server
+  links @8 :List(DataLink);         # links to other machines over which it has sent large files
 }
 
-# What a governor has sent to one host in files that may be compressed on their way.
+# How much a governor has sent to one host in streams that may be compressed.
 struct DataLink {
   host @0 :Text;
-  bytes @1 :Int64;          # of the files
-  compressed @2 :Int64;     # of these: sent compressed
-  sent @3 :Int64;           # bytes on the link
-  rate @4 :Int64;           # bytes per second that the link was found to take; 0 if not known
+  bytes @1 :Int64;          # bytes of the files
+  compressed @2 :Int64;     # how many of these bytes were sent compressed
+  sent @3 :Int64;           # bytes that were sent on the link
+  rate @4 :Int64;           # measured bytes per second of the link; 0 if unknown
 }
 
 # A governor that another one cannot connect to.
 struct ClosedWay {
-  address @0 :Text;
-  why @1 :Text;
+  address @0 :Text;         # "host:port"
+  why @1 :Text;             # for people
 }
 
 # Whole lines that a task has printed, for clients that watch it.
 struct PrintedLines {
-  task @0 :Int64;           # 0 for lines of any tasks that are left out
-  name @1 :Text;            # of the task
-  errors @2 :Bool;          # on stderr
+  task @0 :Int64;           # 0 for the sum of lines of any tasks that are left out
+  name @1 :Text;            # the name of the task
+  errors @2 :Bool;          # from stderr, else from stdout
   text @3 :Text;
-  leftOut @4 :Int64;        # bytes before the text that are not told
-  governor @5 :Text;        # its address; governors do not say it
+  leftOut @4 :Int64;        # how many bytes before the text were left out
+  governor @5 :Text;        # the address of the governor; the server fills it in
 }
 
-# Whose lines are told: those of all tasks of these sessions, and those of these tasks.
+# The tasks whose output is watched: all tasks of these sessions, including tasks that they submit, and
+# these single tasks.
 struct Watch {
   sessions @0 :List(Int64);
   tasks @1 :List(Int64);

@@ -1,112 +1,115 @@
 @0xd5e7f4a37b8c9db4;
-# What the server and a governor say to each other. Each side makes its calls without waiting for
-# the answers to earlier ones, and they are applied in their order.
+# The calls between the server and a governor. Each side may make calls without waiting for the answers
+# to earlier ones; calls are applied in their order. A run of a task is identified by the id of the task
+# and the number of the run, which counts the runs of the task on all governors, from 1.
 using Common = import "common.capnp";
 
 interface GovernorUpstream {
-  # What a governor calls.
+  # Implemented by the server and called by a governor.
 
   update @0 Update -> (applied :Int64);
-  # All that it has to tell since its last update. An empty one is a sign of life. The answer says
-  # the number of the last update that the server will not forget when it dies; 0 of a server that
-  # does not come back.
+  # Reports everything since the last update. An empty update is a heartbeat; a governor must send an
+  # update at least every two seconds. `applied` is the number of the last update that is safe in the
+  # journal of the server; 0 if the server has no journal.
 
   drained @1 () -> ();
-  # The governor leaves on purpose after this.
+  # Sent before the governor leaves on purpose.
 
   printed @2 (number :Int64, lines :List(Common.PrintedLines)) -> ();
-  # What tasks have printed since the last time that one watch is for. Of a run that has ended it is
-  # told before its end.
+  # New output of the tasks in the watch with this number. The output of a run is sent before the update
+  # with the end of the run.
 }
 
 interface GovernorControl {
-  # What the server calls.
+  # Implemented by a governor and called by the server.
 
   order @0 Orders -> ();
-  # All that one turn of the server has for this governor.
+  # The orders of one turn of the server for this governor.
 
   report @1 () -> (report :Common.GovernorReport);
-  # Asked live when somebody wants the server's info.
+  # Asks for the current report of this governor, for `ClientService.serverInfo`.
 
   stop @2 (reason :Text) -> ();
-  # The server ends this governor: it stops its tasks and exits.
+  # Ends this governor: it stops its tasks and exits.
 
   printed @3 (task :Int64) -> (logs :Text);
-  # What a task that runs here has printed so far; nothing of one that does not run here.
+  # The output so far of a task that runs on this governor; empty if it does not run here.
 
   watch @4 (number :Int64, watch :Common.Watch, over :Bool) -> ();
-  # From now on it tells what these tasks print, or nothing any more if it is over.
+  # Starts or changes the watch with this number: the governor sends new output of these tasks by
+  # `GovernorUpstream.printed`. `over` ends the watch.
 
   callBack @5 (ticket :Data) -> ();
-  # The server wants to read data and cannot connect: this governor connects to the server's port as a
-  # reader, shows the ticket, and answers requests there.
+  # The server wants to read data from this governor and cannot connect to it. The governor connects to the
+  # server's port as a reader, sends the ticket (16 bytes), and answers the requests on this connection.
 }
 
-# Applied from top to bottom.
+# Applied from top to bottom, except `cancelled` and `asked`, which come after the stops.
 struct Orders {
   forgetSessions @0 :List(Int64);
-  # Ids of sessions. Stop all of their tasks, drop their objects, forget their kinds.
+  # Ids of sessions: stop all of their tasks, drop their objects, and forget their kinds.
 
   stopTasks @1 :List(Int64);
   stopRuns @2 :List(UInt32);
-  # Columns: these runs are stopped. What they report later is ignored.
+  # Columns: runs to stop. The server ignores later reports about them.
 
   drops @3 :List(Int64);
-  # Copies of these objects are not wanted here any more.
+  # The server does not need copies of these objects on this governor any more.
 
   objectKinds @4 :List(Common.ObjectKind);
   taskKinds @5 :List(Common.TaskKind);
-  # Told before their first use, and known until their session is forgotten.
+  # New kinds: sent before, or with, their first use, and valid until their session is forgotten.
 
   placed @6 :PlacedObjects;
   lent @7 :LentObjects;
   tasks @8 :AssignedTasks;
 
   cancelled @9 :CancelledRuns;
-  # Applied after the stops and before the drops. The governor tells of each in `Update.ended`, but
-  # for those that have ended before: of these all was told.
+  # Runs to cancel; applied after the stops and before the drops. The governor reports the end of each in
+  # `Update.ended`, except for runs whose end it has already reported.
 
   more @10 :Bool;
-  # The orders of this turn go on in the next message. They are applied when all of it is there.
+  # More orders of this turn follow in the next call. The governor applies them when it has all of them.
 
   number @11 :Int64;
-  # Of the last message of a turn, where the server comes back: its orders are numbered from 1 for each
-  # incarnation. Orders without a number are applied; those with a number that was applied are ignored.
+  # Set in the last message of a turn if the server has a journal: orders are numbered from 1 for each
+  # incarnation. A governor ignores orders whose number it has already applied. Orders with the number
+  # 0 are always applied.
 
   asked @12 :Runs;
-  # Applied after `cancelled`: the governor gives these back, unless it has begun them. It tells of
-  # those in `Update.returned`. Of the others it tells the start or the end, as of all.
+  # Runs to return; applied after `cancelled`. If the governor has not started such a run, it never will,
+  # and reports it in `Update.returned`. If it has, it reports the start or the end as usual, at once.
 }
 
-# Columns: tasks, and which run of each is meant.
+# Columns: tasks, and the number of the run of each.
 struct Runs {
   tasks @0 :List(Int64);
   runs @1 :List(UInt32);
 }
 
-# Runs that nobody wants any more.
+# Runs that are not wanted any more.
 struct CancelledRuns {
   tasks @0 :List(Int64);
   runs @1 :List(UInt32);
   graces @2 :List(Float64);
-  # Seconds to clean up, after which the run is killed; -1 for as many as the governor gives.
+  # Seconds from the interrupt until the run is killed; -1 for the default of the governor.
 }
 
-# Objects that the governor shall hold, and where each comes from.
+# Objects that the governor must hold, and the source of each.
 struct PlacedObjects {
   ids @0 :List(Int64);
   kinds @1 :List(Int64);
-  sizes @2 :List(Int64);
-  contentTypes @3 :List(Text);  # as found when it was made; may be empty
+  sizes @2 :List(Int64);        # bytes
+  contentTypes @3 :List(Text);  # as detected when it was made; empty if as declared; may be empty
   sources @4 :List(Text);
-  # "host:port#incarnation" of a governor's streams, or "server", or several of them with blanks
-  # between; "later" when a source will be named; an empty text when the bytes are in `data`. May be
-  # empty.
+  # "host:port#incarnation" of a governor's streams, or "server" for the server's port, or several of
+  # these, separated by spaces, in the order in which they should be tried; "later" if a source will be
+  # named in later orders; an empty text if the bytes are in `data`. May be empty.
   data @5 :List(Data);          # may be empty
 }
 
-# Small inputs that one task alone reads, which is assigned with the same orders. The governor lets
-# go of them when that task has ended in whatever way.
+# Small inputs that only one task reads, which is assigned by the same orders. The governor drops them
+# when that task has ended, in whatever way.
 struct LentObjects {
   ids @0 :List(Int64);
   kinds @1 :List(Int64);
@@ -114,36 +117,37 @@ struct LentObjects {
   data @3 :List(Data);          # may be empty
 }
 
-# Tasks to run, in the order in which they should be preferred among equal priorities. A task may
-# read what another one makes that was assigned to the same governor before; it starts when that is
-# there.
+# Tasks to run. Tasks with larger priorities go first, and among equal ones the order of this list
+# counts. An input of a task may be an output of another task that was assigned to the same governor
+# before: the governor starts the task when this output exists.
 struct AssignedTasks {
   ids @0 :List(Int64);
   runs @1 :List(UInt32);
   kinds @2 :List(Int64);
   priorities @3 :List(Int64);   # larger ones first; may be empty
-  configs @4 :List(Data);       # what the method of the executor makes of the task; may be empty
+  configs @4 :List(Data);       # as in `NewTasks`; may be empty
   inputCounts @5 :List(UInt32);
   inputs @6 :List(Int64);       # flat: `inputCounts`
-  outputs @7 :List(Int64);      # flat: as many as the kind of the task has outputs
+  outputs @7 :List(Int64);      # flat: one for each output in the kind of the task
   needs @8 :List(Int64);
-  # Bytes of memory that each is expected to take, where that is more than its kind says. May be empty.
+  # The expected bytes of memory of each task if that is more than its kind declares, else 0. May be empty.
 }
 
 struct Update {
   startedTasks @0 :List(Int64);
   startedRuns @1 :List(UInt32);
-  # Columns: tasks that have run for 10 ms and still do, and those that were assigned before. Of
-  # what is over sooner only the end is told.
+  # Columns: started runs. A start is reported when the task has run for 10 ms and has not ended; for a
+  # task that was assigned before (its run has a number above 1), it is reported at once. For shorter
+  # tasks only the end is reported.
 
   finished @2 :FinishedTasks;
   failed @3 :List(TaskFailure);
 
   located @4 :List(Int64);
-  # Placed objects that have arrived; of those whose bytes came with the orders nothing is said.
+  # Placed objects that were fetched. Objects whose bytes were in the orders are not reported.
 
   unfetched @5 :List(Int64);
-  # Placed objects that their source did not give; the server names another source.
+  # Placed objects that could not be fetched from any of the named sources; the server will name another.
 
   taskNotes @6 :List(TaskNote);
   objectNotes @7 :List(ObjectNote);
@@ -154,49 +158,49 @@ struct Update {
   ended @10 :EndedRuns;
 
   startedTimes @11 :List(Float64);
-  # A column of `startedTasks`: when each began, in seconds on the governor's clock. May be empty.
+  # A column of `startedTasks`: when each started, in seconds on the governor's clock (of any origin). May be empty.
 
   time @12 :Float64;
-  # On the same clock: when this was sent. 0 if it tells no times.
+  # When this update was sent, on the same clock; 0 if the update contains no times.
 
   number @13 :Int64;
-  # Where the server comes back, news are numbered from 1, and kept by the governor until the server
-  # has said that they are applied. Signs of life have no number.
+  # If the server has a journal, updates that are not empty are numbered from 1, and the governor keeps
+  # each until the server has confirmed it (`applied`). Heartbeats have the number 0.
 
   heard @14 :Int64;
-  # The number of the last orders that the governor had applied before; the server forgets them.
+  # The number of the last orders that the governor has applied; the server then drops its copies of them.
 
   drains @15 :Bool;
-  # Said once: the governor starts nothing any more, and wants to leave. It has told of all that it
-  # has started. The server stops it when it need not stay.
+  # Set once: the governor wants to leave. It starts nothing any more, and has reported everything that
+  # it has started. The server stops it when nothing would be lost.
 
   returned @16 :Runs;
-  # These were asked back. They have not begun here, and will not.
+  # Runs that the server has asked back (`Orders.asked`), and that will not start on this governor.
 
   holdsBack @17 :Text;
-  # Why tasks wait here though their inputs have come, if people can mend that. It is in each update
-  # while that is so, and empty otherwise.
+  # Why tasks with complete inputs wait on this governor, if a user can do something about it: a text for
+  # people, in every update as long as it holds; else empty.
 
   isFull @18 :Bool;
-  # Only others can make room on the disk, for tasks that wait here or were handed back for that. It
-  # is in each update while that is so.
+  # Only clients and other governors can make room on its disk, for tasks that wait here or were handed
+  # back for lack of room. Set in every update as long as it holds.
 }
 
-# Runs that were cancelled, and on which nobody works any more.
+# Cancelled runs that have ended.
 struct EndedRuns {
   tasks @0 :List(Int64);
   runs @1 :List(UInt32);
 }
 
-# Started tasks that wait for tasks of their own, or have waited.
+# Started tasks that wait for tasks which they have submitted, or have waited.
 struct Waits {
   blockedTasks @0 :List(Int64);
   blockedRuns @1 :List(UInt32);
-  # Columns: those that wait now, and take no cpus meanwhile.
+  # Columns: runs that wait now, and use no cpus while they wait.
 
   resumedTasks @2 :List(Int64);
   resumedRuns @3 :List(UInt32);
-  # Columns: those that have gone on. All are told before they end in success.
+  # Columns: runs that go on. A blocked run is always reported here before it is reported as finished.
 }
 
 # Tasks that have succeeded.
@@ -207,66 +211,67 @@ struct FinishedTasks {
   outputCounts @3 :List(UInt32);
   sizes @4 :List(Int64);        # flat: `outputCounts`
   data @5 :List(Data);
-  # As `sizes`: the bytes of small outputs. An entry that is shorter than its size says that the
-  # bytes are here, at the governor, only. May be empty.
+  # Parallel to `sizes`: the bytes of small outputs. If an entry is shorter than its size, only the
+  # governor has the bytes. May be empty.
 
   starts @6 :List(Float64);
-  # As `ids`: when each began, in seconds on the governor's clock. May be empty.
+  # Parallel to `ids`: when each run started, in seconds on the governor's clock. May be empty.
 
   peaks @7 :List(Int64);
-  # As `ids`: the most bytes of memory that each had, 0 for unknown. May be empty.
+  # Parallel to `ids`: the most bytes of memory of each run, 0 for unknown. May be empty.
 }
 
 struct TaskFailure {
   task @0 :Int64;
   run @1 :UInt32;
   message @2 :Text;             # for people
-  debug @3 :Text;               # a traceback, for instance
+  debug @3 :Text;               # debug lines of the task, or a traceback
   cause @4 :Common.RunCause;
-  exception @5 :Data;           # of a Python function: its pickle, if it can be pickled
-  exitCode @6 :Int32 = -1;      # of a program or an executor that has ended; negative for none
-  signal @7 :UInt32;            # by which that has ended; 0 for none
-  retryable @8 :Bool = true;    # the kind of the task says that this is worth another try
+  exception @5 :Data;           # the pickled exception of a Python function; empty if there is none
+  exitCode @6 :Int32 = -1;      # exit code of a program or an executor that has ended; negative for none
+  signal @7 :UInt32;            # the signal that has killed it; 0 for none
+  retryable @8 :Bool = true;    # whether the failure is worth another try, by the rules of the kind
   handedOn @9 :List(Int64);
-  # If there are any, the task has not failed: these objects are what it was to make, one for each
-  # output, and other tasks make them.
+  # If not empty, the task has not failed, but has passed on its result: these objects, one for each of its
+  # outputs, are made by other tasks and take the place of its outputs.
 
-  peak @10 :Int64;              # the most bytes of memory that it had; 0 if nobody has looked
+  peak @10 :Int64;              # the most bytes of memory that it had; 0 if not measured (short runs)
 }
 
-# What a task has said about itself.
+# Notes of a task beyond its outputs.
 struct TaskNote {
   task @0 :Int64;
   user @1 :Text;                # JSON
-  debug @2 :Text;
-  logs @3 :Text;                # what it has printed
+  debug @2 :Text;               # debug lines
+  logs @3 :Text;                # its printed output, cut in the middle if long
   cache @4 :Text;
-  # Whether its results came from the cache, or why it has to run. Such a note says nothing else, and
-  # comes before the end of the task.
+  # "taken from the cache", or why it has to run. Such a note has no other field set, and is sent before
+  # the end of the task.
 }
 
-# What was found out about an object when it was made.
+# What the governor has found out about an object when it was made.
 struct ObjectNote {
   object @0 :Int64;
-  contentType @1 :Text;
+  contentType @1 :Text;         # as detected; empty if as declared
   user @2 :Text;                # JSON
-  contents @3 :List(Int64);     # the objects of the futures inside of its data
+  contents @3 :List(Int64);     # the objects of futures inside of its data
 }
 
-# How busy a governor's machine is, now and then.
+# A sample of the load of a governor's machine, sent from time to time.
 struct Monitoring {
-  cpuUsage @0 :List(UInt8);     # percent, per core
-  memUsage @1 :UInt8;           # percent
-  interfaces @2 :List(Text);    # columns: of the network, and their bytes since the machine has started
+  cpuUsage @0 :List(UInt8);     # percent from 0 to 100, for each core
+  memUsage @1 :UInt8;           # percent from 0 to 100
+  interfaces @2 :List(Text);    # columns: network interfaces, and their bytes since the machine was started
   received @3 :List(Int64);
   sent @4 :List(Int64);
-  taskMemory @5 :Int64;         # bytes that the tasks of the governor have
+  taskMemory @5 :Int64;         # bytes of memory of the governor's tasks
   closedWays @6 :List(Common.ClosedWay);
-  # Governors that it could not connect to, and whose data comes through the server; 16 at most.
-  memoryBytes @7 :Int64;        # of data objects in shared memory,
-  diskBytes @8 :Int64;          # and in files on the disk
-  sentData @9 :Int64;           # to other machines since its start, in bodies that may be compressed: bytes of
-  sentPacked @10 :Int64;        # data objects, those that were compressed, and bytes on the links
-  sentOnLinks @11 :Int64;
-  packing @12 :Int64;           # microseconds of processors for compressing
+  # Governors that it could not connect to, so that their data comes through the server; at most 16.
+  memoryBytes @7 :Int64;        # bytes of data objects in shared memory
+  diskBytes @8 :Int64;          # bytes of data objects in files on the disk
+  # The next four count since the start of the governor, for streams to other machines that may be compressed.
+  sentData @9 :Int64;           # bytes of data objects
+  sentPacked @10 :Int64;        # how many of these bytes were compressed
+  sentOnLinks @11 :Int64;       # bytes that were sent on the links
+  packing @12 :Int64;           # microseconds of CPU time for compression
 }
