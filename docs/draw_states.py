@@ -100,7 +100,7 @@ is ours:
   governor says next. Its outcome is known from the moment in which it is *cancelling*: its objects
   have failed, and those that wait for it are told ([why](decisions/cancelling.md)).
 * *governor lost*, *input lost* and *output lost* lead back. In the original, the loss of a
-  governor ended the server. Here its tasks are planned anew, and lost data that is still needed
+  governor ended the server. Here its tasks are planned again, and lost data that is still needed
   is made again ([why](decisions/attempts-and-lost-governors.md)).
 * *take back* leads from every planned row to the same row without the plan: a scheduler may
   change its mind until the task is finished. A task that was sent is stopped, and its next
