@@ -75,7 +75,7 @@ def refuse_shell_words(what: str, args: str | Iterable[Any]) -> None:
     found = _in_line(args) if isinstance(args, str) else _in_words(args)
     if found is not None:
         raise RainException(
-            f"{what}: {found!r} means something to a shell, and no shell runs this command; write"
+            f"{what}: {found!r} has a meaning for a shell, but no shell runs this command; write"
             " shell=True for a shell, or shell=False if it is an argument of the program"
         )
 

@@ -30,7 +30,7 @@ def _read(path: Path) -> str:
     except OSError as error:
         raise RainException(f"Env: {path} cannot be read: {error.strerror}") from None
     if not text.strip() or "\0" in text:
-        raise RainException(f"Env: {path} describes no conda environment")
+        raise RainException(f"Env: {path} is not a description of a conda environment")
     return text
 
 

@@ -174,7 +174,7 @@ class Asking:
         if isinstance(error, ConnectionLostError | StartError):
             return ConnectionException(str(error))
         if isinstance(error, ProtocolError):
-            return ConnectionException(f"what the server has sent makes no sense: {error}")
+            return ConnectionException(f"the server has sent an invalid message: {error}")
         if isinstance(error, RefusedError):
             return RainException(str(error))
         return None

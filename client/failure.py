@@ -22,9 +22,9 @@ _CAUSES = {
     "task": "by itself",
     "timeout": "it took too long",
     "executor": "its executor ended",
-    "memory": "it had more memory than its governor could give",
+    "memory": "it used more memory than its governor could give",
     "not started": "no governor could start it",
-    "input lost": "what it reads was lost",
+    "input lost": "its inputs were lost",
     "governor": "its governor was lost",
 }
 

@@ -108,7 +108,7 @@ class Cluster:
         """
         scale = _scale(governors, options)
         if scale is None and not governors:
-            raise StartError("say how many governors, or maximum= if the work decides it")
+            raise StartError("give the number of governors, or maximum= if it follows the work")
         memory, time = options.pop("memory", None), options.pop("time", None)
         asked = BatchGovernors(
             launcher,

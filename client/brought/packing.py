@@ -39,8 +39,8 @@ def packed(path: Path) -> PackedModules:
         files = [(path.name, path.read_bytes())]
     elif path.exists():
         raise RainException(
-            f"upload: {path} is no Python: give a .py file, the folder of a package, a .zip or a"
-            " wheel"
+            f"upload: {path} is not Python code: give a .py file, the folder of a package, a .zip"
+            " or a wheel"
         )
     else:
         raise RainException(f"upload: there is no {path}")

@@ -49,7 +49,7 @@ def checked_cache_key(what: str, given: object, cache: str) -> str:
     if given is None:
         return ""
     if not cache:
-        raise RainException(f"{what}: cache_key means nothing without cache=True or a folder")
+        raise RainException(f"{what}: cache_key has no effect without cache=True or a folder")
     return value_digest(given)
 
 

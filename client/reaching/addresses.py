@@ -41,7 +41,7 @@ def host_and_port(address: str, port: int | str | None) -> tuple[str, int]:
     if not said:
         return host, _checked_port(DEFAULT_PORT if port is None else port)
     if port is not None:
-        raise RainException(f"the port is said twice: in {address!r}, and as {port!r}")
+        raise RainException(f"the port is given twice: in {address!r}, and as {port!r}")
     return host, _checked_port(said)
 
 

@@ -61,7 +61,7 @@ async def prefix_of(name: str, tool: str | None) -> Path:
         prefixes = [Path(prefix) for prefix in found["envs"]]
     except (OSError, ValueError, LookupError, TypeError):
         said = " ".join(command)
-        raise NotMadeError(f"{said} has not told which conda environments there are") from None
+        raise NotMadeError(f"{said} has not listed the conda environments") from None
     return _chosen(name, prefixes)
 
 

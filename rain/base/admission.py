@@ -204,7 +204,7 @@ def accept(
     if magic.startswith(TLS):
         raise ProtocolError("it encrypts, and this side was started without --tls")
     if magic != MAGIC:
-        raise ProtocolError("it does not begin as one of this version of Rain does")
+        raise ProtocolError("it does not speak the protocol of this version of Rain")
     role, has_secret, theirs = _read_hello((yield HELLO))
     if lacks_certificate:
         yield from _refuse(
@@ -246,7 +246,7 @@ def _secret_of(
     try:
         name = check_user(named.decode("ascii"))
     except ValueError:
-        raise ProtocolError("it names a user as nobody can be called") from None
+        raise ProtocolError("it has sent an invalid user name") from None
     if role is Role.GOVERNOR:
         yield from _refuse("the secret of a user lets clients in, and no governor")
     if certified not in ("", name):
@@ -283,7 +283,7 @@ def dial(secret: Secret | None, role: Role, nonce: bytes) -> Generator[Step, byt
         raise _REASONS[word](reason)
     if word == _HTTP:
         raise ProtocolError("it speaks HTTP only: name the port of the server (its --listen)")
-    raise ProtocolError("it does not answer as one does")
+    raise ProtocolError("its answer is not in Rain's protocol")
 
 
 def turn_away(reason: str, *, stands_by: bool = False) -> Generator[Step, bytes, None]:

@@ -26,7 +26,7 @@ def parse_duration(text: str) -> int:
             raise ValueError(f"{text!r} is not a time limit; write for instance 1:00:00, 90m or 2h")
         found = int(span[1]) * _UNITS[span[2].lower()]
     if found == 0:
-        raise ValueError(f"{text!r} is no time at all")
+        raise ValueError(f"{text!r} is not above 0")
     return found
 
 

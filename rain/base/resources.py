@@ -37,7 +37,7 @@ def checked_amount(name: str, amount: object) -> int:
             raise ValueError(f"the resource 'memory': {error}") from None
     if not isinstance(amount, int) or isinstance(amount, bool) or not 0 <= amount <= LARGEST:
         size = ' or a size such as "2GiB"' if name == MEMORY else ""
-        hint = "; what mostly waits takes cpus=0" if name == CPUS and amount != 0 else ""
+        hint = "; a task that mostly waits needs cpus=0" if name == CPUS and amount != 0 else ""
         raise ValueError(
             f"the resource {name!r} must be a whole number{size}, not {amount!r}{hint}"
         )

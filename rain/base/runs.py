@@ -31,7 +31,7 @@ class RunCause(enum.Enum):
     TIMEOUT = "timeout"  # it took longer than its task allows
     EXECUTOR = "executor"  # the process that ran it has ended under it
     GOVERNOR = "governor"  # its governor was lost while it ran, and it may be the reason
-    MEMORY = "memory"  # it had more memory than its governor could give, and was ended
+    MEMORY = "memory"  # it used more memory than its governor could give, and was ended
     NOT_STARTED = "not started"  # nobody's: its governor had no room for it, and hands it back
     GOVERNOR_LEFT = "governor left"  # its governor left or was lost, and it is not the reason
     TAKEN_BACK = "taken back"  # the scheduler has changed its mind

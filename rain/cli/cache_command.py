@@ -43,7 +43,7 @@ def cache(what: str, folder: Path | None, name: str, why: bool, limit: str | Non
     path = own_folder() if folder is None else folder.expanduser().absolute()
     if not (path / TAG).is_file():
         if folder is not None:
-            raise CacheError(f"{path} is no cache")
+            raise CacheError(f"{path} is not a cache")
         click.echo(f"nothing is kept in {path}")
         return 0
     place = open_place(OWN_FOLDER if folder is None else str(path))

@@ -188,7 +188,7 @@ def read_values(
             raise StartError(f"{at}rain start{name} has no option {key!r}{_hint(key, known)}")
         assert parameter.name is not None
         if parameter.name in found:
-            raise StartError(f"{at}{key!r} is said twice")
+            raise StartError(f"{at}{key!r} is given twice")
         try:
             said = _read(parameter, value)
             if place is not None:

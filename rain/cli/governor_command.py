@@ -104,8 +104,8 @@ def _cpus(text: str) -> int:
 @click.option(
     "--time-limit",
     metavar="DURATION",
-    help="How long it may exist: 1:00:00, 90m or 2h from now. It drains early enough to leave in"
-    " time. 'none' for no limit.  [default: the end of the Slurm job that it runs in]",
+    help="The time limit of the governor: 1:00:00, 90m or 2h from now. It drains early enough"
+    " to leave in time. 'none' for no limit.  [default: the end of the Slurm job that it runs in]",
 )
 @click.option(
     "--most-blocked",

@@ -217,7 +217,7 @@ def batch_command(name: str) -> click.Command:
         from rain.start.options import StartRequest
 
         if scale is None and not governors and not spoken.part:
-            raise click.UsageError("say how many: --governors, or --max if the work decides it")
+            raise click.UsageError("give --governors N, or --max N if the number follows the work")
         if scale is None:
             governors = how_many(name, governors, further)
         jobs = BatchGovernors(name, governors, cpus, memory, gpus, time, further, wait)

@@ -26,6 +26,6 @@ class Then:
 
     def __reduce__(self) -> NoReturn:
         raise RainException(
-            "then(...) hands on the whole result of a task: return it alone, and not inside of"
+            "then(...) stands for the whole result of a task: return it alone, not inside of"
             " another object"
         )

@@ -35,14 +35,14 @@ def what_cannot_be_sent(value: object, error: BaseException, name: str = "") -> 
 def advice(part: object) -> str:
     """Advice for a value that pickle does not accept."""
     if isinstance(part, Generator):
-        return "A generator stays where it was made: make a list of it."
+        return "A generator cannot be pickled: make a list of it."
     if isinstance(part, Coroutine | AsyncGenerator):
-        return "What is to be awaited stays where it was made: await it, and send what it gives."
+        return "An awaitable cannot be pickled: await it, and send the result."
     if isinstance(part, ContextVar):
         return "Read it before the call, and pass its value as an argument."
     if isinstance(part, FunctionType | MethodType | type):
         return _INTO_A_MODULE
-    return "Locks, connections and open files stay where they are: make them in the function."
+    return "Locks, connections and open files cannot be pickled: make them in the function."
 
 
 def _culprit(value: object) -> tuple[str, object]:

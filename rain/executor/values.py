@@ -130,7 +130,9 @@ def small_pickle(result: object, encoding: str | None) -> bytes | None:
 def handed_on(then: Then, outputs: int) -> dict[str, list[int]]:
     """The answer of a call whose output another one makes."""
     if outputs != 1:
-        raise RainException(f"then: only a task with one output can hand on; this has {outputs}")
+        raise RainException(
+            f"then: only a task with one output can pass on its result; this one has {outputs}"
+        )
     return {protocol.HANDED_ON: secure({then.future.object_id: then.future})}
 
 

@@ -88,7 +88,7 @@ def _writable(url: str, options: Options) -> tuple[System, str]:
     if protocol_of(url) not in _COMMITTING:
         raise FilesError(
             f"{shown(url)}: nothing is written to {protocol_of(url)}://, because others could see a"
-            f" half of it; this can be done with {', '.join(sorted(_COMMITTING))}"
+            f" part of it; supported are {', '.join(sorted(_COMMITTING))}"
         )
     return system_of(url, options)
 

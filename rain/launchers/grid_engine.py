@@ -21,7 +21,7 @@ class GridEngine:
         said = call(["qsub", "-terse", *options(job)], job.script).strip()
         number = said.splitlines()[-1].partition(".")[0] if said else ""
         if not number.isdecimal():
-            raise StartError(f"qsub has not said the number of the job, but {said!r}")
+            raise StartError(f"qsub has printed no job number, but {said!r}")
         return number
 
     def look(self, numbers: Sequence[str]) -> Mapping[str, Standing]:
@@ -68,7 +68,7 @@ def read_jobs(text: str) -> dict[str, Standing]:
     try:
         root = ET.fromstring(text)
     except ET.ParseError as error:
-        raise StartError(f"the answer of qstat -xml is not understood: {error}") from error
+        raise StartError(f"the answer of qstat -xml cannot be parsed: {error}") from error
     found: dict[str, Standing] = {}
     for entry in root.iter("job_list"):
         number, letters = entry.findtext("JB_job_number", ""), entry.findtext("state", "")

@@ -111,7 +111,7 @@ def _look(ray: Any, name: str) -> Standing:
             for what, amount in group.bundle_specs[0].items()
             if not what.startswith(_NODE)
         )
-        return Standing(JobState.QUEUED, f"its node has not {asked} to spare")
+        return Standing(JobState.QUEUED, f"its node does not have {asked} free")
     try:
         state, why = ray.get(actor.look.remote(), timeout=_SECONDS)
     except ray.exceptions.GetTimeoutError:

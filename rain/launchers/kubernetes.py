@@ -96,7 +96,7 @@ def read_options(options: Sequence[str]) -> KubernetesOptions:
             value = next(words, "")
         key = name.removeprefix("--")
         if key in said or not value:
-            raise StartError(f"{name} of Kubernetes is said twice, or has no value")
+            raise StartError(f"{name} of Kubernetes is given twice, or has no value")
         said[key] = value
     if "image" not in said:
         raise StartError("name a container image with Rain in it: rain start kubernetes IMAGE ...")

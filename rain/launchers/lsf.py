@@ -26,7 +26,7 @@ class Lsf:
         said = call(["bsub", *options(job)], job.script)
         found = _SUBMITTED.search(said)
         if found is None:
-            raise StartError(f"bsub has not said the number of the job, but {said.strip()!r}")
+            raise StartError(f"bsub has printed no job number, but {said.strip()!r}")
         return found[1]
 
     def look(self, numbers: Sequence[str]) -> Mapping[str, Standing]:
@@ -62,7 +62,7 @@ def read_jobs(text: str) -> dict[str, Standing]:
         records: list[dict[str, Any]] = json.loads(text or "{}").get("RECORDS", [])
         return {str(told["JOBID"]): _standing(told) for told in records if "STAT" in told}
     except (ValueError, AttributeError, KeyError) as error:
-        raise StartError(f"the answer of bjobs -json is not understood: {error}") from error
+        raise StartError(f"the answer of bjobs -json cannot be parsed: {error}") from error
 
 
 def _standing(told: Mapping[str, Any]) -> Standing:

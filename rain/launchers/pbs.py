@@ -24,7 +24,7 @@ class Pbs:
     def submit(self, job: Job) -> str:
         number = call(["qsub", *options(job)], job.script).strip()
         if not number[:1].isdecimal():
-            raise StartError(f"qsub has not said the number of the job, but {number!r}")
+            raise StartError(f"qsub has printed no job number, but {number!r}")
         return number
 
     def look(self, numbers: Sequence[str]) -> Mapping[str, Standing]:
@@ -62,7 +62,7 @@ def read_jobs(text: str) -> dict[str, Standing]:
         jobs: dict[str, dict[str, Any]] = json.loads(text or "{}").get("Jobs", {})
         return {number: _standing(told) for number, told in jobs.items()}
     except (ValueError, AttributeError) as error:
-        raise StartError(f"the answer of qstat -F json is not understood: {error}") from error
+        raise StartError(f"the answer of qstat -F json cannot be parsed: {error}") from error
 
 
 def _standing(told: Mapping[str, Any]) -> Standing:

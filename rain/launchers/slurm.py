@@ -34,7 +34,7 @@ class Slurm:
         said = call(["sbatch", "--parsable", *options(job)], job.script)
         number = said.strip().partition(";")[0]
         if not number.isdecimal():
-            raise StartError(f"sbatch has not said the number of the job, but {said.strip()!r}")
+            raise StartError(f"sbatch has printed no job number, but {said.strip()!r}")
         return number
 
     def look(self, numbers: Sequence[str]) -> Mapping[str, Standing]:

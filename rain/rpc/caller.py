@@ -310,7 +310,7 @@ class Caller:
 
     def _come_back(self) -> bool:
         """Whether there is another connection; else this one has ended, and knows why."""
-        text = "lost the server at %s (%s), and look for it for up to %g seconds"
+        text = "lost the server at %s (%s), and will try to reach it for up to %g seconds"
         _log.warning(text, self.where, self._cut, self.away_limit)
         began = time.monotonic()
         while not self._has_ended():

@@ -259,8 +259,8 @@ class ClientCalls:
             return ConnectionLostError(known)
         if caller.fault:
             return ConnectionLostError(
-                f"the connection to the server at {where} was closed, because what it said"
-                f" makes no sense: {caller.fault}"
+                f"the connection to the server at {where} was closed, because it has sent an"
+                f" invalid message: {caller.fault}"
             )
         told = self._reason or caller.peer.farewell
         reason = f": {told}" if told else ""
@@ -274,7 +274,7 @@ class ClientCalls:
 
     def end(self) -> None:
         """The server is lost, whatever the connection says."""
-        self._caller.close("the client has given the server up")
+        self._caller.close("the client has given up the server")
 
     @contextmanager
     def _uploading(self) -> Generator[None, None, None]:

@@ -163,7 +163,7 @@ def _advice(secret: Secret | None) -> str:
     return (
         " (the key of this user was tried: if the server is another user's, ask its owner to start"
         " it with --secret-file and to give you that file; name it with --secret-file,"
-        " RAIN_SECRET_FILE or secret_file; say --insecure or insecure=True if it was started so)"
+        " RAIN_SECRET_FILE or secret_file; use --insecure or insecure=True if it was started so)"
     )
 
 

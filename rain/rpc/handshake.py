@@ -107,7 +107,7 @@ def check_quiet(connected: Connected) -> None:
     Such bytes would stay in the TLS pump, where the socket does not show them.
     """
     if isinstance(connected, Encrypted) and connected.has_rest:
-        raise ProtocolError("it says more than it was asked before it was let in")
+        raise ProtocolError("it sends more than it may before it is admitted")
 
 
 async def turn_away(
@@ -193,7 +193,7 @@ async def _receive(connected: Connected, count: int, received: bytes = b"") -> b
     while len(received) < count:
         piece = await receive_some(connected, count - len(received))
         if not piece:
-            raise ConnectionResetError(None, "it closed the connection before it was let in")
+            raise ConnectionResetError(None, "it closed the connection before it was admitted")
         received += piece
     return received
 

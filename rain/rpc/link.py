@@ -157,7 +157,7 @@ class Link:
             if silence.is_too_long(trio.current_time() - since, heard=self._take_heard()):
                 self.silence = silence.seconds
                 self.end_with_reason(
-                    f"nothing was heard of the other side for {silence.seconds:.0f} seconds"
+                    f"nothing was received from the other side for {silence.seconds:.0f} seconds"
                 )
             elif is_replaced is not None and silence.is_suspicious and await is_replaced():
                 self.end(REPLACED)

@@ -182,12 +182,12 @@ class Listener:
                 secret, limit = self._keys.secret, self._first_word
                 return connected, await admit(connected, secret, limit, first)
         except TlsError as error:
-            log.warning("a peer from %s was not let in: %s", came_from, error.strerror)
+            log.warning("a peer from %s was not admitted: %s", came_from, error.strerror)
             await linger(accepted)
         except (NotAdmittedError, ProtocolError) as error:
-            log.warning("a peer from %s was not let in: %s", came_from, error)
+            log.warning("a peer from %s was not admitted: %s", came_from, error)
         except trio.TooSlowError:
             # Browsers open connections that they may need later: these are not logged.
             level = logging.DEBUG if http is not None and not first else logging.WARNING
-            log.log(level, "a peer from %s did not say who it is in time", came_from)
+            log.log(level, "a peer from %s did not identify itself in time", came_from)
         return None

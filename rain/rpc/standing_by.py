@@ -47,7 +47,7 @@ def stand_by(nursery: trio.Nursery, host: str, port: int, identity: Identity | N
                     connected = await accept_tls(accepted, identity, certificate_optional=True)
                 except TlsError as error:
                     came_from = peer_host(accepted)
-                    log.warning("a peer from %s was not let in: %s", came_from, error.strerror)
+                    log.warning("a peer from %s was not admitted: %s", came_from, error.strerror)
                     await linger(accepted)
                 else:
                     await turn_away(connected, REASON, LIMIT, stands_by=True)

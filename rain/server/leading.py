@@ -63,7 +63,7 @@ class Candidate:
             try:
                 found, has_ended = await trio.to_thread.run_sync(self.look, watching)
             except LeaseStoreError as error:
-                raise StartError(f"cannot see which server uses the journal: {error}") from None
+                raise StartError(f"cannot find out which server has the journal: {error}") from None
             is_first, first = first is None, first or found
             if watching.may_take(has_ended=has_ended):
                 lease = await trio.to_thread.run_sync(self.take, found)
@@ -78,7 +78,7 @@ class Candidate:
                     " (--journal)"
                 )
             if is_first:
-                text = "waits whether the server lives that has used the journal last"
+                text = "waits to see whether the last server of the journal is still alive"
                 self.log.info(text, where=found.holder.spell(), seconds=found.length)
             await trio.sleep(PAUSE)
 
@@ -105,7 +105,7 @@ class Candidate:
             except LeaseStoreError as error:
                 if not trouble:
                     trouble = str(error)
-                    self.log.warning("the lease cannot be seen", cause=trouble)
+                    self.log.warning("the lease cannot be read", cause=trouble)
             await trio.to_thread.run_sync(following.follow)
             await trio.sleep(PAUSE)
 

@@ -169,7 +169,7 @@ def _read_options(factory: Factory, given: str) -> dict[str, object]:
         try:
             read[key] = kind(value)
         except ValueError:
-            raise ValueError(f"the option {key} wants {_KINDS[kind]}, not {value!r}") from None
+            raise ValueError(f"the option {key} must be {_KINDS[kind]}, not {value!r}") from None
     missing = [name for name in _needed(factory) if name not in read]
     if missing:
         raise ValueError(f"it needs the option {missing[0]}: --scheduler-option {missing[0]}=VALUE")

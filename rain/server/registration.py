@@ -87,7 +87,7 @@ class Registration:
         former = self._links.clients.get(client)
         self._links.clients[client] = link
         if former is not None:
-            former.end_with_reason("the client has come over another connection")
+            former.end_with_reason("the client has reconnected")
         self._log.info("client is back", client=client)
         self._inbox.from_client(ClientResumed(client))
         return ConnectedClient(self._links, client, link, token)
@@ -131,7 +131,7 @@ class Registration:
             self._log.warning("governor fenced", governor=incarnation, reason=why_not)
             self._inbox.from_governor(GovernorLeft(incarnation, why_not))
         if former is not None:
-            former.close("the governor has come over another connection")
+            former.close("the governor has reconnected")
         if why_not or governor is None:
             raise FencedError(why_not)
         self._log.info(

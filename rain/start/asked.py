@@ -87,5 +87,5 @@ def how_many(launcher: str, governors: int | None, options: Sequence[str]) -> in
         return governors
     found = find_launcher(launcher)
     if not isinstance(found, Housed):
-        raise StartError(f"say how many jobs {launcher} is to be asked for: --governors N")
+        raise StartError(f"give the number of jobs to ask {launcher} for: --governors N")
     return found.room(options)

@@ -69,10 +69,10 @@ def read_scale(
         given = {"--min": least, "--idle": idle, "--largest": largest, "--kind": kind}
         for option, said in given.items():
             if said is not None:
-                raise ValueError(f"{option} is for a cluster that scales: say --max, too")
+                raise ValueError(f"{option} is for a cluster that scales: give --max, too")
         return None
     if governors is not None:
-        raise ValueError("--governors is a fixed number, and --max is not: say one of them")
+        raise ValueError("--governors is a fixed number, and --max is not: give one of them")
     found = Scale(most, least or 0, 60.0 if idle is None else idle, largest or 1, kind or "")
     if found.least > found.most:
         raise ValueError(f"--min {found.least} is more than --max {found.most}")
@@ -112,7 +112,7 @@ def read_local_governors(text: str) -> LocalGovernors:
             raise wrong
         cpus.append(entry)
     if len(cpus) > MANY_GOVERNORS:
-        raise StartError(f"--local-governors names {len(cpus)} governors, which is a mistake")
+        raise StartError(f"--local-governors names {len(cpus)} governors, which is too many")
     return LocalGovernors(tuple(cpus))
 
 

@@ -103,13 +103,13 @@ class JobSubmission:
             ended = [line for line in lines if line.state == JobState.ENDED]
             if len(lines) - len(ended) < count:
                 raise StartError(
-                    f"--wait {count} cannot come true: job {ended[0].number} of {ended[0].name} has"
+                    f"--wait {count} cannot be met: job {ended[0].number} of {ended[0].name} has"
                     f" ended{_because(ended[0].why)}"
                 )
             if not launch.has_time:
                 waits = next(line for line in lines if not line.address)
                 raise StartError(
-                    f"--wait {count} has not come true in time: job {waits.number} of {waits.name}"
+                    f"--wait {count} was not met in time: job {waits.number} of {waits.name}"
                     f" is {waits.state}{_because(waits.why)}"
                 )
             launch.pass_time(LOOK_AGAIN)

@@ -124,7 +124,7 @@ class StartOptions:
                 "--scratch and --workdir cannot be combined: both say where governors keep data"
             )
         if self.container and self.workdir is not None:
-            raise StartError("--container and --workdir cannot be combined: say --scratch")
+            raise StartError("--container and --workdir cannot be combined: use --scratch")
         if self.container_options and not self.container:
             raise StartError("--container-options need a --container")
 

@@ -32,8 +32,8 @@ def restart_server(
     """Starts the server again, with the program that is installed now; ends it first if it runs."""
     if not wanted.server_command:
         raise StartError(
-            f"the server of the cluster at {wanted.address} has no journal, so nothing would go"
-            " on: use 'rain stop' and 'rain start'"
+            f"the server of the cluster at {wanted.address} has no journal, so a restart would"
+            " lose its sessions: use 'rain stop' and 'rain start'"
         )
     with (
         changing(wanted.log_folder) as cluster,

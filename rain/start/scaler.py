@@ -185,7 +185,7 @@ class Scaler:
         said = last_line(self.order.kind(job.kind).log_folder / f"{job.name}.out")
         why = ": ".join(part for part in (standing.why, said) if part)
         if job.leaving:
-            why = f"was let go{f' ({why})' if why else ''}"
+            why = f"was released{f' ({why})' if why else ''}"
         elif not job.joined or now - job.joined < SHORT_LIFE:
             told = f"job {job.number} has ended before its time{f': {why}' if why else ''}"
             self._memories[job.kind] = self._memory(job).failed(now, told)

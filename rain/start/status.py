@@ -171,7 +171,7 @@ def with_troubles(
         }
         away = [_away_line(told) for told in status["governors"] if told["away_why"]]
     except (KeyError, TypeError, ValueError) as error:
-        raise StartError(f"the server's /status is not understood: {error!r}") from error
+        raise StartError(f"the server's /status cannot be parsed: {error!r}") from error
     lines: list[GovernorLine] = []
     for line in governors:
         state, seconds, why, left, holds = states.get(line.address, ("works", 0.0, "", None, ""))
@@ -214,7 +214,7 @@ def read_sessions(status: Mapping[str, Any]) -> tuple[SessionLine, ...]:
             for session in status["sessions"]
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise StartError(f"the server's /status is not understood: {error!r}") from error
+        raise StartError(f"the server's /status cannot be parsed: {error!r}") from error
 
 
 def sessions_of_user(usage: UsageReport) -> tuple[SessionLine, ...]:
@@ -306,9 +306,9 @@ def ask_http(
     except OSError as error:
         raise StartError(f"{url} cannot be reached: {error.strerror or error}") from error
     except (HTTPException, ValueError) as error:
-        raise StartError(f"{url} is not understood: {error!r}") from error
+        raise StartError(f"{url} cannot be parsed: {error!r}") from error
     finally:
         connection.close()
     if not isinstance(content, dict):
-        raise StartError(f"{url} is not understood: it is not an object")
+        raise StartError(f"{url} cannot be parsed: it is not an object")
     return cast("dict[str, Any]", content)

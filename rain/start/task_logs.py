@@ -122,7 +122,9 @@ def read_logs(told: Mapping[str, Any], task: TaskId) -> str:
     try:
         texts = [str(entry["info"].get("logs", "")) for entry in told["story"]]
     except (KeyError, TypeError, AttributeError) as error:
-        raise StartError(f"what the server says of {spell(task)} is not understood") from error
+        raise StartError(
+            f"the answer of the server about {spell(task)} cannot be parsed"
+        ) from error
     return next((text for text in reversed(texts) if text), "")
 
 

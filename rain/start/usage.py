@@ -48,7 +48,7 @@ def parse_day(text: str) -> int:
     try:
         return int(datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).timestamp() // DAY)
     except ValueError:
-        raise ValueError(f"{text!r} is no day: write it as 2026-11-27") from None
+        raise ValueError(f"{text!r} is not a date: write it as 2026-11-27") from None
 
 
 def select(

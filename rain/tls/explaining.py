@@ -14,13 +14,13 @@ _OF_THE_PEER = {  # numbers of X509_V_ERR_...
     19: "its certificate was made by another authority than ours",
     20: "its certificate was made by another authority than ours",
     21: "its certificate was made by another authority than ours",
-    23: "its certificate was called back: it needs a new one",
+    23: "its certificate was revoked: it needs a new one",
     26: "its certificate is not for this purpose: clients cannot listen",
 }
 
 _OF_OURS = {
     "CERTIFICATE_EXPIRED": "our certificate has expired there: renew it with 'rain keys renew'",
-    "CERTIFICATE_REVOKED": "our certificate was called back: ask for a new one",
+    "CERTIFICATE_REVOKED": "our certificate was revoked: ask for a new one",
     "CERTIFICATE_REQUIRED": "it wants a certificate, and we have none",
     "UNKNOWN_CA": "our certificate was made by another authority than that of the cluster",
     "DECRYPT_ERROR": "our certificate was made by another authority than that of the cluster",
@@ -55,7 +55,7 @@ def explained(error: ssl.SSLError) -> TlsError:
         return TlsError(f"it ends the encrypted connection: {_words(name.partition('_ALERT_')[2])}")
     if "PEER_DID_NOT_RETURN_A_CERTIFICATE" in name:
         return TlsError("it has no certificate")
-    return TlsError(f"what it says is not encrypted as it should be: {_words(name)}")
+    return TlsError(f"its data is not encrypted correctly: {_words(name)}")
 
 
 def _words(name: str) -> str:

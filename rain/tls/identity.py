@@ -190,10 +190,10 @@ def _made(content: bytes, path: Path) -> _Contexts:
         dialling = contexts.dialling(papers)
         who = _try(accepting, papers)
     except TlsError as error:
-        raise StartError(f"the TLS file {path} is of no use: {_ours(error)}") from None
+        raise StartError(f"the TLS file {path} cannot be used: {_ours(error)}") from None
     except (ssl.SSLError, ValueError):
         raise StartError(
-            f"the TLS file {path} is of no use: its key, its certificate and its authority do not"
+            f"the TLS file {path} cannot be used: its key, its certificate and its authority do not"
             " belong together"
         ) from None
     http.verify_mode = ssl.CERT_OPTIONAL

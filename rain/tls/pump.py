@@ -63,7 +63,7 @@ class Pump:
     def who(self) -> Who:
         """The other side, after the handshake."""
         if self._who is None:
-            raise TlsError("it has not said who it is")
+            raise TlsError("it has not identified itself")
         return self._who
 
     def shake_hands(self) -> bool:

@@ -57,7 +57,11 @@ def test_amounts_are_whole_numbers_and_memory_may_be_a_size(
         ("gpus", "1", "the resource 'gpus' must be a whole number, not '1'"),
         ("gpus", True, "the resource 'gpus' must be a whole number, not True"),
         ("cpus", -1, "the resource 'cpus' must be a whole number, not -1"),
-        ("cpus", 0.5, "the resource 'cpus' must be a whole number, not 0.5; what mostly waits"),
+        (
+            "cpus",
+            0.5,
+            "the resource 'cpus' must be a whole number, not 0.5; a task that mostly waits",
+        ),
         ("disk", 1.5, "the resource 'disk' must be a whole number, not 1.5"),
         ("disk", 2**63, "the resource 'disk' must be a whole number, not 9223372036854775808"),
         ("memory", None, "the resource 'memory' must be a whole number or a size such as"),

@@ -83,7 +83,7 @@ def test_the_command_lists_and_adds_up_and_removes(folder: Path) -> None:
 def test_a_folder_that_is_no_cache_is_refused_and_nothing_is_made_there(tmp_path: Path) -> None:
     refused = rain("clear", "--folder", str(tmp_path))
     assert refused.exit_code
-    assert "is no cache" in str(refused.exception)
+    assert "is not a cache" in str(refused.exception)
     assert not list(tmp_path.iterdir())
 
 

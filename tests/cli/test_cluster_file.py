@@ -220,9 +220,9 @@ def test_paths_are_relative_to_the_file_and_know_the_home_folder(
         ('launcher = "slurm"\ntime = 60', "line 2: time: '60' is not a time limit"),
         ('launcher = "slurm"\nmemory = "much"', "line 2: memory: 'much' is not a size"),
         ("simple = 1", "line 1: simple: it is true or false, and not 1"),
-        ("simple = true\nhttp-listen = 1\nhttp_listen = 2", "line 3: 'http_listen' is said twice"),
+        ("simple = true\nhttp-listen = 1\nhttp_listen = 2", "line 3: 'http_listen' is given twice"),
         ('simple = true\nrunprefix = "\'"', 'line 2: runprefix: "\'" is not a command'),
-        ('launcher = "slurm"', "say how many: --governors, or --max"),
+        ('launcher = "slurm"', "give --governors N, or --max N"),
         (
             'launcher = "slurm"\n[[kinds]]\nmax = 1\n\n[[kinds]]\ncpus = 2\ngpu = 2',
             "line 7: rain start slurm has no option 'gpu': did you mean 'gpus'?",

@@ -88,7 +88,7 @@ def test_local_governors_have_the_cpus_that_they_are_given(
     ("arguments", "words"),
     [
         (["--listen", "0", "slurm", "--governors", "1"], "--listen has to come after 'slurm'"),
-        (["slurm"], "say how many: --governors, or --max"),
+        (["slurm"], "give --governors N, or --max N"),
         (["slurm", "--governors", "0"], "0 is not in the range x>=1"),
         (
             ["slurm", "--governors", "1", "--time", "60"],

@@ -16,7 +16,7 @@ import pytest
 from rain.common.by_value import travels
 from rain.common.unpicklable import UNPICKLABLE, what_cannot_be_sent
 
-STAY = "Locks, connections and open files stay where they are: make them in the function."
+STAY = "Locks, connections and open files cannot be pickled: make them in the function."
 
 
 class Database:
@@ -93,7 +93,7 @@ def test_what_no_other_process_can_import_is_put_into_a_module() -> None:
 
 def test_a_coroutine_is_to_be_awaited() -> None:
     waiting = asyncio.sleep(1)
-    assert ". What is to be awaited stays where it was made: await it" in told(waiting)
+    assert ". An awaitable cannot be pickled: await it" in told(waiting)
     waiting.close()
 
 

@@ -46,7 +46,7 @@ def test_clients_read_addresses_in_the_same_way(text: str, address: tuple[str, i
 
 def test_a_port_is_said_once() -> None:
     assert host_and_port("[::1]", 80) == ("::1", 80)
-    with pytest.raises(RainException, match="the port is said twice"):
+    with pytest.raises(RainException, match="the port is given twice"):
         host_and_port("[::1]:80", 81)
     with pytest.raises(RainException, match="bracket"):
         host_and_port("[::1", 80)

@@ -74,7 +74,7 @@ def test_an_environment_of_the_user_is_found_by_name_or_path(tmp_path: Path) -> 
         trio.run(prefix_of, "geo", tool)
     with pytest.raises(NotMadeError, match=r"no conda environment /geo"):
         prefix_at("/geo")
-    with pytest.raises(NotMadeError, match="has not told which conda environments there are"):
+    with pytest.raises(NotMadeError, match="has not listed the conda environments"):
         trio.run(prefix_of, "bio", "true")
 
 

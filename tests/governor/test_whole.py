@@ -286,7 +286,7 @@ def test_a_governor_that_hears_nothing_of_its_server_stops_its_work(tmp_path: Pa
                 assert governor.process.wait(PATIENCE) == 1
                 assert not is_alive(executor)
                 assert "lost the server, the governor stops" in governor.said
-                assert "nothing was heard of the other side for 3 seconds" in governor.said
+                assert "nothing was received from the other side for 3 seconds" in governor.said
                 assert link.address in governor.said
                 assert not work.exists()
     finally:

@@ -58,5 +58,5 @@ def test_running_and_pending_jobs_are_found_with_what_keeps_them() -> None:
 
 
 def test_an_answer_that_is_not_xml_is_refused_by_name() -> None:
-    with pytest.raises(StartError, match="qstat -xml is not understood"):
+    with pytest.raises(StartError, match="qstat -xml cannot be parsed"):
         read_jobs("error: commlib error")

@@ -88,7 +88,7 @@ def test_governors_run_in_actors_and_leave_their_cpus(tmp_path: Path, ray: str) 
     assert ran.stdout.splitlines() == [
         "sum 3",
         "governor-0 running ",
-        "governor-1 queued its node has not 2 CPU to spare",
+        "governor-1 queued its node does not have 2 CPU free",
         "left []",
         "free 2.0",
     ]

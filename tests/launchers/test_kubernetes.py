@@ -222,7 +222,7 @@ def test_without_a_cluster_it_is_said_that_none_is_known(monkeypatch: pytest.Mon
     ("options", "words"),
     [
         ([], "name a container image"),
-        (["rain:1", "rain:2"], "is said twice"),
+        (["rain:1", "rain:2"], "is given twice"),
         (["rain:1", "--namespace"], "has no value"),
         (["rain:1", "--image-pull-policy=Always"], "put it into a --template"),
     ],

@@ -77,5 +77,5 @@ def test_the_states_of_lsf_are_understood() -> None:
 @pytest.mark.parametrize("read", [pbs.read_jobs, lsf.read_jobs])
 def test_an_answer_that_is_not_json_is_refused_by_name(read: object) -> None:
     assert callable(read)
-    with pytest.raises(StartError, match="is not understood"):
+    with pytest.raises(StartError, match="cannot be parsed"):
         read("no server")

@@ -66,7 +66,9 @@ def test_a_client_with_another_secret_or_none_is_told_why_and_so_is_the_log(
         assert "\n" not in str(told.value)
 
     assert with_server(server, scene).journal.entries == []
-    (line,) = [record.getMessage() for record in caplog.records if "let in" in record.getMessage()]
+    (line,) = [
+        record.getMessage() for record in caplog.records if "not admitted" in record.getMessage()
+    ]
     assert why in line
     assert "127.0.0.1" in line
 

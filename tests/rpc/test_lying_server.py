@@ -178,7 +178,7 @@ def test_an_answer_about_something_else_ends_the_connection(
     def scene(client: ClientConnection) -> None:
         with pytest.raises(ProtocolError, match=r"something else|there is no session|numbers from"):
             client.ask(request_)
-        with pytest.raises(ConnectionLostError, match="what it said makes no sense"):
+        with pytest.raises(ConnectionLostError, match="it has sent an invalid message"):
             client.ask(ServerInfo())
 
     def prepare(server: FakeServer) -> None:

@@ -172,7 +172,9 @@ def test_a_browser_that_does_not_encrypt_is_told_to(caplog: pytest.LogCaptureFix
         await still_serves(here, Keys(identity=CLIENT))
 
     with_server(scene, Keys(identity=SERVER))
-    (line,) = [entry.getMessage() for entry in caplog.records if "let in" in entry.getMessage()]
+    (line,) = [
+        entry.getMessage() for entry in caplog.records if "not admitted" in entry.getMessage()
+    ]
     assert "it was told to write https://" in line
 
 
@@ -185,9 +187,9 @@ def test_a_browser_that_does_not_encrypt_is_told_to(caplog: pytest.LogCaptureFix
             b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03",
             "it encrypts, and this side was started without --tls",
         ),
-        (b"\0" * 100, "it does not begin as one of this version of Rain does"),
-        (b"rubbish, rubbish", "it does not begin as one of this version of Rain does"),
-        (b"get / http/1.0\r\n\r\n", "it does not begin as one of this version of Rain does"),
+        (b"\0" * 100, "it does not speak the protocol of this version of Rain"),
+        (b"rubbish, rubbish", "it does not speak the protocol of this version of Rain"),
+        (b"get / http/1.0\r\n\r\n", "it does not speak the protocol of this version of Rain"),
     ],
 )
 def test_what_is_nothing_of_ours_is_closed_with_one_line_at_most(
@@ -228,7 +230,7 @@ def test_one_that_says_too_little_is_closed_and_told_of_unless_a_browser_may_hav
 
     with_server(scene, limits=PeerLimits(0.2))
     warned = [entry.getMessage() for entry in caplog.records if entry.levelname == "WARNING"]
-    assert any("did not say who it is in time" in line for line in warned) == (said != b"")
+    assert any("did not identify itself in time" in line for line in warned) == (said != b"")
 
 
 def test_http_connections_do_not_take_the_places_of_peers(monkeypatch: pytest.MonkeyPatch) -> None:

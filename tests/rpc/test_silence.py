@@ -74,7 +74,8 @@ def test_a_client_whose_server_has_fallen_silent_is_told_for_how_long_in_every_w
     program.run(main)
     assert len(said) == 2
     assert any(
-        "nothing was heard of the other side for 2 seconds" in str(cause) for cause in server_heard
+        "nothing was received from the other side for 2 seconds" in str(cause)
+        for cause in server_heard
     )
 
 
@@ -94,7 +95,7 @@ def test_a_governor_whose_server_has_fallen_silent_is_told_that_it_has_left() ->
                 here.nursery.start_soon(give_signs_of_life)
                 link.cut()
                 (told,) = await control.journal.until("left")
-                assert told == ("nothing was heard of the other side for 2 seconds",)
+                assert told == ("nothing was received from the other side for 2 seconds",)
                 assert not cut_off.is_open
                 assert other.is_open
                 other.close()

@@ -94,7 +94,7 @@ def test_a_silent_governor_is_dismissed_and_its_work_is_planned_anew() -> None:
     effects = s.world.turn(GovernorUpdated(GovernorId(2), Update()), after=33)
 
     # then
-    reason = "nothing was heard of it for more than 100 seconds"
+    reason = "nothing was received from it for more than 100 seconds"
     assert effects == [DismissGovernor(GovernorId(1), reason)]
     assert s.world.task(first).row is TaskRow.READY
     assert list(s.world.state.graph.governors) == [GovernorId(2)]
@@ -104,7 +104,7 @@ def test_a_silent_governor_is_not_told_to_stop_where_it_may_find_its_way_back() 
     settings = ReactorSettings(debug=True, governor_silence=100.0, returns=True)
     s = scene(1, settings=settings)
     effects = s.world.turn(after=101)
-    reason = "nothing was heard of it for more than 100 seconds"
+    reason = "nothing was received from it for more than 100 seconds"
     assert effects == [DismissGovernor(GovernorId(1), reason, may_join=True)]
 
 

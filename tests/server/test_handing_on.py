@@ -183,7 +183,7 @@ def test_one_cannot_hand_on_to_what_needs_its_result() -> None:
     assert row(s, task) is TaskRow.FAILED
     failure = s.world.task(task).failure
     assert failure is not None
-    assert failure.message == "the task hands the rest on to one that needs its result"
+    assert failure.message == "the task passes on the result of a task that needs its own result"
 
 
 def test_one_cannot_hand_on_to_what_is_not_there() -> None:

@@ -76,7 +76,7 @@ def test_a_place_that_does_not_answer_stops_the_start_by_name(
     place: Place, candidate: Candidate
 ) -> None:
     place.trouble = "no route"
-    with pytest.raises(StartError, match="cannot see which server uses the journal: no route"):
+    with pytest.raises(StartError, match="cannot find out which server has the journal: no route"):
         trio.run(candidate.take_now)
 
 

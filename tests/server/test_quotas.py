@@ -203,7 +203,7 @@ def test_who_stores_as_much_as_allowed_begins_nothing_new() -> None:
     assert told(s) == [reads]
     assert why(s, begins) == (
         "It has no plan: ada stores 1.953KiB, and may store 1000B (bytes in the file of users): the"
-        " task waits until some of that is let go."
+        " task waits until some of that is released."
     )
     finish(s, reads)
     ada.unkeep(*made)

@@ -79,7 +79,7 @@ def test_hosts_get_governors_when_tasks_wait_and_are_given_back(ssh: str, tmp_pa
     assert len({governor for _, governor in found}) == 2
     assert state is not None
     ended = [*state.ended.values()]
-    assert ended.count("was let go") == 2
+    assert ended.count("was released") == 2
     assert [why for why in ended if "Could not resolve hostname nowhere" in why]
 
 

@@ -80,7 +80,7 @@ def test_the_log_of_the_server_goes_on(world: World) -> None:
 def test_a_server_without_a_journal_is_left_alone(world: World) -> None:
     cluster = evolve(world.start(1).cluster, server_command=())
 
-    with pytest.raises(StartError, match="has no journal, so nothing would go on"):
+    with pytest.raises(StartError, match="has no journal, so a restart would lose its sessions"):
         restart_server(cluster, 30.0, world.index)
 
     assert is_running(cluster.server.mark)

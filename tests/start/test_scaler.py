@@ -144,7 +144,7 @@ def test_what_was_idle_for_long_drains_and_is_forgotten_when_its_job_has_ended(
     stage.look([Need(running=1, occupied=1.0)], after=20.0)
 
     assert stage.names == ["governor-1"]
-    assert stage.scaler.state.ended == {"governor-0 (job 101)": "was let go"}
+    assert stage.scaler.state.ended == {"governor-0 (job 101)": "was released"}
     assert stage.batch.cancelled == []
 
 

@@ -48,7 +48,7 @@ def test_governors_come_with_the_work_and_go_after_it() -> None:
         status = run_rain("status", cluster.address)
 
     assert "Scaling local: wants 0 of 2: nothing waits." in status
-    assert status.count(": was let go") == 2
+    assert status.count(": was released") == 2
 
 
 def test_data_that_somebody_needs_keeps_the_last_governor() -> None:
@@ -172,8 +172,8 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: Cluster.slurm(2, maximum=3), "governors is a fixed number, and maximum= is not"),
     (lambda: Cluster.slurm(maximum=3, wait=1), "--wait and --max cannot be combined"),
     (lambda: Cluster.slurm(maximum=3, largest=2), "--largest needs --cpus"),
-    (Cluster.slurm, "say how many governors, or maximum="),
-    (lambda: Cluster.slurm(minimum=1), "minimum= is for a cluster that scales: say maximum="),
+    (Cluster.slurm, "give the number of governors, or maximum="),
+    (lambda: Cluster.slurm(minimum=1), "minimum= is for a cluster that scales: give maximum="),
     (lambda: Cluster.local(maximum=1, minimum=2), "minimum= 2 is more than maximum= 1"),
     (lambda: Cluster.local([1, 2], maximum=2), "all governors are alike"),
 ]

@@ -186,7 +186,7 @@ def test_a_governor_that_drains_is_shown_as_such() -> None:
 
 @pytest.mark.parametrize("text", ["{}", '{"governors": [{}]}', '{"governors": 3}'])
 def test_a_status_without_governors_is_told(text: str) -> None:
-    with pytest.raises(StartError, match="/status is not understood"):
+    with pytest.raises(StartError, match="/status cannot be parsed"):
         with_troubles((), json.loads(text))
 
 
@@ -331,8 +331,8 @@ def test_sessions_are_asked_for_over_http() -> None:
     ("status", "body", "complaint"),
     [
         (500, "{}", "answers 500"),
-        (200, "<html>", "is not understood"),
-        (200, "[]", "is not understood: it is not an object"),
+        (200, "<html>", "cannot be parsed"),
+        (200, "[]", "cannot be parsed: it is not an object"),
     ],
 )
 def test_a_strange_answer_over_http_is_told(status: int, body: str, complaint: str) -> None:
@@ -344,7 +344,7 @@ def test_a_strange_answer_over_http_is_told(status: int, body: str, complaint: s
 def test_a_status_without_sessions_is_told(text: str) -> None:
     status: dict[str, Any] = json.loads(text)
 
-    with pytest.raises(StartError, match="/status is not understood"):
+    with pytest.raises(StartError, match="/status cannot be parsed"):
         read_sessions(status)
 
 

@@ -93,7 +93,7 @@ def test_the_event_log_tells_the_last_output_of_a_task() -> None:
     ]
     assert read_logs({"story": story}, TASK) == "second"
     assert read_logs({"story": story[:1]}, TASK) == ""
-    with pytest.raises(StartError, match="what the server says of 3/12 is not understood"):
+    with pytest.raises(StartError, match="the answer of the server about 3/12 cannot be parsed"):
         read_logs({"story": None}, TASK)
 
 

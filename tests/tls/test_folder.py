@@ -186,7 +186,7 @@ def test_a_lost_key_is_called_back_with_all_its_certificates_and_others_are_stil
     assert told.exit_code == 0, told.output
     assert not lost.exists()
     for stolen in (old, new):
-        assert any("was called back" in why for why in refusals(keys, stolen))
+        assert any("was revoked" in why for why in refusals(keys, stolen))
     assert refusals(keys, other) == refusals(keys, keys / "client.pem") == []
 
     # and renewing does not forget it, nor does another one; the same person gets a new key
@@ -220,7 +220,7 @@ def test_a_file_that_its_owner_alone_had_can_be_called_back_by_its_name(tmp_path
     (keys / "client-ada.pem").unlink()
     folder.revoke(keys / "client-ada.pem", 5)
     (why,) = refusals(keys, stolen)
-    assert why.endswith("its certificate was called back: it needs a new one")
+    assert why.endswith("its certificate was revoked: it needs a new one")
 
 
 def test_a_member_that_learns_of_it_while_it_runs_lets_nobody_in_any_more(tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ def test_one_secret_opens_a_cluster_and_another_one_does_not(tmp_path: Path) -> 
         refused = rain("governor", where, "--secret-file", other, folder=tmp_path)
         assert refused.returncode == 1
         assert "the secret is not the secret of this cluster" in last_line(refused)
-        assert "was not let in: the secret is not the secret" in serving.errors.read_text()
+        assert "was not admitted: the secret is not the secret" in serving.errors.read_text()
 
         # and HTTP asks for its password
         asked = HTTPConnection(serving.http, timeout=20)

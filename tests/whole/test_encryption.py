@@ -116,7 +116,7 @@ def test_a_lost_key_is_shut_out_while_the_cluster_runs(tmp_path: Path) -> None:
             made = thief.submit(large, 7).result()
             assert made == large(7)
         folder.revoke(keys / "client-ada.pem", 5)
-        with pytest.raises(ConnectionException, match="our certificate was called back"):
+        with pytest.raises(ConnectionException, match="our certificate was revoked"):
             Client("127.0.0.1", serving.port, tls=stolen)
         # Others are let in as before, and tasks have clients of their own.
         assert client.submit(sum_of_squares, 5).result() == 30

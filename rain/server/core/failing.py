@@ -108,7 +108,7 @@ def run_lost(state: State, task: Task) -> None:
     if any(crash.cause is not RunCause.GOVERNOR for crash in crashes):
         ended = "executors and governors when they ended"
     why = (
-        f"the task was running on {len(crashes)} {ended}, so that it is taken for the reason; the"
+        f"the task was running on {len(crashes)} {ended}, so it is probably the reason; the"
         f" last one was {run.governor}: {run.message}"
     )
     verdict = _verdict(task, run, why)

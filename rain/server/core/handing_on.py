@@ -64,7 +64,7 @@ def _what_is_there(
             or one.state is ObjectState.REMOVED
             or not references.can_be_had(one, task.session)
         ):
-            return (), f"the task hands on {spell(object_id)}, which is not there any more"
+            return (), f"the task passes on {spell(object_id)}, which is not there any more"
         if one.kind.data_type is not output.kind.data_type or (
             output.kind.content_type not in {"", one.kind.content_type}
         ):
@@ -76,7 +76,7 @@ def _what_is_there(
         found.append(one)
     objects = origins(found)
     if depends_on(objects, task):
-        return (), "the task hands the rest on to one that needs its result"
+        return (), "the task passes on the result of a task that needs its own result"
     return objects, ""
 
 

@@ -117,7 +117,7 @@ def why(state: State, task: Task) -> str:
         return (
             f"{user} stores {spell_size(stored_of(state, session.belongs_to))}, and may store"
             f" {spell_size(rule.bytes)} (bytes in the file of users): the task waits until some of"
-            " that is let go"
+            " that is released"
         )
     quota = state.quotas.get(session.belongs_to)
     taken = 0 if quota is None else _use(state, quota).cpus

@@ -292,5 +292,5 @@ def _patience(governor: Governor, limit: float) -> float:
 def _why_silent(governor: Governor, limit: float) -> str:
     away = governor.away
     if away is None:
-        return f"nothing was heard of it for more than {limit:g} seconds"
+        return f"nothing was received from it for more than {limit:g} seconds"
     return f"it has not come back within {away.seconds:g} seconds: {away.why}"

@@ -57,7 +57,7 @@ def why_not(governor: Governor | None, heard: int, told: int) -> str:
     ordered = governor.ordered if governor.away is None else governor.away.ordered
     if heard > ordered or told > governor.applied:
         return (
-            f"the server has lost the end of what it knew: it had made {ordered} orders"
+            f"the server has lost the end of its journal: it had made {ordered} orders"
             f" for this governor, which has applied {heard}, and has applied {governor.applied}"
             f" updates, of which it has confirmed {told}"
         )

@@ -120,7 +120,9 @@ def _in_hand(state: State, task: Task, where: str) -> str:
             said = f"{where} was told to run it and has not said yet that it has started."
             return said + _on_the_way(task, task.assigned)
         case TaskRow.ASKED:
-            said = f"{where} was told to run it, and is asked to return it unless it has begun it."
+            said = (
+                f"{where} was told to run it, and is asked to return it if it has not started it."
+            )
             return said + _on_the_way(task, task.assigned)
         case TaskRow.CANCELLING:
             return f"It was cancelled, and {where} ends it."

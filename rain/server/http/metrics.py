@@ -110,13 +110,13 @@ def _of_governors(state: State) -> list[Metric]:
         ),
         _gauge(
             "rain_task_memory_bytes",
-            "Memory of running tasks, as governors have last said.",
+            "Memory of running tasks, as last reported by governors.",
             sum(governor.task_memory for governor in governors),
         ),
         Metric(
             "rain_held_bytes",
             "gauge",
-            "Data objects on governors with all copies, by where they are; as last said.",
+            "Data objects on governors with all copies, by where they are, as last reported.",
             "tier",
             held,
         ),
@@ -132,15 +132,17 @@ def _of_transfers(sent: Transfers) -> list[Metric]:
         ),
         _counter(
             "rain_sent_compressed_bytes_total",
-            "Those of them that were compressed.",
+            "Bytes of data objects that were sent compressed.",
             sent.packed,
         ),
         _counter(
-            "rain_sent_link_bytes_total", "Bytes for all of that on the links.", sent.on_links
+            "rain_sent_link_bytes_total",
+            "Bytes that were sent on the links for data objects.",
+            sent.on_links,
         ),
         _counter(
             "rain_compression_seconds_total",
-            "Seconds of processors of governors for compressing.",
+            "CPU seconds that governors have spent on compression.",
             sent.packing / 1e6,
         ),
     ]

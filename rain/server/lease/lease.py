@@ -94,7 +94,7 @@ class Lease:
     def _take_again(self) -> None:
         length = self._holding.record.length
         if not self._using.acquire(timeout=length):
-            self._trouble = "its place does not answer"
+            self._trouble = "its store does not answer"
             raise self._error()
         try:
             began = self._clock()

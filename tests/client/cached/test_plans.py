@@ -161,9 +161,9 @@ def test_a_folder_is_told_by_its_absolute_path(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_key_without_a_cache_is_refused(session: Session) -> None:
-    with pytest.raises(RainException, match="cache_key means nothing without"):
+    with pytest.raises(RainException, match="cache_key has no effect without"):
         Options.of(cache_key=1)
-    with pytest.raises(RainException, match="cache_key means nothing without"):
+    with pytest.raises(RainException, match="cache_key has no effect without"):
         tasks.Execute("ls", cache_key=1)
 
 

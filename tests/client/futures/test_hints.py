@@ -116,13 +116,13 @@ def test_what_cannot_be_sent_is_named_with_what_to_do(here: World) -> None:
     with pytest.raises(TypeError, match="cannot pickle 'generator'") as caught:
         here.client.submit(list, (x for x in range(3)))
     (note,) = caught.value.__notes__
-    assert note.startswith("Argument 0 of the call cannot be sent. A generator stays")
+    assert note.startswith("Argument 0 of the call cannot be sent. A generator cannot be pickled")
     assert caught.value.__context__ is None
     with pytest.raises(TypeError, match="lock") as caught:
         here.client.submit(locked)
     (note,) = caught.value.__notes__
     assert note.startswith("locked cannot be sent with what it captures")
-    assert ": lock is a lock. Locks, connections and open files stay" in note
+    assert ": lock is a lock. Locks, connections and open files cannot be pickled" in note
 
     def with_default(there: object = lock) -> object:
         return there
@@ -152,7 +152,7 @@ def test_a_result_that_cannot_be_sent_is_told_with_what_to_do() -> None:
         error = client.submit(numbers).exception()
     assert isinstance(error, TypeError)
     said = str(error.__cause__)
-    assert "has returned cannot be sent. A generator stays where it was made: make a list" in said
+    assert "has returned cannot be sent. A generator cannot be pickled: make a list" in said
 
 
 @pytest.mark.parametrize(
