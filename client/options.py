@@ -105,7 +105,7 @@ class Options:
 
     @staticmethod
     def of(**words: Unpack[OptionWords]) -> Options:
-        """Options as users say them; RainException when one makes no sense."""
+        """Options as users say them; RainException if one is invalid."""
         return checked(words.get("name") or "options", words)
 
 

@@ -37,7 +37,7 @@ def attempts_of_function(
     retry_on: Any = None,
     memory_tries: Any = None,
 ) -> Attempts:
-    """How often a function may be run; RainException when that makes no sense."""
+    """How often a function may be run; RainException if that is invalid."""
     given = _given(what, retry_on, tries)
     for one in given:
         if isinstance(one, int) and not isinstance(one, bool):
@@ -66,7 +66,7 @@ def attempts_of_program(
     retry_on: Any = None,
     memory_tries: Any = None,
 ) -> Attempts:
-    """How often a program may be run; RainException when that makes no sense."""
+    """How often a program may be run; RainException if that is invalid."""
     given = _given(what, retry_on, tries)
     kinds = tuple(one for one in given if isinstance(one, type) and issubclass(TaskTimeout, one))
     codes = tuple(one for one in given if one not in kinds)

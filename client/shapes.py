@@ -84,7 +84,7 @@ def with_memory(resources: Mapping[str, Any] | None, memory: object) -> dict[str
 
 
 def checked_constraints(what: str, given: Mapping[str, object] | None) -> Constraints | None:
-    """Where a task may run, as the user says; RainException if that makes no sense."""
+    """Where a task may run, as the user says; RainException if that is invalid."""
     try:
         return base_constraints.checked_constraints(given or {})
     except ValueError as error:
@@ -122,7 +122,7 @@ def checked_attempts(
     timeout: Any = None,
     memory_tries: Any = None,
 ) -> Attempts:
-    """How often a task may be run; RainException when that makes no sense."""
+    """How often a task may be run; RainException if that is invalid."""
     return Attempts(
         checked_tries(what, tries),
         0 if crash_tries is None else checked_tries(what, crash_tries, "crash_tries"),

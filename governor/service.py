@@ -256,7 +256,7 @@ class Service(Parting):
             now = time.monotonic()
             effects = self._reactor.turn(now, events, free, self._available_memory(now))
         except ProtocolError as error:  # orders were applied in part: no turn may follow
-            reason = f"orders make no sense: {error}"
+            reason = f"the orders are invalid: {error}"
             self._turns.stop()
             upstream.reject(reason)
             self.give_up(reason)  # there is nothing to resume

@@ -51,4 +51,4 @@ def decode_list(data: bytes | memoryview) -> list[ListedObject]:
             for object_id, piece, place in rows
         ]
     except (ValueError, TypeError, LookupError) as error:
-        raise ProtocolError(f"the list of an exchange makes no sense: {error!r}") from None
+        raise ProtocolError(f"the list of an exchange is invalid: {error!r}") from None

@@ -129,7 +129,7 @@ class StreamServer:
             connected = connect()
             sockets.send(connected, call.encode())
         except (UnreachableError, BrokenError) as error:
-            log.warning("the server was not called back: %s", error)
+            log.warning("cannot connect back to the server: %s", error)
         with self._lock:
             self._calling.discard(threading.current_thread())
             if connected is None:

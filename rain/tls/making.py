@@ -61,10 +61,10 @@ class Issued:
 
 @frozen
 class Authority:
-    """The authority of one cluster, with what it has issued and called back.
+    """The authority of one cluster, with the certificates that it has issued and revoked.
 
     A key keeps its earlier certificates, which are good until their dates. So all of them are
-    noted, and called back together.
+    noted, and revoked together.
     """
 
     key: ec.EllipticCurvePrivateKey
@@ -101,7 +101,7 @@ class Authority:
         return evolve(self, issued=tuple(known))
 
     def revoking(self, file: str, content: bytes = b"") -> Authority:
-        """With all certificates of a file called back: those in its content, and earlier ones."""
+        """With all certificates of a file revoked: those in its content, and earlier ones."""
         serials = {one.serial for one in self.issued if one.file == file} | _serials(content)
         before = x509.load_pem_x509_crl(self.revoked) if self.revoked else ()
         serials.update(one.serial_number for one in before)

@@ -9,7 +9,7 @@ from attrs import field, frozen
 CERTIFICATE = b"CERTIFICATE"
 KEY = b"PRIVATE KEY"
 REVOKED = b"X509 CRL"
-"""The list of certificates that the authority has called back."""
+"""The list of certificates that the authority has revoked."""
 
 _BLOCK = re.compile(
     rb"-----BEGIN ([A-Z0-9 ]{1,40})-----\r?\n[A-Za-z0-9+/=\r\n]+-----END \1-----(?:\r?\n|$)"
@@ -23,14 +23,14 @@ class Papers:
     key: bytes = field(repr=False)
     certificate: bytes
     authorities: bytes
-    revoked: bytes = b""  # what the authority has called back, if it ever has
+    revoked: bytes = b""  # the certificates that the authority has revoked, if any
 
 
 def read_papers(content: bytes) -> tuple[Papers, Papers | None]:
     """What the file of a member holds: its papers, and those of its tasks, if it is a governor.
 
     ValueError says in one line what is missing. The file is: key, certificate, authorities; then
-    the key of the tasks and their certificate; then what was called back.
+    the key of the tasks and their certificate; then the list of revoked certificates.
     """
     found = [(block[1], block[0]) for block in _BLOCK.finditer(content)]
     revoked = b"".join(block for kind, block in found if kind == REVOKED)

@@ -180,9 +180,9 @@ def test_an_exception_in_the_making_is_told_in_one_line_with_its_place(
     ("name", "complaint"),
     [
         ("Mine?sed=1", "no option 'sed'; it knows seed, share, eager, label"),
-        ("Mine?seed=many", "the option seed wants a whole number, not 'many'"),
-        ("Mine?share=half", "the option share wants a number, not 'half'"),
-        ("Mine?eager=maybe", "the option eager wants true or false, not 'maybe'"),
+        ("Mine?seed=many", "the option seed must be a whole number, not 'many'"),
+        ("Mine?share=half", "the option share must be a number, not 'half'"),
+        ("Mine?eager=maybe", "the option eager must be true or false, not 'maybe'"),
         ("Mine?seed", "the option 'seed' is not KEY=VALUE"),
         ("Bare?seed=1", "no option 'seed'; it has none"),
         ("Strict?limit=0", "limit is at least 1"),
