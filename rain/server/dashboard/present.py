@@ -107,7 +107,7 @@ def _pausing(state: State, task: Task) -> str:
     if task in state.standing_by:
         return f"Its run {number} has failed for good.{_second_run(state, task)}"
     left = max(pauses_until(state.graph, task) - state.now, 0.0)
-    ended = "was of no use" if is_exchange(task) else "has failed"
+    ended = "made a list that cannot be used" if is_exchange(task) else "has failed"
     return f"Its run {number} {ended}. It pauses, and is tried again in {left:.1f} seconds."
 
 
@@ -115,7 +115,7 @@ def _in_hand(state: State, task: Task, where: str) -> str:
     """How an assigned task stands."""
     match task.row:
         case TaskRow.AHEAD:
-            return f"It was sent ahead to {where}, which makes what it reads, and starts it then."
+            return f"It was sent ahead to {where}, which makes its inputs and will then start it."
         case TaskRow.ASSIGNED:
             said = f"{where} was told to run it and has not said yet that it has started."
             return said + _on_the_way(task, task.assigned)
@@ -127,7 +127,7 @@ def _in_hand(state: State, task: Task, where: str) -> str:
         case TaskRow.CANCELLING:
             return f"It was cancelled, and {where} ends it."
         case TaskRow.BLOCKED:
-            return f"It waits on {where} for other tasks, which may have its cpus."
+            return f"It waits on {where} for other tasks, which may use its cpus."
         case _:
             return f"It runs on {where} for {max(state.now - task.started, 0.0):.1f} seconds."
 
@@ -165,7 +165,7 @@ def _on_the_way(task: Task, governor: Governor | None) -> str:
 def _ending(task: Task) -> str:
     """How a finished task has ended."""
     if task.row is TaskRow.SKIPPED:
-        return "It will never run: what it needs has failed."
+        return "It will never run, because a task that it depends on has failed."
     if task.row is TaskRow.CANCELLED:
         return f"{'It' if task.run is None else 'Its run on ' + task.run.governor} was cancelled."
     ending = "finished" if task.row is TaskRow.FINISHED else "failed"
