@@ -217,6 +217,8 @@ def server(
     journal = chosen(journal, port, records=record is not None)
     if standby and journal is None:
         raise StartError("--standby needs the journal of the server to stand by for: --journal")
+    if lease and journal is None:
+        raise StartError("--lease says where servers agree who uses the journal: add --journal")
     secret, identity = daemon.secret(), daemon.identity(MemberKind.SERVER)
     is_open = daemon.insecure or identity is not None
     check_exposure(host, secret, insecure=is_open, risk="run programs here")

@@ -1,4 +1,4 @@
-"""Commands in a folder that was removed meanwhile, and commands that cannot write their output."""
+"""Commands in a removed folder, or without room for their output; options that mean nothing."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from rain.base.errors import StartError
+from rain.cli import cli
 
 
 @pytest.mark.parametrize("words", [["start", "--simple"], ["stop", "./logs"]])
@@ -44,3 +47,8 @@ def test_a_command_whose_output_has_no_room_says_so() -> None:
 
     assert ran.returncode == 1
     assert ran.stderr == "rain: the output cannot be written: No space left on device\n"
+
+
+def test_a_lease_without_a_journal_is_refused() -> None:
+    with pytest.raises(StartError, match=r"--lease says .*: add --journal"):
+        cli.main(["server", "--listen", "0", "--lease", "etcd://here/rain"], standalone_mode=False)

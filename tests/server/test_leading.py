@@ -42,6 +42,18 @@ def test_a_server_takes_a_lease_that_nobody_has(place: Place, candidate: Candida
     assert place.record.holder == TWO
 
 
+def test_a_server_names_the_file_that_is_no_journal(place: Place, candidate: Candidate) -> None:
+    file = candidate.folder.file(1)
+    file.write_bytes(b"#!/bin/sh\necho no journal\n" * 9)
+    with pytest.raises(StartError) as caught:
+        trio.run(candidate.take_now)
+    assert str(caught.value) == (
+        f"the journal {file} cannot be used: it is not a journal of Rain. Move the folder away to"
+        " begin anew"
+    )
+    assert place.record == NOBODY
+
+
 def test_a_server_says_which_one_of_this_machine_uses_the_journal(
     place: Place, candidate: Candidate
 ) -> None:

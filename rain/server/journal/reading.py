@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 from attrs import define
 
+from rain.base.errors import StartError
 from rain.server.framing import DamagedRecordError, Frames, holds_record
 from rain.server.journal.folder import JournalFolder
 from rain.server.journal.records import Decoder, Header, JournalError, TurnRecord
@@ -136,10 +137,20 @@ def first_of_successor(folder: JournalFolder, begun: OpenFile) -> int | None:
     return header.first if header.generation > begun.records.header.generation else None
 
 
+def unusable(path: Path, why: str) -> StartError:
+    """The error about a file of a journal with which a server cannot go on."""
+    return StartError(
+        f"the journal {path} cannot be used: {why}. Move the folder away to begin anew"
+    )
+
+
 def latest_generation(folder: JournalFolder) -> int:
-    """That of the last server that has begun a file."""
+    """That of the last server that has begun a file; `StartError` if that file is none of ours."""
     for number, path in reversed(folder.files().items()):
-        begun = OpenFile.of(number, path)
+        try:
+            begun = OpenFile.of(number, path)
+        except JournalError as error:
+            raise unusable(path, str(error)) from error
         if begun is not None:
             begun.close()
             return begun.records.header.generation

@@ -16,7 +16,7 @@ from sys import maxsize
 from attrs import define, evolve, field
 
 import rain
-from rain.base.errors import InvariantError, RainError, StartError
+from rain.base.errors import InvariantError, RainError
 from rain.daemon.folders import sync_folder
 from rain.scheduler.api import News
 from rain.scheduler.rain import RainScheduler
@@ -27,7 +27,7 @@ from rain.server.core.reactor_settings import ReactorSettings
 from rain.server.core.state import State
 from rain.server.framing import DamagedRecordError
 from rain.server.journal.folder import JournalFolder
-from rain.server.journal.reading import OpenFile, first_of_successor
+from rain.server.journal.reading import OpenFile, first_of_successor, unusable
 from rain.server.journal.records import Header, JournalError, TurnRecord, make_again
 from rain.server.snapshot.reading import SnapshotError
 from rain.server.snapshot.saving import load
@@ -209,9 +209,7 @@ def _named(path: Path, recovered: Recovered) -> Generator[None]:
         yield
     except (JournalError, DamagedRecordError, InvariantError, OSError) as error:
         also = f", and {recovered.damage}" if recovered.damage else ""
-        raise StartError(
-            f"the journal {path} cannot be used: {error}{also}. Move the folder away to begin anew"
-        ) from error
+        raise unusable(path, f"{error}{also}") from error
 
 
 def _read(
