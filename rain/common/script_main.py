@@ -71,9 +71,15 @@ class Main:
         self.module = ModuleType(MAIN)
         # With this spec, processes that a task spawns do not run the script again.
         self.module.__spec__ = ModuleSpec(MAIN, None)
-        self.childs_main = False  # the script calls itself so
+        self.is_childs = False  # the script calls itself `__mp_main__`
         self.brought: list[str] = []  # the names that are there only during the call
         self.classes: dict[type, ClassContent] = {}  # as the function was sent with them
+
+    def note_home(self, module: str) -> None:
+        """Something of the script says that it is of this module."""
+        if module == CHILDS_MAIN and not self.is_childs:
+            self.is_childs = True
+            sys.modules[CHILDS_MAIN] = self.module
 
     def define(self, names: dict[str, Any]) -> None:
         """Adds what the function was sent with."""
@@ -114,7 +120,7 @@ def enter(main: Main) -> None:
     global _current  # noqa: PLW0603 # one for the process, as `sys.modules`
     _current = main
     sys.modules[MAIN] = main.module
-    if main.childs_main:
+    if main.is_childs:
         sys.modules[CHILDS_MAIN] = main.module
     else:
         sys.modules.pop(CHILDS_MAIN, None)
@@ -199,7 +205,7 @@ def set_function(function: FunctionType, told: tuple[Setter, Any, bool]) -> None
     file = function.__globals__.get("__file__")
     if file is not None:
         main.define({"__file__": file})
-    main.childs_main |= function.__module__ == CHILDS_MAIN
+    main.note_home(function.__module__)
 
 
 def set_class(cls: type, told: tuple[Setter, Any, dict[str, Any], str, bytes]) -> None:
@@ -214,13 +220,14 @@ def set_class(cls: type, told: tuple[Setter, Any, dict[str, Any], str, bytes]) -
         content.put_into(cls)
         main.classes[cls] = content
         main.define(names)
-        main.childs_main |= cls.__module__ == CHILDS_MAIN
+        main.note_home(cls.__module__)
     elif _current is None:
         content.put_into(cls)
     elif cls not in _current.classes:
         content.put_into(cls)
         if its_origin == _current.origin:
             _current.bring(names)
+            _current.note_home(cls.__module__)
 
 
 def _read_for() -> Main | None:

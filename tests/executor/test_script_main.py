@@ -7,6 +7,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import cloudpickle
 import pytest
 
 from rain.base import executor_protocol as protocol
@@ -70,6 +71,9 @@ def _own_main() -> Iterator[None]:
     own = sys.modules["__main__"]
     yield
     sys.modules["__main__"] = own
+    library: Any = cloudpickle
+    if "__mp_main__" in library.list_registry_pickle_by_value():
+        library.unregister_pickle_by_value(ModuleType("__mp_main__"))
 
 
 HINTS = """
@@ -175,6 +179,16 @@ def test_a_name_of_another_program_is_missing(executor: Child) -> None:
     foreign = vars(one.module)["Point"](1)
     said = other.failure("dump_argument", foreign)  # an argument that the first one has made
     assert "Can't pickle <class '__main__.Point'>: attribute lookup Point" in said
+
+
+def test_a_script_in_a_spawned_process_is_found_under_the_name_that_it_has_there(
+    executor: Child, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = Script(executor, "")
+    script.module.__name__ = "__mp_main__"
+    monkeypatch.setitem(sys.modules, "__mp_main__", script.module)
+    script.run(PICKLES)
+    assert script.value("load", script.value("dump", 7)) == (True, True, 7)
 
 
 VERSIONED = """
