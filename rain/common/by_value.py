@@ -164,7 +164,8 @@ def _class(cls: type, reduced: tuple[Any, ...], version: bytes) -> tuple[Any, ..
         if is_called(cls, there):
             top = cls.__qualname__.partition(".")[0]
             names[top] = there[top]
-    told = setter, state, names, origin(), version
+    # What annotations name is made before the content, which may need it whole.
+    told = names, setter, state, origin(), version
     return make_class, (identity, make, arguments), told, None, None, set_class
 
 

@@ -208,9 +208,9 @@ def set_function(function: FunctionType, told: tuple[Setter, Any, bool]) -> None
     main.note_home(function.__module__)
 
 
-def set_class(cls: type, told: tuple[Setter, Any, dict[str, Any], str, bytes]) -> None:
+def set_class(cls: type, told: tuple[dict[str, Any], Setter, Any, str, bytes]) -> None:
     """Called by pickles: fills a class, or changes it if it is known here."""
-    setter, state, names, its_origin, version = told
+    names, setter, state, its_origin, version = told
     if _current is None and cls not in _read:
         return  # it is the program's own
     _drop_absent(names)

@@ -188,6 +188,29 @@ def test_a_single_dispatch_function_travels_with_all_its_implementations() -> No
     assert (show("four"), names["show"]("four")) == (4, "something")
 
 
+def test_a_class_that_an_annotation_names_is_whole_before_the_content_that_needs_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    module = ModuleType("__main__")
+    monkeypatch.setitem(sys.modules, "__main__", module)
+    source = (
+        "from __future__ import annotations\n"
+        "class Checker:\n"
+        "    def __init__(self, schema): self.kind = schema['kind']\n"
+        "    def __reduce__(self): return Checker, (self.schema,)\n"
+        "class Inner: pass\n"
+        "Inner.a_schema = {'class': Inner, 'kind': 'inner'}\n"
+        "Inner.checker = Checker(Inner.a_schema)\n"
+        "Inner.checker.schema = Inner.a_schema\n"
+        "class Outer:\n"
+        "    inner: Inner\n"
+        "    a_schema = {'field': Inner.a_schema}\n"
+    )
+    exec(source, vars(module))  # noqa: S102 # as Python runs a script
+    outer = travelled(module.Outer)
+    assert outer.a_schema["field"]["class"].checker.kind == "inner"
+
+
 def test_a_named_tuple_of_a_script_travels() -> None:
     names = script("from typing import NamedTuple\nclass Row(NamedTuple):\n    x: int = 1\n")
     row = travelled(names["Row"](2))
