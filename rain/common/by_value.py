@@ -39,7 +39,6 @@ from rain.common.script_main import (
     MAINS,
     is_called,
     make_class,
-    note_sent,
     origin,
     set_class,
     set_function,
@@ -156,7 +155,6 @@ def _class(cls: type, reduced: tuple[Any, ...], version: bytes) -> tuple[Any, ..
         reduced = _with_slots(cls, reduced)
     make, arguments, state, *_, setter = reduced
     identity: str = arguments[_IDENTITY]
-    note_sent(cls, identity)
     names: dict[str, Any] = {}
     if cls.__module__ in MAINS:
         names = brought_by_annotations(cls, travels)

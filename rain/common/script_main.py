@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from importlib.machinery import ModuleSpec
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple, TypeAlias
-from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 MAIN = "__main__"
 CHILDS_MAIN = "__mp_main__"
@@ -37,8 +37,7 @@ Setter: TypeAlias = Callable[[Any, Any], Any]
 
 _OWN_ORIGIN = os.urandom(8).hex()
 
-_classes: WeakValueDictionary[str, type] = WeakValueDictionary()  # which were sent or read here
-_read: WeakSet[type] = WeakSet()  # those of them that pickles have made
+_read: WeakSet[type] = WeakSet()  # the classes that pickles have made here
 _empty: WeakKeyDictionary[type, frozenset[str]] = WeakKeyDictionary()  # their first attributes
 _versions: WeakKeyDictionary[type, bytes] = WeakKeyDictionary()  # which version a class is now
 
@@ -146,11 +145,6 @@ def tidy() -> None:
         _current.forget_brought()
 
 
-def note_sent(cls: type, identity: str) -> None:
-    """A class is sent, and may come back."""
-    _classes[identity] = cls
-
-
 def is_called(value: FunctionType | type, names: Mapping[str, Any]) -> bool:
     """Whether a script has it under its own name."""
     found: Any = names.get(value.__qualname__.partition(".")[0])
@@ -164,7 +158,8 @@ def make_class(identity: str, make: Callable[..., type], arguments: tuple[Any, .
 
     What a base of the script does with its subclasses it has done where they were defined.
     """
-    known = _classes.get(identity)
+    library: Any = sys.modules["cloudpickle.cloudpickle"]  # of which `make` is
+    known: type | None = library._DYNAMIC_CLASS_TRACKER_BY_ID.get(identity)
     if known is not None:
         return known
     bases = dict.fromkeys(cls for cls in _bases(arguments) if "__init_subclass__" in vars(cls))
@@ -176,7 +171,6 @@ def make_class(identity: str, make: Callable[..., type], arguments: tuple[Any, .
     finally:
         for cls, hook in hooks:
             type.__setattr__(cls, "__init_subclass__", hook)
-    _classes[identity] = made
     _empty[made] = frozenset(vars(made))
     _read.add(made)
     return made

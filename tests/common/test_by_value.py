@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import rain
-from rain.common import by_value, code, script_main
+from rain.common import by_value, code
 from rain.common.by_value import dumps
 from rain.common.code import HERE, OtherPythonError
 from rain.common.content_type import decode_value, encode_value
@@ -72,7 +72,6 @@ def travelled(value: Any) -> Any:
         by_class: Any = WeakKeyDictionary()
         elsewhere.setattr(library, "_DYNAMIC_CLASS_TRACKER_BY_ID", by_name)
         elsewhere.setattr(library, "_DYNAMIC_CLASS_TRACKER_BY_CLASS", by_class)
-        elsewhere.setattr(script_main, "_classes", by_name.copy())
         return decode_value(data, "pickle")
 
 
