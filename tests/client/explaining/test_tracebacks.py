@@ -239,7 +239,7 @@ def test_files_that_are_emptied_with_the_folder_of_the_task_are_named_in_its_out
     assert "absolute paths" in told
 
 
-def test_a_function_of_the_script_that_another_process_cannot_import_says_so(
+def test_something_of_the_script_that_a_task_has_under_no_name_says_so(
     client: Client,
 ) -> None:
     def fails() -> None:
