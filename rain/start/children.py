@@ -141,11 +141,11 @@ def end_status(child: Child) -> int:
     return info.si_status if info.si_code == os.CLD_EXITED else -info.si_status
 
 
-def log_end(log: Path) -> str:
-    """Describes the end of a log."""
+def log_end(log: Path, begins: int = 0) -> str:
+    """Describes the end of a log, without the first bytes, which an earlier daemon has written."""
     try:
         with log.open("rb") as file:
-            file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL_BYTES))
+            file.seek(max(begins, file.seek(0, os.SEEK_END) - _TAIL_BYTES))
             text = file.read().decode("utf-8", "replace")
     except OSError as error:
         return f"cannot be read: {error.strerror}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 
-from attrs import define
+from attrs import define, field
 
 from rain.base.errors import StartError
 from rain.daemon.private import ONLY_OWNER
@@ -19,6 +19,8 @@ from rain.start.remote import Note, Ready, Report
 class LocalChild(Child):
     """A daemon of this machine."""
 
+    log_begins: int = field(default=0, kw_only=True)  # bytes in its log from before it was started
+
     def note(self, report: Report | None) -> None:
         if isinstance(report, Ready):
             self.address, self.http = report.address, report.http
@@ -27,7 +29,7 @@ class LocalChild(Child):
 
     def why_ended(self) -> str:
         how = how_ended(end_status(self))
-        log, end = self.daemon.errors, log_end(self.daemon.errors)
+        log, end = self.daemon.errors, log_end(self.daemon.errors, self.log_begins)
         return f"{self.daemon.name} {how} before it was ready; its log {log} {end}"
 
     def why_silent(self) -> str:
@@ -35,7 +37,7 @@ class LocalChild(Child):
         if self.lines.ended:
             mute = "it cannot report, because a --runprefix must pass descriptors on; "
         log = self.daemon.errors
-        return f"{mute}the log of {self.daemon.name}, {log}, {log_end(log)}"
+        return f"{mute}the log of {self.daemon.name}, {log}, {log_end(log, self.log_begins)}"
 
 
 def make_work_root(daemon: PlannedDaemon) -> None:
@@ -63,6 +65,7 @@ def spawn_local(daemon: PlannedDaemon, *, again: bool = False) -> LocalChild:
             open_log(daemon.output, again=again) as output,
             open_log(daemon.errors, again=again) as errors,
         ):
+            log_begins = os.fstat(errors.fileno()).st_size
             process = popen(
                 daemon,
                 [*daemon.command, "--ready-fd", str(ready)],
@@ -79,4 +82,5 @@ def spawn_local(daemon: PlannedDaemon, *, again: bool = False) -> LocalChild:
     finally:
         os.close(ready)
     os.set_blocking(reports, False)
-    return LocalChild(daemon, process, reports, processes.mark(process.pid))
+    mark = processes.mark(process.pid)
+    return LocalChild(daemon, process, reports, mark, log_begins=log_begins)

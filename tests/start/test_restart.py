@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import signal
@@ -11,7 +12,7 @@ from attrs import evolve
 
 from rain.base.errors import StartError
 from rain.start.choice import find_cluster
-from rain.start.clusters import ClusterDescription, read_cluster
+from rain.start.clusters import ClusterDescription, read_cluster, write_cluster
 from rain.start.governors import LocalGovernors
 from rain.start.processes import is_running
 from rain.start.reaching import reach
@@ -75,6 +76,22 @@ def test_the_log_of_the_server_goes_on(world: World) -> None:
     restart_server(cluster, 30.0, world.index)
 
     assert log.read_text().startswith("what the first one has said\n")
+
+
+def test_a_server_that_does_not_start_again_is_told_with_what_it_has_said_itself(
+    world: World,
+) -> None:
+    cluster = world.start(1).cluster
+    log = world.logs / "server.err"
+    log.write_text("what the first one has said\n")
+    python, player, _, *others = cluster.server_command
+    dying = (python, player, json.dumps({"server": "dies"}), *others)
+    write_cluster(evolve(cluster, server_command=dying))
+
+    with pytest.raises(StartError) as caught:
+        restart_server(cluster, 30.0, world.index)
+
+    assert str(caught.value).endswith(f"{log} ends with:\n  | port 7210 is in use")
 
 
 def test_a_server_without_a_journal_is_left_alone(world: World) -> None:
