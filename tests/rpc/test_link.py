@@ -264,7 +264,7 @@ def test_a_side_that_is_silent_for_too_long_is_given_up() -> None:
             await both.caller.expect(0.2, beat=0.05)
             assert both.caller.silence >= 0.2
             assert both.caller.cause is not None
-            assert "nothing was heard" in both.caller.cause
+            assert "nothing was received" in both.caller.cause
 
     run(main)
 

@@ -190,7 +190,7 @@ class TurnInput:
 
 @frozen
 class Silent:
-    """A governor that a turn has dismissed because nothing was heard of it for too long."""
+    """A governor that a turn has dismissed because nothing was received from it for too long."""
 
     governor: GovernorId
     reason: str
