@@ -60,6 +60,12 @@ their size: .astype("string[pyarrow]")."""
 """Advice when a task of Dask's needs too much memory."""
 
 
+_OF_OPEN_CLIENT = (
+    ": write dask.config.set(scheduler=client.dask) with an open client, or scheduler=None for"
+    " Dask's own scheduler"
+)
+
+
 class DaskScheduler:
     """Computes Dask's graphs on the cluster of a client; `Client.dask` makes it."""
 
@@ -102,6 +108,7 @@ class DaskScheduler:
             nodes = ordered(rechunks.nodes)
             shuffles = find_shuffles(nodes, wanted)
         futures = self._opened()
+        futures.expect_open(_OF_OPEN_CLIENT)
         graph = _Graph(futures, options, shuffles, rechunks.cuts | splits)
         linked = chains(shuffles.others(nodes), wanted)
         alone = {end for end, chain in linked.items() if graph.is_exchanged(chain)}

@@ -107,7 +107,7 @@ class Futures:
 
     def added(self, task: Task) -> Future[Any]:
         """The future of a task with one output, which is sent soon."""
-        self._expect_open()
+        self.expect_open()
         output = task.output
         output.kept = True
         future: Future[Any] = Future(self, output, task)
@@ -130,7 +130,7 @@ class Futures:
         self, fn: Function, args: Sequence[Any], keywords: Mapping[str, Any], options: Options
     ) -> tuple[DataObject, Task]:
         """The result and the task of a call that is not sent before it is started."""
-        self._expect_open()
+        self.expect_open()
         task = self._calls.new_task(fn, args, keywords, options)
         output = task.output
         output.kept = True
@@ -144,9 +144,10 @@ class Futures:
         self.session.add_task(task)
         self.sending.add_call()
 
-    def _expect_open(self) -> None:
+    def expect_open(self, advice: str = "") -> None:
+        """Refuses calls of a closed client, with what to do instead."""
         if self._housekeeper.closed:
-            raise ConnectionException("the client is closed, and takes no calls any more")
+            raise ConnectionException(f"the client is closed, and takes no calls any more{advice}")
 
     def step(self, fn: Function, args: Sequence[Any], options: Options) -> Task:
         """A call in a graph that `run` sends; steps after it may have its output as an argument."""
@@ -163,7 +164,7 @@ class Futures:
 
         The cluster forgets the results of the other steps as soon as no step needs them.
         """
-        self._expect_open()
+        self.expect_open()
         futures: list[Future[Any]] = []
         for task in wanted:
             output = task.output
@@ -181,7 +182,7 @@ class Futures:
 
     def put(self, value: T, name: str) -> Future[T]:
         """A future of a value that is here."""
-        self._expect_open()
+        self.expect_open()
         try:
             handle = self.constant(value, name)
         except UNPICKLABLE as error:

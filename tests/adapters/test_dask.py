@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from rain.client import Client, RainWarning
+from rain.client import Client, ConnectionException, RainWarning
 from rain.client.for_dask.scheduler import LARGEST_KNOWN
 from tests.adapters.own_tests import PROJECT, command, environment
 from tests.support.modes import in_processes
@@ -54,6 +54,15 @@ def process(*_: object) -> int:
 @in_processes
 def test_the_nodes_run_in_processes_of_the_cluster() -> None:
     assert dask.delayed(process)().compute() != os.getpid()
+
+
+def test_the_scheduler_of_a_closed_client_says_how_to_set_another_one() -> None:
+    with Client(local=True) as client:
+        scheduler: Any = client.dask
+        assert dask.delayed(add)(1, 2).compute(scheduler=scheduler) == 3
+    told = r"the client is closed, .*: write dask.config.set\(scheduler=client.dask\) with an open"
+    with pytest.raises(ConnectionException, match=told):
+        dask.delayed(add)(1, 2).compute(scheduler=scheduler)
 
 
 def test_a_tree_of_delayed_calls_is_computed() -> None:
