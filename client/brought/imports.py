@@ -61,6 +61,7 @@ def own_imports(uploads: Iterable[PackedModules], names: Iterable[str]) -> Impor
         folder=folder,
         origin=origin(),
         looked=looked,
+        arguments=tuple([os.fsencode(one) for one in sys.argv]),
     )
 
 

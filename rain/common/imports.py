@@ -41,6 +41,7 @@ class Imports(NamedTuple):
     folder: str = ""  # its current folder; "" if that was removed
     origin: str = ""  # the process that it is, which its tasks tell, too
     looked: float = 0.0  # when it has looked at the files
+    arguments: tuple[bytes, ...] = ()  # its `sys.argv`, which modules may read when they are loaded
 
     @property
     def of_modules(self) -> Imports:
@@ -94,9 +95,13 @@ def imports_of(data: bytes | mmap) -> Imports | None:
     length, magic = _FOOTER.unpack(data[end:])
     if magic != _MAGIC or length > end:
         return None
-    key, folders, uploads, logging, *others = msgpack.unpackb(data[end - length : end])
-    told = None if logging is None else tuple(logging)
-    return Imports(key, tuple(folders), tuple(uploads), told, *others)
+    imports = Imports(*msgpack.unpackb(data[end - length : end]))
+    return imports._replace(
+        folders=tuple(imports.folders),
+        uploads=tuple(imports.uploads),
+        logging=None if imports.logging is None else tuple(imports.logging),
+        arguments=tuple(imports.arguments),
+    )
 
 
 def other_python(data: bytes | mmap) -> str:

@@ -40,6 +40,7 @@ class Space:
         self.uploads = uploads  # unpacked
         self.places = (*uploads, *folders)  # where modules are looked for
         self.uploaded = frozenset(module for folder in uploads for module in _modules_in(folder))
+        self.arguments = () if told is None else told.arguments
         self.modules: dict[str, ModuleType] = {}
         self.logging: tuple[Any, ...] | None = None  # as the latest of its functions has told it
 
@@ -51,6 +52,7 @@ class Spaces:
         self.uploads_folder = uploads_folder
         self.current = self.first = Space(())
         self._path = sys.path[:]
+        self._arguments = sys.argv[:]
         self._known: WeakValueDictionary[object, Space] = WeakValueDictionary()
         self._logging: tuple[Any, ...] | None = None
         self._others: dict[str, ModuleType] = {}  # modules that belong to no space
@@ -85,6 +87,7 @@ class Spaces:
         self._put_aside(left)
         self.current = space
         sys.path[:] = [*space.places, *self._path]
+        sys.argv[:] = [os.fsdecode(one) for one in space.arguments] or self._arguments
         _note_program(space)
         # What was uploaded hides what is installed here under the same names.
         for name in [name for name in sys.modules if top_level(name) in space.uploaded]:

@@ -99,6 +99,22 @@ def test_a_program_that_is_started_again_gets_the_changed_module(
     assert executor.value(remember(executor, look(), "second", folder)) == ["after it", 1]
 
 
+def test_modules_that_read_the_arguments_of_the_program_find_them(
+    executor: Child, tmp_path: Path
+) -> None:
+    def rate(ctx: Any) -> Any:
+        settings: Any = importlib.import_module("settings")
+
+        return settings.rate
+
+    folder = a_folder(tmp_path, "a", settings="import sys\nrate = sys.argv[1:]")
+    rates = [
+        executor.value(remember_with(executor, rate, Imports("key", (str(folder),), arguments=one)))
+        for one in ((b"script.py", b"0.1"), (b"script.py", b"\xff"), (b"script.py", b"0.1"), ())
+    ]
+    assert rates == [["0.1"], ["\udcff"], ["0.1"], []]
+
+
 def test_what_a_task_submits_shares_the_modules_of_its_program(
     executor: Child, tmp_path: Path
 ) -> None:

@@ -108,3 +108,8 @@ def test_a_folder_whose_name_is_no_text_is_refused(
 
 def test_outside_of_tasks_there_is_no_program() -> None:
     assert imports.running_program() is None
+
+
+def test_the_arguments_of_the_program_are_told_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["script.py", "--rate=1", "\udcff"])
+    assert own_imports((), ()).arguments == (b"script.py", b"--rate=1", b"\xff")
