@@ -88,7 +88,7 @@ def test_what_cannot_be_uploaded_is_refused_with_what_to_do(tmp_path: Path) -> N
     refused = {
         "nowhere.py": "there is no",
         "folder": "has no __init__.py",
-        "text.txt": "is no Python",
+        "text.txt": "is not Python code",
         "random.py": "would hide the module 'random'",
         "broken.zip": "cannot be read as an archive",
         "data.zip": "no module in",
