@@ -88,7 +88,7 @@ def test_a_port_is_said_once() -> None:
 
 
 def test_a_running_server_is_not_told_how_many_cpus_it_has() -> None:
-    with pytest.raises(RainException, match="embedded"):
+    with pytest.raises(RainException, match="cpus would describe a cluster that starts now"):
         Client("localhost", 7210, cpus=2)
 
 
