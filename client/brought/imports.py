@@ -78,7 +78,7 @@ def _imports_of_task(
     for one in added:
         _expect_text(one)
     folders = (*dict.fromkeys(added), *told.folders)
-    loaded = _files_in_task(len(sys.modules), told.of_modules)
+    loaded = _files_in_task(tuple(sys.modules), told.of_modules)
     looked = time.time()
     states = _states({*loaded, *_files_of(names, folders)})
     if any(since > told.looked for since in states.values()):
@@ -130,9 +130,9 @@ def _own_folders(known: tuple[str, ...]) -> Iterator[str]:
 
 
 @lru_cache(maxsize=1)  # each nested task asks again, and a thousand modules may be loaded
-def _files_in_task(count: int, program: Imports) -> tuple[str, ...]:
-    """The same files while this number of modules is loaded for this program."""
-    del count, program
+def _files_in_task(names: tuple[str, ...], program: Imports) -> tuple[str, ...]:
+    """The same files while the modules with these names are loaded for this program."""
+    del names, program
     return tuple(_loaded_files())
 
 

@@ -64,6 +64,16 @@ def test_what_has_changed_since_tells_functions_of_tasks_apart(
     assert own_imports((), ()).changed == told.changed
 
 
+def test_a_task_looks_at_the_files_of_modules_that_have_taken_the_place_of_others(
+    tmp_path: Path, program: Imports, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load(monkeypatch, tmp_path, "mine_and_old", BEGAN - 1)
+    assert own_imports((), ()).changed == program.changed
+    monkeypatch.delitem(sys.modules, "mine_and_old")
+    load(monkeypatch, tmp_path, "mine_and_new", LOOKED + 1)
+    assert own_imports((), ()).changed != program.changed
+
+
 def test_editable_packages_count_wherever_their_files_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
