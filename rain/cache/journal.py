@@ -50,7 +50,7 @@ class _Siblings:
 
 
 class CacheJournal:
-    """The journal of one name, as far as this process has read it. Any thread may ask."""
+    """The journal of one name, to the point that this process has read. Any thread may use it."""
 
     def __init__(self, place: CachePlace, name: str) -> None:
         self._place = place

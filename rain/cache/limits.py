@@ -87,7 +87,7 @@ class Limit:
             self._counted = self._evict()
 
     def _evict(self) -> int:
-        """Removes what is too much; answers how many bytes are left."""
+        """Removes entries above the limit; returns how many bytes are left."""
         found = sorted(entries_of(self._place), key=lambda one: one.used)
         total = sum(one.size for one in found)
         if total <= self.most:
@@ -104,7 +104,7 @@ class Limit:
 
 
 def evict(place: CachePlace, path: Path) -> bool:
-    """Removes an entry, as a whole for all who read; whether that was possible."""
+    """Removes an entry, atomically for all readers; returns whether that was possible."""
     gone = place.path / "new" / f"gone-{secrets.token_hex(8)}"
     try:
         path.rename(gone)
@@ -115,7 +115,7 @@ def evict(place: CachePlace, path: Path) -> bool:
 
 
 def remove_left_behind(place: CachePlace) -> None:
-    """Removes what killed processes were making a day ago."""
+    """Removes incomplete files of killed processes that are older than a day."""
     oldest = time.time() - LEFT_BEHIND
     for path in (place.path / "new").iterdir():
         with suppress(OSError):  # as above

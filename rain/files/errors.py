@@ -11,7 +11,7 @@ from rain.common.errors import RainException
 
 
 class FilesError(RainException):
-    """Something about a file or its store."""
+    """An error of a file or its store."""
 
 
 class MissingFileError(FilesError, FileNotFoundError):
@@ -19,11 +19,11 @@ class MissingFileError(FilesError, FileNotFoundError):
 
 
 class AccessError(FilesError, PermissionError):
-    """There are no credentials, or they do not suffice."""
+    """Credentials are missing or not sufficient."""
 
 
 class ChangedFileError(FilesError):
-    """The file is not what it was when it was found."""
+    """The file has changed since it was listed."""
 
 
 class FileExistsAlready(FilesError, FileExistsError):

@@ -30,8 +30,8 @@ from rain.files.systems import (
 class File:
     """A handle of a file: its place, and its size and version when it was listed.
 
-    A task that gets it opens it where it runs. A file that has changed meanwhile is not read:
-    `ChangedFileError` says so.
+    A task that gets a handle opens the file on the machine where it runs. If the file has changed
+    since it was listed, reading raises `ChangedFileError`.
 
     >>> from pathlib import Path
     >>> _ = Path("rain.txt").write_text("drop\\ndrop\\n")
@@ -89,9 +89,9 @@ class File:
         errors: str | None = None,
         newline: str | None = None,
     ) -> IO[Any]:
-        """Opens it for reading: "rb" for bytes, "r" for text.
+        """Opens the file for reading: "rb" for bytes, "r" for text.
 
-        Only what is read is transferred, and a little ahead.
+        Only the parts that are read are transferred, and a little ahead.
 
         >>> from pathlib import Path
         >>> _ = Path("rain.txt").write_text("drop")
@@ -138,7 +138,7 @@ class File:
         return self.read_bytes().decode(encoding)
 
     def download(self, path: str | os.PathLike[str]) -> None:
-        """Writes it to a path of this machine.
+        """Writes the file to a path of this machine.
 
         >>> from pathlib import Path
         >>> _ = Path("rain.txt").write_text("drop")
@@ -242,9 +242,9 @@ class File:
 
 
 _SENT = ("url", "size", "version", "start", "stop", "delimiter", "storage_options")
-"""What goes along with a handle."""
+"""The fields that are sent with a handle."""
 
 
 def local_info(status: os.stat_result) -> Info:
-    """The same of a file of this machine as other file systems say of theirs."""
+    """The information about a file of this machine, in the form of other file systems."""
     return {"size": status.st_size, "mtime": status.st_mtime_ns}

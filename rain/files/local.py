@@ -31,9 +31,9 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 @contextmanager
 def created(place: Path, *, overwrite: bool) -> Generator[BinaryIO, None, None]:
-    """A new file, which is at its place when the block has ended without an exception.
+    """Creates a file that appears at its path when the block ends without an exception.
 
-    One that it replaces hands its permissions on. Devices and pipes are written as they are.
+    If it replaces a file, it takes over the permissions. Devices and pipes are written directly.
     """
     path = Path(os.path.realpath(place))  # a link stays, and its target is replaced
     _expect_free(path, overwrite=overwrite)
@@ -70,9 +70,9 @@ def part_beside(path: Path) -> Generator[Path, None, None]:
 
 @contextmanager
 def created_folder(place: Path, *, overwrite: bool) -> Generator[Path, None, None]:
-    """A new, empty folder to be filled, which is at its place when the block has ended.
+    """Creates an empty folder to be filled, which appears at its path when the block ends.
 
-    One that is there is moved aside then, and removed: for a moment there is none.
+    An existing folder is moved aside then, and removed: for a moment there is none at the path.
     """
     path = Path(os.path.realpath(place))
     _expect_free(path, overwrite=overwrite)
@@ -132,7 +132,7 @@ def _locked(part: Path, flags: int) -> int:
 
 @contextmanager
 def _about(path: Path) -> Generator[None, None, None]:
-    """The system's refusals name the file that is to be made, and not the one beside it."""
+    """Errors of the system name the file that is to be made, not the temporary one beside it."""
     try:
         yield
     except OSError as error:
@@ -176,7 +176,7 @@ def _old_of(path: Path) -> Path:
 
 
 def _put_back(path: Path) -> None:
-    """Mends what a process left that was killed while its folder took the place of another one."""
+    """Restores a folder whose replacement was interrupted because the process was killed."""
     old = _old_of(path)
     if path.exists():
         remove(old)

@@ -35,7 +35,7 @@ PIECE = 16 * 1024 * 1024
 
 @contextmanager
 def created(url: str, options: Options, *, overwrite: bool) -> Generator[IO[bytes], None, None]:
-    """A new object, which is there when the block has ended without an exception."""
+    """Creates an object that appears in the store when the block ends without an exception."""
     system, place = _writable(url, options)
     with naming(url):
         _expect_free(system, place, url, overwrite=overwrite)

@@ -40,7 +40,7 @@ _EXTRAS = {"s3": "s3", "s3a": "s3"}
 
 
 class System(Protocol):
-    """What we use of `fsspec.AbstractFileSystem`."""
+    """The methods of `fsspec.AbstractFileSystem` that Rain uses."""
 
     def info(self, path: str) -> Info: ...
     def ls(self, path: str, detail: bool) -> Any: ...
@@ -83,13 +83,13 @@ def import_fsspec(url: str = "") -> Any:
 
 
 def fresh_info(system: System, path: str) -> Info:
-    """What the store says of a file now."""
+    """The current information of the store about a file."""
     system.invalidate_cache(path)
     return system.info(path)
 
 
 def version_of(info: Info) -> str:
-    """What changes when a file changes; "" if its store does not tell."""
+    """A text that changes when the file changes; "" if its store has none."""
     return next((str(info[key]).strip('"') for key in _VERSIONS if info.get(key)), "")
 
 

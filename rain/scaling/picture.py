@@ -15,7 +15,7 @@ from rain.base.wire.demand import Need
 
 
 def joined(needs: Iterable[Need]) -> list[Need]:
-    """One for all that need the same."""
+    """Joins the needs that have the same resources."""
     found: dict[Resources, Need] = {}
     for need in needs:
         known = found.get(need.resources)
@@ -43,16 +43,16 @@ class GovernorKind:
         return need.resources.times_in(there) if need.resources.fits(there) else 0
 
     def lasts(self, need: Need, lost: float) -> bool:
-        """Whether such a task ends in its time, of which it loses so much at both ends."""
+        """Whether such a task ends in the time of a governor, which loses `lost` seconds of it."""
         return need.shortest <= self.seconds - lost
 
     def size_for(self, need: Need) -> int:
-        """How large one must be for a single task with this need."""
+        """The size that a governor needs for a single task with this need."""
         sizes = range(1, self.largest + 1)
         return next(size for size in sizes if self.slots_of(need, size))
 
     def slots_of(self, need: Need, size: int) -> int:
-        """The same for one that is `size` times as large."""
+        """How many tasks with this need run at once on a governor that is `size` times as large."""
         there = self.resources
         if there is None or size == 1:
             return self.slots(need)
@@ -63,7 +63,7 @@ class GovernorKind:
 
 
 class Stage(StrEnum):
-    """How far a governor is that was asked for."""
+    """The stages of a governor that was asked for."""
 
     QUEUED = "queued"  # its job waits in the batch system
     STARTING = "starting"  # its job runs, and it has not joined the cluster
@@ -87,7 +87,7 @@ class Hired:
 
 @frozen
 class Picture:
-    """All of it. The order is that in which governors were asked for."""
+    """The kinds, the needs and the governors. Governors are in the order of their requests."""
 
     kinds: Sequence[GovernorKind]
     needs: Sequence[Need] = ()
@@ -95,9 +95,9 @@ class Picture:
 
 
 def kind_for(need: Need, kinds: Sequence[GovernorKind]) -> GovernorKind | None:
-    """The kind on which tasks with this need belong: one that fits, with the least that is scarce.
+    """The kind for tasks with this need: the one that fits and has the fewest scarce resources.
 
-    So governors with gpus are started for the tasks that need gpus, if there are others.
+    So governors with gpus are started only for tasks that need gpus, if there are other kinds.
     """
     fitting = [kind for kind in kinds if kind.most and kind.slots_of(need, kind.largest)]
     return min(fitting, key=_scarce, default=None)  # of equal ones the first

@@ -24,7 +24,7 @@ from rain.scaling.picture import GovernorKind, Hired, Picture, Stage, kind_for
 
 @frozen
 class Rules:
-    """What holds for all kinds, unless one of them says otherwise."""
+    """The rules for all kinds of governors; a kind may replace some of them."""
 
     idle: float = 60.0  # seconds without a task after which a governor is let go
     finish: float = 5.0  # seconds in which the work is to be finished, if it may have the governors
@@ -36,7 +36,7 @@ class Rules:
 
 @frozen
 class Start:
-    """To ask for a governor."""
+    """A governor to ask for."""
 
     kind: str
     size: int = 1
@@ -44,7 +44,7 @@ class Start:
 
 @define
 class Decisions:
-    """What is to be done, and why."""
+    """The governors to start, drain and cancel, and the reasons."""
 
     start: list[Start] = Factory(list)
     drain: list[str] = Factory(list)  # names of governors to let go
@@ -57,7 +57,7 @@ class Decisions:
 def decide(
     picture: Picture, rules: Rules, memories: Mapping[str, ScalingMemory], now: float
 ) -> Decisions:
-    """What to do now. Called again and again, with what it has remembered the last time."""
+    """Decides what to do now. It is called repeatedly, with the memories of the last decision."""
     found = Decisions()
     needs, too_long = _by_kind(picture, rules)
     for kind in picture.kinds:
@@ -133,7 +133,7 @@ class _Kind:
 
     @property
     def sizes(self) -> int:
-        """The sum of the sizes of those that are counted on."""
+        """The sum of the sizes of the counted governors."""
         return sum(one.size for one in self.counted)
 
     def to_start(self) -> list[int]:
@@ -158,16 +158,17 @@ class _Kind:
         return one.size >= self.step and one.left >= self.longest
 
     def _come_too_late(self) -> bool:
-        """Whether those that work will have finished before another one could begin."""
+        """Whether the ready governors will finish the work before another one could begin."""
         ready = [one for one in self.counted if one.stage is Stage.READY]
         if not any(map(self._takes_any, ready)):
             return False
         return self.work / sum(one.size for one in ready) <= self.start_seconds
 
     def give_back(self, kept: int, idle: float, others_stay: int, found: Decisions) -> None:
-        """Those that were not wanted for long: first the jobs that wait, the last one first.
+        """Gives back governors that were not needed for long: first waiting jobs, the last one
+        first.
 
-        Also those that may not stay: of a kind as it was before, or more than there may be.
+        Governors that may not stay are given back, too: outdated ones, and those above the limit.
         """
         ready = others_stay + sum(one.stage is Stage.READY for one in self.counted)
         ready = self._dismiss(ready, found)
@@ -188,10 +189,10 @@ class _Kind:
             count, sizes = count - 1, sizes - one.size
 
     def _dismiss(self, ready: int, found: Decisions) -> int:
-        """Lets those go that may not stay, whatever waits; how many are ready after that.
+        """Releases governors that may not stay, whatever waits; returns how many stay ready.
 
-        The last one that has data which somebody needs stays until another one could take it, or
-        until its place is needed.
+        The last governor with data that is still needed stays until another one could take the
+        data, or until its place is needed.
         """
         outdated = [one for one in self.hired if one.outdated and one.stage is not Stage.LEAVING]
         order = {Stage.QUEUED: 0, Stage.STARTING: 1, Stage.READY: 2}
@@ -237,7 +238,7 @@ def _counted(
     rules: Rules,
     start_seconds: float,
 ) -> list[Hired]:
-    """Those that do not leave before the next one can be there, or before all work is done."""
+    """The governors that stay until the next one can have joined, or until all work is done."""
     staying = [one for one in hired if one.stage is not Stage.LEAVING and not one.outdated]
     ready = sum(one.size for one in staying if one.stage is Stage.READY)
     ahead = min(rules.ahead + start_seconds, kind.seconds / 2)
@@ -247,7 +248,7 @@ def _counted(
 
 
 def _by_kind(picture: Picture, rules: Rules) -> tuple[dict[str, list[Need]], dict[str, list[Need]]]:
-    """What each kind is to be started for, and what would not end on it, nor on any other."""
+    """The needs for which each kind is started, and those whose tasks would not end on any kind."""
     needs: dict[str, list[Need]] = {kind.name: [] for kind in picture.kinds}
     too_long: dict[str, list[Need]] = {kind.name: [] for kind in picture.kinds}
     for need in picture.needs:

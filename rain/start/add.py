@@ -57,7 +57,7 @@ _NAMED = re.compile(r"governor-(\d+)")
 
 @frozen
 class Added:
-    """What has come to a cluster."""
+    """What was added to a cluster."""
 
     members: tuple[StartedDaemon, ...] = ()
     jobs: tuple[JobEntry, ...] = ()
@@ -69,7 +69,8 @@ class Added:
 def add_governors(
     wanted: ClusterDescription, settings: Settings, access: RemoteAccess, timeout: float
 ) -> Added:
-    """Starts governors for a cluster; StartError if any cannot be, and then none is left running.
+    """Starts governors for a cluster; StartError if one cannot be started, and then none keeps
+    running.
 
     The settings say which, and what they have that the governors of the cluster have not.
     """
@@ -109,8 +110,8 @@ def add_kind(
 ) -> Added:
     """Lets the scaler of a cluster start another kind of governors, too; it may be the first one.
 
-    `settings.scale` says how many there may be. A kind that is there already and is named becomes
-    what is said now.
+    `settings.scale` says how many there may be. If the cluster has a kind with this name, the new
+    settings replace it.
     """
     scale = settings.scale
     assert scale is not None
@@ -154,9 +155,9 @@ def add_kind(
 
 
 def remove_kind(wanted: ClusterDescription, name: str) -> int:
-    """Lets the scaler start no governors of a kind any more, and those that are there drain.
+    """Removes a kind of governors: the scaler starts no more of them, and those that exist drain.
 
-    Returns how many are there, those that wait in a queue among them.
+    Returns how many there are, including those that wait in a queue.
     """
     with changing(wanted.log_folder) as cluster:
         order = without_kind(known_order(cluster), name)

@@ -9,7 +9,7 @@ from rain.start.options import AnyPath, Environment
 
 
 class HandedOn(TypedDict, total=False):
-    """What the server and each governor are told: options of their commands."""
+    """Options that are passed on to the commands of the server and of each governor."""
 
     scheduler: str  # these are options of `rain server`: "FILE.py:CLASS" is one of your own
     scheduler_options: Mapping[str, object]
@@ -51,7 +51,7 @@ class HandedOn(TypedDict, total=False):
 
 
 class ServerOptions(HandedOn, total=False):
-    """What every cluster takes: options of `rain start` under their names there."""
+    """The keywords of every cluster: options of `rain start`, with the same names."""
 
     listen: str
     advertise: str
@@ -78,7 +78,7 @@ class ServerOptions(HandedOn, total=False):
 
 
 class ScaleOptions(ServerOptions, total=False):
-    """For a number of governors that follows the work, in place of a fixed one."""
+    """The keywords of a cluster whose number of governors follows the work."""
 
     maximum: int
     minimum: int  # of governors that are there without any work; 0 unless it is said
@@ -88,7 +88,7 @@ class ScaleOptions(ServerOptions, total=False):
 
 
 class SshOptions(ScaleOptions, total=False):
-    """What a cluster of hosts takes that are reached through ssh."""
+    """The keywords of a cluster of hosts that are reached through ssh."""
 
     user: str  # on hosts that name none
     jump: str  # the host through which the others are reached, or several: "one,two"
@@ -96,7 +96,7 @@ class SshOptions(ScaleOptions, total=False):
 
 
 class JobOptions(ScaleOptions, total=False):
-    """What a cluster of jobs takes. Without an amount the batch system decides on it."""
+    """The keywords of a cluster of jobs. The batch system decides on amounts that are not given."""
 
     cpus: int  # of each job
     time: int | str  # how long each may run: seconds, or as "1:00:00", "90m", "2h"
