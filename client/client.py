@@ -51,7 +51,7 @@ NUMBERS_AT_MOST = 256
 
 
 def _of_the_task() -> "Client":
-    """The client of the running task: what a client becomes that was sent to it."""
+    """The client of the running task: a client that is pickled into a task becomes this one."""
     client: Client = import_module("rain.client").get_client()
     return client
 
@@ -396,7 +396,7 @@ class Client(Looking):
     def end_session(self, session_id: SessionId) -> None:
         """Tells the server that a session is closed, unless it has already failed or gone.
 
-        Nobody waits for that: whatever is asked next comes after it.
+        This does not wait for an answer: later requests are handled after it in any case.
         """
         self.housekeeper.open_sessions.discard(session_id)
         if not self.housekeeper.closed:

@@ -47,13 +47,13 @@ class DataObject:
     session: "Session"
     packed_id: ObjectId
     wire_shape: ObjectShape
-    constant: "Constant | None"  # what the client gives; b"" after the submit, None for an output
+    constant: "Constant | None"  # its content; b"" after the submit, None for an output
     kept: bool
     submission: int  # which submit of the session took it, 0 for none yet
     known_state: DataObjectState | None
     known_info: "ObjectInfo | Seen | None"
     given_spec: ObjectSpec | None  # made when it is read
-    unit: Unit | None = None  # inside of which it is; not a slot, as for tasks
+    unit: Unit | None = None  # the unit that it is inside of; not a slot, as for tasks
 
     __slots__ = (
         "__dict__",
@@ -104,7 +104,7 @@ class DataObject:
 
     @property
     def _session(self) -> "Session":
-        """The name that programs for Rain 0.4 know."""
+        """The name of this attribute in Rain 0.4."""
         return self.session
 
     @property
@@ -308,7 +308,7 @@ class DataObject:
             raise TypeError(f"{self!r} is a directory, and a blob is expected")
 
     def settle(self) -> ObjectShape:
-        """The final shape: what the user has changed in the spec is taken over."""
+        """Makes the final shape, with the changes that the user has made in the spec."""
         spec = self.given_spec
         if spec is not None:
             check_content_type(spec.content_type)
@@ -332,7 +332,7 @@ class DataObject:
 
 
 def finished_state(obj: DataObject) -> DataObjectState:
-    """The state of an object when its task is finished: what was inside of a unit is gone."""
+    """The state of an object of a finished task: REMOVED if it was inside of a unit."""
     return DataObjectState.finished if obj.unit is None else DataObjectState.removed
 
 
@@ -353,7 +353,7 @@ new_handle = DataObject.__new__
 def filled(
     obj: DataObject, session: "Session", shape: ObjectShape, constant: "Constant | None" = None
 ) -> DataObject:
-    """A new handle with all that it holds: of what the client has, or of what a task will make."""
+    """A new handle with all its attributes: for a constant, or for the output of a task."""
     obj.kept = False
     obj.session = session
     obj.packed_id = session.next_id()
@@ -372,11 +372,14 @@ def output_object(session: "Session", shape: ObjectShape) -> DataObject:
 
 
 stand_ins: dict[type, Callable[[Any], DataObject]] = {}
-"""Types that stand for data objects, too, and what makes the object of one of them."""
+"""Types that can be used as data objects, and for each of them the function that makes the object.
+"""
 
 
 def stands_for_data(value: object) -> bool:
-    """Whether `to_dataobj` takes it, unless it is a task with another number of outputs."""
+    """Whether `to_dataobj` accepts it. A task with more or less than one output is still refused
+    there.
+    """
     is_ours = isinstance(value, DataObject) or hasattr(value, "output_objects")
     return is_ours or type(value) in stand_ins
 

@@ -42,7 +42,9 @@ _cancelling = threading.RLock()  # one for all, since it is held for a moment on
 
 
 class _Waiters(list[Any]):
-    """Where `concurrent.futures` puts what waits: its functions run no calls while they do."""
+    """The list in which `concurrent.futures` registers waiters: its functions run no calls while
+    they wait.
+    """
 
     def __init__(self, future: ref[Future[Any]]) -> None:
         super().__init__()
@@ -62,10 +64,10 @@ class Future(NotAValue, concurrent.futures.Future[T]):
     It is a `concurrent.futures.Future`, so `concurrent.futures.wait` and everything else that takes
     those takes it. In asyncio and in trio, `await future` gives the result.
 
-    As an argument of another call it stands for its result, which goes from governor to governor
-    without a visit here. Inside of lists and other objects it stays a future, also in results and
-    in other programs: it can be pickled. The cluster keeps the result as long as such a future
-    exists somewhere.
+    As an argument of another call it stands for its result, which goes directly from governor to
+    governor. Inside of lists and other objects it stays a future, also in results and in other
+    programs: it can be pickled. The cluster keeps the result as long as such a future exists
+    somewhere.
 
     >>> future = client.submit(pow, 2, 3)
     >>> client.submit(pow, future, 2).result()
@@ -75,8 +77,8 @@ class Future(NotAValue, concurrent.futures.Future[T]):
     """
 
     _exception: BaseException | None
-    _trace: TracebackType | None = None  # of the failure, as it came
-    has_ended = False  # it is done: read by those who look at many, and without a lock
+    _trace: TracebackType | None = None  # of the failure, as it was received
+    has_ended = False  # it is done; may be read without the lock
 
     def __init__(self, home: Futures, handle: DataObject, task: Task | None) -> None:
         super().__init__()
@@ -212,7 +214,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         return "finished" if self.failure is None else "error"
 
     def info(self) -> TaskInfo:
-        """The runs of the call, and what the cache has said of it.
+        """The runs of the call, and whether the cache had its result.
 
         >>> future = client.submit(pow, 2, 3)
         >>> future.result(), future.info().runs[0].state
@@ -267,7 +269,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
     # Methods for the client.
 
     def deliver(self, delivered: Result) -> None:
-        """The result itself has come, before the news that it is there or after."""
+        """The result itself has come, before or after the news that the call has finished."""
         if self._value is _NOT_LOADED:
             self._delivered = delivered
 
@@ -281,7 +283,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         self._note(partial(self.set_exception, error))
 
     def note_cancelled(self) -> bool:
-        """Nobody makes the result; False when it was made, or when it counts as running."""
+        """The call is cancelled; returns False if it has finished, or counts as running."""
         with _cancelling:
             if self.cancelled():
                 return True
@@ -292,12 +294,12 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         return True
 
     def input(self) -> DataObject:
-        """The object that stands for its result as an argument of a call."""
+        """The data object of its result, for use as an argument of a call."""
         return self.handle
 
     @property
     def object_id(self) -> ObjectId:
-        """The packed id of what it stands for."""
+        """The packed id of the object of its result."""
         return self.handle.packed_id
 
     def forget(self) -> None:
@@ -306,11 +308,11 @@ class Future(NotAValue, concurrent.futures.Future[T]):
 
     @property
     def failure(self) -> BaseException | None:
-        """How a call has failed that is done and was not cancelled."""
+        """The failure of a call that is done and was not cancelled; None if it has not failed."""
         return super().exception()
 
     def when_done(self, then: Callable[[Any], object]) -> None:
-        """Calls a function that never blocks, in the thread that finds out."""
+        """Calls a function, which must not block, in the thread that learns of the end."""
         super().add_done_callback(then)
 
     def is_done(self) -> bool:
@@ -318,7 +320,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         return super().done()
 
     def want(self) -> None:
-        """A callback is to run when it is done; no thread waits for it."""
+        """A callback will run when it is done, without a thread that waits for it."""
         if self.home.here is None or self.is_done():
             return
         if in_a_task():  # no other thread runs calls while a task runs
@@ -339,7 +341,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         )
 
     def _hide_frames(self, error: BaseException) -> None:
-        """The failure may be raised many times, and each time it is as it was when it came."""
+        """Restores the traceback of the failure, so that it is the same each time it is raised."""
         if error is self._exception:
             error.__traceback__ = self._trace
         else:
@@ -357,7 +359,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
     def _tell_ended(self) -> None:
         self.has_ended = True
         if self.home.at_each_end:
-            for hear in [*self.home.at_each_end]:  # a copy: other threads begin and end to listen
+            for hear in [*self.home.at_each_end]:  # a copy: other threads add and remove listeners
                 hear(self)
 
     def _wait(self, ask: Callable[[float | None], Any], timeout: float | None) -> Any:
@@ -404,7 +406,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
             reading.taker = before
 
     def reference(self) -> tuple[Callable[..., Any], tuple[bytes, str]]:
-        """How it is pickled: as a call that makes it again."""
+        """The pickled form: a call that makes the future again."""
         return refer, (place_of(self.home.cluster, self.object_id), self.name)
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[bytes, str]]:

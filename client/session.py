@@ -1,4 +1,4 @@
-"""Sessions: what a program builds, submits, waits for and fetches belongs to one."""
+"""The class `Session`: it builds a graph of tasks, submits it, waits for it and fetches results."""
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress

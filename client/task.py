@@ -1,4 +1,4 @@
-"""Tasks: what is to be done with data objects, and what comes out."""
+"""The class `Task`: one piece of work that reads data objects and makes others."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -282,7 +282,7 @@ class Task:
         return LabeledList(self.input_objects, self.wire_shape.labels or None)
 
     def let_inputs_go(self) -> None:
-        """Has no handles any more of what other tasks make for it. It has no `spec` then."""
+        """Drops the handles of its inputs. The task has no `spec` any more."""
         constants = [one for one in self.input_objects if one.constant is not None]
         self.input_objects = tuple(constants)
 
@@ -400,7 +400,7 @@ class Task:
         return self.session.logs(self)
 
     def settle(self) -> TaskShape:
-        """The final shape: what the user has changed in the specs is taken over."""
+        """Makes the final shape, with the changes that the user has made in the specs."""
         shape = self.wire_shape
         outputs = tuple([obj.settle() for obj in self.output_objects])
         spec = self.given_spec

@@ -1,6 +1,6 @@
 """The state that all futures of a client share: their session, their ends, borrowed ones.
 
-Calls are made here and sent in `sending.py`; `ends.py` hears how they end.
+Calls are made here and sent in `sending.py`; `ends.py` receives how they end.
 """
 
 from __future__ import annotations

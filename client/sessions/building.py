@@ -1,4 +1,4 @@
-"""The graph of a session: what is described here, until it is submitted."""
+"""Collects the new tasks and objects of a session, until it submits them."""
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import count
@@ -50,10 +50,10 @@ class Building:
         self._asking = Asking(self._explain)
 
     def let_inputs_go(self) -> None:
-        """From now on, handles of submitted tasks keep none of their inputs alive.
+        """From now on, handles of submitted tasks do not keep their inputs alive.
 
-        Users of this session have futures of objects, and never look at its tasks. The server keeps
-        what a task will read.
+        Users of this session have only futures of objects, and never look at its tasks. The server
+        keeps what a task will read.
         """
         self._outgoing.lets_inputs_go = True
 

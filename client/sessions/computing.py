@@ -1,4 +1,4 @@
-"""The results of a session: computed, fetched, downloaded, and let go."""
+"""Computes, fetches, downloads and releases the results of a session."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -162,7 +162,7 @@ class Computing(Following):
             waiting = self.submit_by(partial(_begin, connection, tuple(ids)))
             answer = None if waiting is None else waiting()
         except RainError:
-            with noting_failure(tasks), self._asking:  # which costs those nothing that go well
+            with noting_failure(tasks), self._asking:  # no cost if nothing fails
                 raise
         except KeyboardInterrupt:
             self._cancel((), wanted)
@@ -232,11 +232,12 @@ def _begin(
 
 
 def _pickle_what_is_no_data(pending: Sequence[Task]) -> None:
-    """Functions that do not say how their values are encoded may return any value.
+    """Lets functions without an encoding return any value.
 
     In Rain 0.4 such a function returns bytes, `str` or data, and anything else is an error. That
-    rule stays for all that a program or a task in another language reads. What only Python reads is
-    pickled: this changes the configs of such functions, before they are sent.
+    rule still holds for outputs that a program or a task in another language reads. Outputs that
+    only Python reads are pickled: this function changes the configs of their tasks before these are
+    sent.
     """
     makers = list[Task]()
     read_as_bytes = set[DataObject]()

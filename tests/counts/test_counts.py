@@ -11,6 +11,7 @@ why in its commit. To see all figures:
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -217,6 +218,12 @@ def a_task(name: str) -> dict[str, float]:
     program, tasks = PROGRAMS[name]
     counted = count(program)
     return {what: counted[what] / tasks for what in sorted(counted)}
+
+
+@pytest.fixture(autouse=True)
+def arguments(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of this program travel with functions, and would count."""
+    monkeypatch.setattr(sys, "argv", ["program.py"])
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
