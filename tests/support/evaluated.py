@@ -1,15 +1,18 @@
 """Runs submissions in this process, with the executor's own code: no daemon, socket or process."""
 
 import os
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from rain.base import executor_protocol as protocol
 from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.wire.submission import Submission
+from rain.common import imports, script_main
 from rain.common.content_type import decode_value
 from rain.executor.desk import Desk
 from rain.executor.executor import Executor
@@ -102,10 +105,21 @@ class Evaluator:
 
 @contextmanager
 def evaluator(folder: Path) -> Generator[Evaluator]:
-    """One whose tasks have folders of their own below this one."""
+    """One whose tasks have folders of their own below this one.
+
+    Afterwards this process is no executor any more, but the program that it was.
+    """
     before = Path.cwd()
     (folder / "data").mkdir()
+    main = sys.modules["__main__"]
     try:
-        yield Evaluator(folder)
+        with (
+            patch.object(script_main, "_current", None),
+            patch.object(imports, "_running", None),
+            patch.object(sys, "path", sys.path[:]),
+            patch.object(sys, "argv", sys.argv[:]),
+        ):
+            yield Evaluator(folder)
     finally:
+        sys.modules["__main__"] = main
         os.chdir(before)
