@@ -12,8 +12,8 @@ evicted.
 """
 
 RESERVE_PERCENT = 5
-"""The percentage of a governor's memory that should be free on its machine, whoever uses the
-rest.
+"""The percentage of a governor's memory that should be free on its machine. It does not matter
+which processes use the rest.
 """
 
 CODE = 48 * 1024 * 1024
