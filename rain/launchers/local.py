@@ -45,12 +45,13 @@ class LocalJobs:
         return {number: self._standing(number) for number in numbers}
 
     def _standing(self, number: str) -> Standing:
+        runs = _runs(number)  # first, so that a child which does not run has a status
         child = self._children.get(number)
         status = None if child is None else child.poll()
         if status is not None:
             how = f"signal {-status}" if status < 0 else f"status {status}"
             return Standing(JobState.ENDED, how if status else "")
-        return Standing(JobState.RUNNING if _runs(number) else JobState.ENDED)
+        return Standing(JobState.RUNNING if runs else JobState.ENDED)
 
     def drain(self, numbers: Sequence[str]) -> None:
         """Lets governors leave in order."""
