@@ -51,7 +51,7 @@ time.sleep(600)
 
 
 def stage_and_die() -> None:
-    """Leaves files in the task's folder, and none of its own will clean up."""
+    """Leaves a file in the program's folder, and nothing of its own will clean up."""
     Path("left").write_bytes(bytes(LARGE))
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -111,8 +111,9 @@ def test_nothing_stays_of_a_client_that_is_killed_on_the_server_and_the_governor
 
 
 def test_nothing_stays_of_executors_that_are_killed_but_the_logs_of_the_last(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)  # where plain functions of this program write
     with (
         server(tmp_path, "--no-http") as serving,
         governor(tmp_path, "one", serving.address, 1),
