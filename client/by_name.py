@@ -53,10 +53,13 @@ class FutureSession(FutureMethods):
             name, on_failure=choice, durable=durable, idempotent=idempotent, env=env
         )
         self._session = session
-        self._futures = Futures(session, client.housekeeper)
+        self._futures = self._new_futures()
         if durable:
             # Its calls are to be on the disk of the server before the connection ends.
             client.housekeeper.at_close.insert(0, _weakly(WeakMethod(self.close)))
+
+    def _new_futures(self) -> Futures:
+        return Futures(self._session, self._client.housekeeper)
 
     def futures(self, name: str | None = None) -> list[Future[Any]]:
         """Futures of all calls of a durable session, in the order in which they were made.

@@ -1,4 +1,4 @@
-"""The error when a future is used as if it were its value."""
+"""The error when a program uses a future in the place of its value."""
 
 from typing import TYPE_CHECKING, NoReturn
 

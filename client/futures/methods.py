@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar, Unpack, overload
@@ -38,12 +39,13 @@ class FutureMethods(Submitting):
                 futures = self._futures = self._futures or self._new_futures()
         return futures
 
+    @abstractmethod
     def _new_futures(self) -> Futures:
-        raise NotImplementedError
+        """Makes them, for the first call."""
 
+    @abstractmethod
     def close(self) -> None:
         """Ends it."""
-        raise NotImplementedError
 
     def __enter__(self) -> Self:
         return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, Unpack, overload
 
@@ -20,14 +21,14 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Submitting:
+class Submitting(ABC):
     """Calls of functions with the same options."""
 
     _options = NO_OPTIONS
 
+    @abstractmethod
     def open_futures(self) -> Futures:
         """The futures of the client that the calls are made with."""
-        raise NotImplementedError
 
     # Of arguments that are futures the function gets the values, which no signature can say. So
     # calls with a future among the first arguments are not checked.
