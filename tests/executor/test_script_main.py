@@ -176,9 +176,22 @@ def test_a_name_of_another_program_is_missing(executor: Child) -> None:
     one, other = Script(executor, PICKLES), Script(executor, PICKLES, "another program")
     data = one.value("dump", 7)
     assert "Can't get attribute 'Point'" in other.failure("load_without_names", data)
-    foreign = vars(one.module)["Point"](1)
-    said = other.failure("dump_argument", foreign)  # an argument that the first one has made
+    sys.modules["__main__"] = one.module
+    foreign = _ByValue(vars(one.module)["Point"](1))  # an argument that the first one has pickled
+    said = other.failure("dump_argument", foreign)
     assert "Can't pickle <class '__main__.Point'>: attribute lookup Point" in said
+
+
+def test_what_an_argument_brings_is_there_during_the_call_only(executor: Child) -> None:
+    script = Script(
+        executor,
+        "import sys\n"
+        "class Point: pass\n"
+        "def has_point(ctx, *values): return hasattr(sys.modules['__main__'], 'Point')\n",
+    )
+    has_point = script.send("has_point")
+    assert script.value(has_point, vars(script.module)["Point"]())
+    assert not script.value(has_point)
 
 
 def test_a_script_in_a_spawned_process_is_found_under_the_name_that_it_has_there(
