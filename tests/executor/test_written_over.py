@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import os
+import pickle
+import stat
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rain.base import executor_protocol as protocol
+from rain.base.ids import pack
 from rain.common.errors import RainException
+from rain.executor.context import Context
+from rain.executor.memory import Memory
 from rain.executor.staging import StagingFolders
 from rain.stream.shared_memory import BOARD, Board
 from rain.stream.spare_files import FOLDER, LEAST, SpareFiles, open_value_file
@@ -103,3 +110,41 @@ def test_an_old_file_that_cannot_grow_is_deleted(tmp_path: Path) -> None:
         governor.stage.write([bytes(LEAST + 100)])
     assert not list((governor.data / FOLDER).iterdir())
     assert [path.name for path in (tmp_path / "stage").iterdir()] == []
+
+
+def an_input(folder: Path) -> tuple[Context, Path]:
+    """The context of a call with one stored input, and the file of that."""
+    memory = Memory(str(folder), str(folder / "uploads"))
+    kind, stored = pack(5, 3), folder / "1"
+    memory.object_kinds[kind] = protocol.ObjectKindRow(kind, "", "pickle", "blob", "")
+    with open(stored, "wb", opener=open_value_file) as file:
+        pickle.dump("value", file)
+    row = protocol.CallInput(pack(5, 20), kind, "", "", stored.stat().st_size, 1)
+    call = protocol.Call(pack(5, 30), pack(5, 4), b"", [row], [])
+    return Context(memory, StagingFolders(f"{folder}/stage", str(folder), ""), call), stored
+
+
+def may_become_spare(path: Path) -> bool:
+    return bool(path.stat().st_mode & stat.S_ISVTX)
+
+
+def test_a_task_that_only_gets_the_value_of_an_input_is_not_shown_its_file(tmp_path: Path) -> None:
+    context, stored = an_input(tmp_path)
+    assert context.load_input(0, "", None) == "value"
+    assert may_become_spare(stored)
+
+
+def test_a_file_whose_path_a_task_gets_is_never_written_over(tmp_path: Path) -> None:
+    context, stored = an_input(tmp_path)
+    assert context.input(0, "", None).path == stored
+    assert not may_become_spare(stored)
+
+
+def test_data_that_a_task_has_made_itself_and_whose_path_it_knows_is_never_written_over(
+    tmp_path: Path,
+) -> None:
+    context, _ = an_input(tmp_path)
+    array = np.zeros(LEAST)
+    made = context.blob(array, encode="pickle")
+    assert made.path is not None
+    assert not may_become_spare(made.path)
