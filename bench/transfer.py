@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from time import perf_counter, process_time
+from time import perf_counter, process_time, sleep
 from typing import Any
 
 import click
@@ -165,6 +165,9 @@ def _call(client: Client, *arrays: Any) -> None:
     client.submit(_sum, *arrays).result()
 
 
+RELEASED = 1.0
+"""Seconds after which all processes know that an array is gone."""
+
 ARGUMENTS = 10
 ARGUMENT_SIZE = 40 * MIB
 
@@ -175,12 +178,13 @@ class Arrays:
     def __init__(self) -> None:
         self.copy = Way("numpy copy, warm memory")
         self.put = Way("client.put of an array")
+        self.again = Way("client.put in the place of an array that is gone")
         self.call = Way("a call with an array")
         self.many = Way(f"a call with {ARGUMENTS} arrays of {ARGUMENT_SIZE // MIB} MiB")
 
     @property
     def ways(self) -> list[Way]:
-        return [self.copy, self.put, self.call, self.many]
+        return [self.copy, self.put, self.again, self.call, self.many]
 
     def measure(self, client: Client, size: int, number: int) -> None:
         """Measures one round; arrays of two rounds differ, since equal ones are sent once."""
@@ -189,6 +193,9 @@ class Arrays:
         self.copy.time(partial(np.copyto, there, array))
         client.submit(_sum, array[:1]).result()
         self.put.time(partial(client.put, array))
+        sleep(RELEASED)
+        array[0] += 0.5
+        self.again.time(partial(client.put, array))
         self.call.time(partial(_call, client, array))
         few = [np.full(ARGUMENT_SIZE // 8, number + i / 100) for i in range(ARGUMENTS)]
         self.many.time(partial(_call, client, *few))

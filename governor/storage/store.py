@@ -253,7 +253,6 @@ class Store:
             if error.errno != errno.EXDEV:
                 raise
         else:
-            mark_shown(target)
             return is_at(place, target)
         with Path(place.path).open("rb") as source, target.open("wb") as copy:
             status = os.fstat(source.fileno())

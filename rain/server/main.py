@@ -37,7 +37,11 @@ from rain.server.settings import ServerSettings
 from rain.server.spool import Spool
 from rain.server.users_file import Rules, keep_reading, read_users
 from rain.stream.machine import machine_id
+from rain.stream.spare_uploads import SpareUploads
 from rain.tls.keys import Keys
+
+SPARE_SECONDS = 5.0
+"""Files of uploads that have gone are deleted after this time without another one, or twice it."""
 
 Company = Callable[[Service, str, Path, FilteringBoundLogger], AbstractAsyncContextManager[None]]
 """A context around a running server, for code in the same process (see `rain.embedded`). It gets
@@ -254,10 +258,19 @@ def _keep_house(nursery: trio.Nursery, known: _Known, service: Service) -> None:
     """Starts what has nothing to do with tasks."""
     settings, log = known.settings, known.log
     nursery.start_soon(service.look_at_the_time)
+    nursery.start_soon(_give_back, service.registration.uploads)
     if settings.work_folder is None:
         nursery.start_soon(in_a_thread, partial(remove_abandoned, log))
     if settings.identity is not None:
         nursery.start_soon(keep_looking, settings.identity, log)
+
+
+async def _give_back(uploads: Spool) -> None:
+    """Deletes files of uploads that nobody writes over."""
+    while uploads.spares is not None:
+        await trio.sleep(SPARE_SECONDS)
+        if uploads.spares.is_awake:
+            await in_a_thread(uploads.spares.give_back)
 
 
 def _make_service(
@@ -277,8 +290,8 @@ def _make_service(
     if journal is None:
         work = WorkFolder.make(settings.work_folder, "server")
         stack.callback(work.let_go)
-        uploads, writer = Spool(work.path), None
-    else:
+        uploads, writer = Spool(work.path, spares=SpareUploads.make(work.path)), None
+    else:  # and no spare files: to make a large file durable takes longer than to write it
         uploads, writer = journal.uploads, journal.begin()
         stack.callback(writer.close)
     stack.callback(uploads.close)

@@ -6,7 +6,8 @@ the reactor does not need them any more. Uploads arrive in threads, so a lock pr
 
 The folder of a server with a journal lasts: it keeps the files that its objects need. A file counts
 when it is complete and durable. Its name is a number and the object, and has an ending while it is
-not complete.
+not complete. Other folders keep some removed files for a while, so that clients write their next
+uploads over them (`rain/stream/spare_uploads.py`).
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import ObjectId, spell
 from rain.daemon.folders import sync_folder
 from rain.stream.holder import InFile
+from rain.stream.spare_files import LEAST
+from rain.stream.spare_uploads import SpareUploads
 
 _INCOMPLETE = ".part"
 _GENERATION_BITS = 32  # of the number of a file; those below count the files of a server
@@ -42,13 +45,16 @@ class _Constant:
 class Spool:
     """The folder of constants."""
 
-    def __init__(self, folder: Path, *, lasts: bool = False) -> None:
+    def __init__(
+        self, folder: Path, *, lasts: bool = False, spares: SpareUploads | None = None
+    ) -> None:
         self._place = folder
         self._lasts = lasts
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
         self._accounts: dict[bytes, UploadAccount] = {}
         self._constants: dict[ObjectId, _Constant] = {}
+        self.spares = spares  # files that have been removed
 
     def __len__(self) -> int:
         return len(self._constants)
@@ -92,8 +98,14 @@ class Spool:
         with self._lock:
             for object_id in object_ids:
                 constant = self._constants.pop(object_id, None)
-                if constant is not None:
+                if constant is not None and not self._keep(constant):
                     constant.path.unlink(missing_ok=self._lasts)  # see `restore`
+
+    def _keep(self, constant: _Constant) -> bool:
+        """Whether the file of a constant that has gone was kept to be written over."""
+        if self.spares is None or constant.size < LEAST:
+            return False
+        return self.spares.keep(constant.path)
 
     def join(self) -> UploadAccount:
         """Opens an account for a new client."""

@@ -17,6 +17,7 @@ from attrs import frozen
 
 from rain.stream import sockets
 from rain.stream.sockets import BrokenError, Connected, Note
+from rain.stream.spare_files import mark_shown
 
 SENT_TOGETHER = 256 * 1024
 """Bytes of small pieces that leave with one call, and the smallest piece that leaves alone."""
@@ -77,6 +78,7 @@ class OfFile:
     def send(
         self, connected: Connected, start: int, length: int, note: Note | None = None, /
     ) -> None:
+        mark_shown(self.descriptor)  # its pages may be in the queue of the socket for a while
         sockets.send_file(connected, self.descriptor, self.begin + start, length, note)
 
 

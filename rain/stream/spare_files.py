@@ -3,16 +3,17 @@
 For a new file the kernel has to find new pages, and to clear them in a memory file system. For a
 deleted one it gives them back. Both together cost two to three times as much as to copy the data
 into pages that are there. So a governor keeps some deleted files for a while, and an executor
-writes its next large output over one of about the same size.
+writes its next large output over one of about the same size. A server does so with the uploads of
+clients (`spare_uploads.py`).
 
 An old object must never change under a reader. Two rules see to that:
 
-* Only a file into which an executor has written a value becomes spare, and only if nobody else was
-  shown it: no peer has asked for it, and no program or task has its path. The pages of a file that
-  was shown could still be in the queue of a socket, which the kernel does not report. The mark of a
-  file that may become spare is its sticky bit, which every process sees.
-* An executor writes over a file only after the kernel has granted it a lease for writing. The
-  kernel refuses that while any process has the file open or mapped.
+* Only a file into which an executor or a client has written a value becomes spare, and only if it
+  was not shown: it was not sent through a socket, and no program or task has its path. The pages of
+  a file that was sent could still be in the queue of a socket, which the kernel does not report.
+  The mark of a file that may become spare is its sticky bit, which every process sees.
+* A file is written over only when it has no other name, and the kernel has granted a lease for
+  writing. The kernel refuses that while any process has the file open or mapped.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ FOLDER = ".spare"
 LEAST = 1 << 20
 """Smaller files cost little."""
 
-_MARK = stat.S_ISVTX
+MARK = stat.S_ISVTX
+"""The bit in the mode of a file that may become spare."""
 
 _ANYBODY = 0o666
 """The mode of new files, from which the mask of the process is taken."""
@@ -46,27 +48,27 @@ def open_value_file(path: str, flags: int) -> int:
 
     The file may become spare.
     """
-    return os.open(path, flags & ~os.O_TRUNC, _MARK | _ANYBODY)
+    return os.open(path, flags & ~os.O_TRUNC, MARK | _ANYBODY)
 
 
-def mark_shown(path: Path) -> None:
+def mark_shown(file: Path | int) -> None:
     """Marks a file that others than functions in executors may read. It never becomes spare."""
     # It has gone, or it is of another user and never becomes spare anyway.
     with suppress(FileNotFoundError, PermissionError):
-        mode = path.stat().st_mode
-        if stat.S_ISREG(mode) and mode & _MARK:
-            path.chmod(stat.S_IMODE(mode) & ~_MARK)
+        mode = os.stat(file).st_mode  # noqa: PTH116 # or a descriptor
+        if stat.S_ISREG(mode) and mode & MARK:
+            os.chmod(file, stat.S_IMODE(mode) & ~MARK)  # noqa: PTH101 # or a descriptor
 
 
 class SpareFiles:
-    """The spare files of one folder. The governor keeps them, and its executors take them."""
+    """The spare files of one folder. A daemon keeps them, and others take them."""
 
     def __init__(self, folder: str) -> None:
         self._folder = f"{folder}/{FOLDER}"
         self._numbers = itertools.count(1)
         self._most = 0
 
-    # The governor.
+    # The daemon.
 
     @staticmethod
     def make(folder: str) -> SpareFiles | None:
@@ -83,14 +85,17 @@ class SpareFiles:
         falls, self._most = most < self._most, most
         return falls and sum(size for size, _ in self._files()) > most
 
-    def keep(self, path: Path) -> bool:
-        """Takes a stored file, if it may be written over. Older spare files make way for it."""
+    def keep(self, path: Path, *, is_linked: bool = False) -> bool:
+        """Takes a stored file, if it may be written over. Older spare files make way for it.
+
+        `is_linked` says that others will soon remove further names of the file.
+        """
         try:
             status = path.lstat()
         except FileNotFoundError:
             return False
-        is_value = stat.S_ISREG(status.st_mode) and status.st_mode & _MARK
-        is_ours = status.st_uid == os.geteuid() and status.st_nlink == 1
+        is_value = stat.S_ISREG(status.st_mode) and status.st_mode & MARK
+        is_ours = status.st_uid == os.geteuid() and (is_linked or status.st_nlink == 1)
         if not is_value or not is_ours or not LEAST <= status.st_size <= self._most:
             return False
         self._leave(self._most - status.st_size)
@@ -101,7 +106,7 @@ class SpareFiles:
         """Deletes the oldest files while there are too many bytes."""
         self._leave(self._most)
 
-    # Executors.
+    # Those that take them.
 
     def take(self, size: int, path: str) -> bool:
         """Moves a file of about this size to a path, where it can be written over."""
@@ -110,7 +115,7 @@ class SpareFiles:
                 os.rename(self._path(*nearest), path)  # noqa: PTH104 # as above
             except FileNotFoundError:
                 continue  # another executor was faster
-            if _is_unused(path):
+            if is_unused(path):
                 return True
             os.unlink(path)  # noqa: PTH108 # as above
         return False
@@ -155,16 +160,21 @@ class SpareFiles:
         with open(path, "rb") as file:  # noqa: PTH123 # as above
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         with mapped:
-            is_refused = not _is_unused(path)
-        is_granted = _is_unused(path)
+            is_refused = not is_unused(path)
+        is_granted = is_unused(path)
         os.unlink(path)  # noqa: PTH108 # as above
         return is_refused and is_granted
 
 
-def _is_unused(path: str) -> bool:
-    """Whether no process has this file open or mapped. Makes it writable for its owner."""
-    mode = os.stat(path).st_mode  # noqa: PTH116 # as above
-    os.chmod(path, stat.S_IMODE(mode) | stat.S_IWUSR)  # noqa: PTH101 # as above
+def is_unused(path: str) -> bool:
+    """Whether no process has this file open or mapped, and it has no other name.
+
+    Makes it writable for its owner.
+    """
+    status = os.stat(path)  # noqa: PTH116 # as above
+    if status.st_nlink > 1:
+        return False
+    os.chmod(path, stat.S_IMODE(status.st_mode) | stat.S_IWUSR)  # noqa: PTH101 # as above
     descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     try:
         # If somebody opened it just now, the kernel would send this signal, which does nothing.

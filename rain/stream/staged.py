@@ -3,7 +3,8 @@
 A client writes what it uploads once, from the memory of its values into a file. If the server runs
 on the same machine, that file lies in the folder of the server's uploads: the client gives it a
 name there, and nothing is copied again (`rain/stream/protocol.py`). An unnamed file disappears when
-its program ends, in whatever way.
+its program ends, in whatever way. If the server keeps a file of about the same size, of an upload
+that is gone, the client writes over that one (`rain/stream/spare_uploads.py`).
 
 A program that cannot write into that folder (it is on another machine, belongs to another user, or
 is outside of the container) makes the file in its temporary folder, and sends it through a socket.
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
 
@@ -21,6 +23,8 @@ from attrs import frozen
 from rain.base.errors import ProtocolError
 from rain.stream.mapping import map_descriptor
 from rain.stream.protocol import NOBODY, SharedPlace
+from rain.stream.spare_files import MARK
+from rain.stream.spare_uploads import take_for_upload
 from rain.stream.writing import in_pieces, reserve
 
 STAGED_FROM = 1 << 20
@@ -76,10 +80,11 @@ class Staged:
 
     _open: ClassVar[set[int]] = set()  # descriptors; each change is a single step, without a lock
 
-    def __init__(self, descriptor: int, length: int, *, is_linkable: bool) -> None:
+    def __init__(self, descriptor: int, length: int, *, is_linkable: bool, taken: str = "") -> None:
         self.descriptor = descriptor  # for reading
         self.is_linkable = is_linkable  # whether it lies in the folder of a server
         self._length = length
+        self._taken = taken  # the name of a file that was written over, until it gets another one
         Staged._open.add(descriptor)
 
     def __len__(self) -> int:
@@ -88,16 +93,24 @@ class Staged:
     def __del__(self) -> None:
         Staged._open.discard(self.descriptor)  # first, since another file gets its number
         os.close(self.descriptor)
+        self._leave_name()
 
     def view(self) -> memoryview:
         """Its bytes."""
         return map_descriptor(self.descriptor, self._length)
 
     def link(self, path: str) -> None:
-        """Gives it a name; `OSError` where that cannot be. It had none before."""
+        """Gives it a name; `OSError` where that cannot be."""
         itself = f"/proc/self/fd/{self.descriptor}"
         # Python follows the source only where a folder is named, though this path needs none.
         os.link(itself, path, src_dir_fd=self.descriptor, follow_symlinks=True)
+        self._leave_name()
+
+    def _leave_name(self) -> None:
+        if self._taken:
+            with suppress(FileNotFoundError):  # the server has ended
+                os.unlink(self._taken)  # noqa: PTH108 # also while the program ends
+            self._taken = ""
 
     @staticmethod
     def has_room() -> bool:
@@ -126,22 +139,29 @@ def _temporary_folder() -> str:
 
 def _written(folder: str, parts: Sequence[bytes | memoryview], *, is_linkable: bool) -> Staged:
     length = sum(map(len, parts))
+    taken = take_for_upload(folder, length) if is_linkable else None
+    if taken is not None:
+        try:
+            reading = _filled(os.open(taken, os.O_WRONLY | os.O_CLOEXEC), parts, length)
+            return Staged(reading, length, is_linkable=True, taken=taken)
+        except OSError:  # it cannot grow; a new file says why
+            Path(taken).unlink()
     flags = os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC
-    writing = os.open(folder, flags, 0o600)
-    try:
-        _write_all(writing, parts, length)
-        os.fchmod(writing, 0o444)  # tasks may read the file itself
-        # A file that others have must not change: from here on nobody can write into it.
-        reading = os.open(f"/proc/self/fd/{writing}", os.O_RDONLY | os.O_CLOEXEC)
-    finally:
-        os.close(writing)
+    reading = _filled(os.open(folder, flags, 0o600), parts, length)
     return Staged(reading, length, is_linkable=is_linkable)
 
 
-def _write_all(descriptor: int, parts: Sequence[bytes | memoryview], length: int) -> None:
-    """Writes all parts behind each other."""
-    reserve(descriptor, length)
-    for piece in in_pieces(parts):
-        left = memoryview(piece)
-        while left:
-            left = left[os.write(descriptor, left) :]
+def _filled(writing: int, parts: Sequence[bytes | memoryview], length: int) -> int:
+    """Writes all parts behind each other into an open file, and opens it for reading instead."""
+    try:
+        reserve(writing, length)
+        for piece in in_pieces(parts):
+            left = memoryview(piece)
+            while left:
+                left = left[os.write(writing, left) :]
+        os.ftruncate(writing, length)  # a file that is written over may have been longer
+        os.fchmod(writing, MARK | 0o444)  # tasks may read the file itself
+        # A file that others have must not change: from here on nobody can write into it.
+        return os.open(f"/proc/self/fd/{writing}", os.O_RDONLY | os.O_CLOEXEC)
+    finally:
+        os.close(writing)

@@ -9,6 +9,9 @@ import pytest
 from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import ObjectId
 from rain.server.spool import Spool, UploadAccount
+from rain.stream.spare_files import FOLDER, LEAST
+from rain.stream.spare_uploads import SpareUploads
+from rain.stream.staged import stage
 
 A, B, C = ObjectId(1), ObjectId(2), ObjectId(3)
 
@@ -188,3 +191,37 @@ def test_a_file_of_a_client_that_has_left_meanwhile_is_removed(
 def test_only_connected_clients_give_files(spool: Spool) -> None:
     with pytest.raises(RefusedError, match="no connected client"):
         spool.begin_adoption(bytes(16), A, 1)
+
+
+def adopt(spool: Spool, account: UploadAccount, object_id: ObjectId, data: bytes) -> None:
+    """As a client of this machine uploads."""
+    draft = spool.begin_adoption(account.key, object_id, len(data))
+    made = stage(str(spool.folder), [data])
+    assert made is not None
+    made.link(str(draft.begun))
+    draft.complete()
+
+
+def test_files_of_large_constants_that_go_are_kept_to_be_written_over(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, spares=SpareUploads.make(tmp_path))
+    account = spool.join()
+    adopt(spool, account, A, bytes(LEAST))
+    adopt(spool, account, B, bytes(LEAST - 1))
+    upload(spool, account, C, bytes(LEAST))  # through a socket
+    spool.discard([A, B, C])
+    (kept,) = (tmp_path / FOLDER).iterdir()
+    assert kept.stat().st_size == LEAST
+    inode = kept.stat().st_ino
+    adopt(spool, account, A, b"x" * LEAST)
+    assert content(spool, A) == b"x" * LEAST
+    found = spool.find(A)
+    assert found is not None
+    found.close()
+    assert found.path.stat().st_ino == inode
+
+
+def test_without_spare_files_everything_is_removed(spool: Spool, tmp_path: Path) -> None:
+    account = spool.join()
+    adopt(spool, account, A, bytes(LEAST))
+    spool.discard([A])
+    assert files(tmp_path) == 0

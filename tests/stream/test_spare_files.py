@@ -175,7 +175,7 @@ def test_the_nearest_size_is_taken_and_none_that_is_far_off(
 def test_where_the_kernel_cannot_tell_there_are_none(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rain.stream.spare_files._is_unused", always)
+    monkeypatch.setattr("rain.stream.spare_files.is_unused", always)
     assert SpareFiles.make(str(folder)) is None
     assert not (folder / FOLDER).exists()
     assert not SpareFiles(str(folder)).take(LEAST, str(folder / "new"))

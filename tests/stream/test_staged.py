@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from pathlib import Path
 
 import pytest
@@ -41,7 +40,7 @@ def test_parts_longer_than_one_write_are_whole(tmp_path: Path) -> None:
 def test_nobody_can_write_into_it_and_it_has_no_name(tmp_path: Path) -> None:
     made = staged_in(tmp_path, b"data")
     assert list(tmp_path.iterdir()) == []
-    assert stat.S_IMODE(os.fstat(made.descriptor).st_mode) == 0o444
+    assert os.fstat(made.descriptor).st_mode & 0o777 == 0o444
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.write(made.descriptor, b"x")
 

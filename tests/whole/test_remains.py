@@ -15,6 +15,7 @@ from rain.client import Client, Input, blob, create_file, tasks
 from rain.files.local import part_of
 from rain.governor.executors.links import LOGS_OF_ENDED
 from rain.stream.spare_files import FOLDER as SPARE_FOLDER
+from rain.stream.spare_uploads import TAKEN
 from tests.support.waiting import until_now
 from tests.whole.daemons import children, governor, server, wait_for_end
 
@@ -80,9 +81,9 @@ with part_beside(Path(sys.argv[1])) as part:
 
 
 def files_below(*folders: Path) -> list[Path]:
-    """All but the empty folder of spare files."""
+    """All but the empty folders of spare files."""
     found = [path for folder in folders for path in folder.rglob("*")]
-    return [path for path in found if path.name != SPARE_FOLDER]
+    return [path for path in found if path.name not in {SPARE_FOLDER, TAKEN}]
 
 
 def killed_when_busy(*arguments: str) -> None:

@@ -1,15 +1,15 @@
-"""Large results are written over files of results that have gone, and no reader sees that."""
+"""Large results and uploads are written over files that have gone, and no reader sees that."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
-from rain.client import Client
+from rain.client import Client, Future
 
 pytestmark = pytest.mark.whole
 
@@ -46,33 +46,53 @@ def values_held(_: int) -> list[set[float]]:
     return [set(array.tolist()) for array in held]
 
 
-def inodes(client: Client, read: Any, numbers: range) -> list[int]:
+Make = Callable[[Client, float], Future[Any]]
+
+
+def result(client: Client, number: float) -> Future[Any]:
+    return client.submit(np.full, NUMBERS, number)
+
+
+def uploaded(client: Client, number: float) -> Future[Any]:
+    return client.put(np.full(NUMBERS, number))
+
+
+def inodes(client: Client, make: Make, read: Any, numbers: range) -> list[int]:
     """Makes arrays one after the other, each after the one before was read and released."""
     found: list[int] = []
     for number in numbers:
-        made = client.submit(np.full, NUMBERS, float(number))
+        made = make(client, float(number))
         found.append(client.submit(read, made).result())
         assert client.submit(np.ndarray.sum, made).result() == number * NUMBERS
         del made
     return found
 
 
-def test_files_are_used_again(client: Client) -> None:
+@pytest.mark.parametrize("make", [result, uploaded])
+def test_files_are_used_again(client: Client, make: Make) -> None:
     deadline = time.monotonic() + 60
     known: set[int] = set()
     while time.monotonic() < deadline:
-        found = inodes(client, inode_of, range(10))
+        found = inodes(client, make, inode_of, range(10))
         if known & set(found) or len(set(found)) < len(found):
             return
         known.update(found)
     raise AssertionError("no file was used again")
 
 
-def test_an_array_that_a_function_has_kept_does_not_change(client: Client) -> None:
-    inodes(client, inode_of, range(1, 10))
-    kept = inodes(client, hold, range(10, 15))
+@pytest.mark.parametrize("make", [result, uploaded])
+def test_an_array_that_a_function_has_kept_does_not_change(client: Client, make: Make) -> None:
+    inodes(client, make, inode_of, range(1, 10))
+    kept = inodes(client, make, hold, range(10, 15))
     assert len(set(kept)) == 5
-    later = inodes(client, inode_of, range(15, 40))
+    later = inodes(client, make, inode_of, range(15, 40))
     assert not set(kept) & set(later)
     values = client.submit(values_held, 0).result()
     assert values == [{float(number)} for number in range(10, 15)]
+
+
+def test_an_uploaded_array_that_the_program_has_fetched_does_not_change(client: Client) -> None:
+    inodes(client, uploaded, inode_of, range(1, 5))
+    fetched = [uploaded(client, float(number)).result() for number in range(5, 10)]
+    inodes(client, uploaded, inode_of, range(10, 30))
+    assert [set(array.tolist()) for array in fetched] == [{float(n)} for n in range(5, 10)]
