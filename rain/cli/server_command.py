@@ -160,6 +160,12 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Start the event log and HTTP only when a client asks for the dashboard.",
 )
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Only check the options, and that the scheduler and the files which they name can be read;"
+    " then end.",
+)
 @daemon_options
 @click.pass_obj
 def server(
@@ -193,6 +199,7 @@ def server(
     http_hosts: tuple[str, ...],
     no_http: bool,
     dashboard_on_demand: bool,
+    check: bool,
 ) -> int:
     """Run the server.
 
@@ -209,7 +216,7 @@ def server(
     from rain.graph.lateness import Rule
     from rain.server.core.reactor_settings import ReactorSettings
     from rain.server.history.retention import Keep
-    from rain.server.main import run_server
+    from rain.server.main import check_server, run_server
     from rain.server.plugins import with_options
     from rain.server.settings import ServerSettings, http_settings
 
@@ -268,4 +275,4 @@ def server(
             debug=os.environ.get("RAIN_DEBUG_MODE") == "1",
         ),
     )
-    return (run or run_server)(settings)
+    return (run or (check_server if check else run_server))(settings)

@@ -24,7 +24,9 @@ from rain.rpc.listener import Listener
 from rain.rpc.server_endpoint import PeerLimits, listen
 from rain.scheduler.api import Scheduler
 from rain.server.clock import Clock
+from rain.server.core.scheduling import make_in_time
 from rain.server.core.state import State
+from rain.server.guard import guard_meanwhile
 from rain.server.history.keeper import HistorySettings, open_history
 from rain.server.history.reader import EventReader
 from rain.server.journal.journal import Journal
@@ -56,10 +58,24 @@ async def alone(*_: object) -> AsyncGenerator[None]:
     yield
 
 
+def check_server(settings: ServerSettings) -> int:
+    """Reads what a server reads before it runs, and makes its scheduler; the exit status."""
+    make_scheduler, _ = _read(settings)
+    limit = settings.reactor.scheduler_limit
+    with guard_meanwhile(limit) as guard:
+        make_in_time(make_scheduler, guard, settings.scheduler, limit)
+    return 0
+
+
+def _read(settings: ServerSettings) -> tuple[Callable[[], Scheduler], Rules]:
+    """What the user has written for this server."""
+    rules = () if settings.users is None else read_users(settings.users)
+    return maker_of(settings.scheduler), rules
+
+
 def run_server(settings: ServerSettings, company: Company = alone) -> int:
     """Runs a server until it is told to end; the exit status."""
-    make_scheduler = maker_of(settings.scheduler)
-    rules = () if settings.users is None else read_users(settings.users)
+    make_scheduler, rules = _read(settings)
     if company is alone:  # no program of a user runs here
         os.umask(0o077)  # for the event log and the data of clients
     folder = make_folder(settings.log_folder or default_log_folder("server"), "log folder")

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 from contextlib import suppress
 
 from attrs import evolve
 
 from rain.base.errors import StartError
+from rain.start.children import how_ended
 from rain.start.clusters import ClusterDescription, Index, StartedDaemon, changing, write_cluster
 from rain.start.ending import GRACE, wait_readable
 from rain.start.interrupts import interrupts
@@ -29,17 +31,57 @@ _AFTER_FORCE = 10.0  # seconds that the kernel may need to remove a killed proce
 def restart_server(
     wanted: ClusterDescription, timeout: float, index: Index, grace: float = GRACE
 ) -> StartedCluster:
-    """Starts the server again, with the program that is installed now; ends it first if it runs."""
+    """Starts the server again, with the program that is installed now.
+
+    One that runs is ended first, but only if the next one would start.
+    """
     if not wanted.server_command:
         raise StartError(
             f"the server of the cluster at {wanted.address} has no journal, so a restart would"
             " lose its sessions: use 'rain stop' and 'rain start'"
         )
-    with (
-        changing(wanted.log_folder) as cluster,
-        interrupts() as signals,
-        Launch(signals, timeout) as launch,
-    ):
+    with changing(wanted.log_folder) as cluster:
+        if any(is_running(server.mark) for server in _here(cluster)):
+            _check(cluster, timeout)
+        return _restart(cluster, timeout, index, grace)
+
+
+def _here(cluster: ClusterDescription) -> list[StartedDaemon]:
+    """The servers of this machine."""
+    standby = cluster.standby
+    return [cluster.server, *([] if standby is None or standby.host else [standby])]
+
+
+def _check(cluster: ClusterDescription, timeout: float) -> None:
+    """Raises StartError if the next server would not start, while the one before still runs."""
+    try:
+        done = subprocess.run(
+            [*cluster.server_command, "--check"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            timeout=timeout,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        why = f"it was not ready to start within {timeout:g} seconds (--timeout)"
+    except OSError as error:
+        why = f"{cluster.server_command[0]}: {error.strerror}"
+    else:
+        if done.returncode == 0:
+            return
+        said = done.stderr.decode("utf-8", "replace").strip()
+        why = said.rpartition("\n")[2].removeprefix("rain: ") or how_ended(done.returncode)
+    raise StartError(
+        f"the server at {cluster.address} goes on as before, because the next one would not start:"
+        f" {why}"
+    )
+
+
+def _restart(
+    cluster: ClusterDescription, timeout: float, index: Index, grace: float
+) -> StartedCluster:
+    with interrupts() as signals, Launch(signals, timeout) as launch:
         if cluster.standby is None:
             _end(cluster.server, grace)
             server, note = _start(launch, cluster, cluster.server, cluster.server_command)

@@ -86,6 +86,45 @@ def test_a_scheduler_that_raises_is_told_about_with_its_trace() -> None:
     assert [h.error_msg for h in told] == [failure.cause]
 
 
+class Returning:
+    """Returns what others would write into the plan, as long as there is anything new."""
+
+    def schedule(self, graph: Graph, news: News, plan: Plan) -> object:
+        return dict.fromkeys(news.submitted, next(iter(graph.governors.values()), None))
+
+
+class Chaining:
+    """Plans nothing, and returns the plan that it was given."""
+
+    def schedule(self, graph: Graph, news: News, plan: Plan) -> Plan:
+        return plan
+
+
+def test_a_scheduler_that_returns_its_plan_is_told_to_write_it_and_rain_plans() -> None:
+    s = scene_with(cast("Any", Returning()), 1)
+    task, _ = s.draft.task()
+    s.submit()
+    assert task in s.governors[0].tasks
+    (failure,) = s.world.scheduler_failures
+    assert failure.cause == (
+        "it has planned nothing and returned a value of the type 'dict': call"
+        " plan.assign(task, governor) for each task, and return nothing"
+    )
+
+
+def test_a_scheduler_that_has_nothing_to_plan_may_return_anything() -> None:
+    s = scene_with(cast("Any", Returning()), 1)
+    s.world.turn()
+    assert not s.world.scheduler_failures
+
+
+def test_a_scheduler_that_plans_nothing_and_returns_the_plan_is_left_alone() -> None:
+    s = scene_with(cast("Any", Chaining()), 1)
+    s.draft.task()
+    s.submit()
+    assert not s.world.scheduler_failures
+
+
 class Unprintable(Exception):
     def __str__(self) -> str:
         raise ZeroDivisionError

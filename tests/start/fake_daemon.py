@@ -5,7 +5,7 @@ The first argument is JSON: for the name of a daemon (that of its log folder) wh
 is killed; "silent" never gets ready; "dies later" ends after it was ready; "stubborn" is ready and
 does not end when asked; "mute" closes the descriptor of its readiness without a word; "forks" is
 ready and has a child in its process group; "interrupts" sends a signal to the process that the
-environment variable STARTER names, and never gets ready.
+environment variable STARTER names, and never gets ready; "refuses" says that it would not start.
 
 It also plays the process that governors are copies of, under the name "template".
 """
@@ -16,6 +16,7 @@ import signal
 import socket
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 
 def option(name: str) -> str:
@@ -25,6 +26,12 @@ def option(name: str) -> str:
 def die() -> None:
     sys.stderr.write("port 7210 is in use\n")
     sys.exit(3)
+
+
+def check(does: str) -> NoReturn:
+    if does == "refuses":
+        die()
+    sys.exit(0)
 
 
 def interrupt() -> None:
@@ -52,6 +59,8 @@ def main() -> None:
         play_template()
     folder = Path(option("--logdir"))
     does = json.loads(sys.argv[1]).get(folder.name, "ready")
+    if "--check" in sys.argv:
+        check(does)
     ready = int(option("--ready-fd"))
     if does == "stubborn":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)

@@ -94,6 +94,22 @@ def test_a_server_that_does_not_start_again_is_told_with_what_it_has_said_itself
     assert str(caught.value).endswith(f"{log} ends with:\n  | port 7210 is in use")
 
 
+def test_a_server_goes_on_if_the_next_one_would_not_start(world: World) -> None:
+    cluster = world.start(1).cluster
+    python, player, _, *others = cluster.server_command
+    refusing = (python, player, json.dumps({"server": "refuses"}), *others)
+    write_cluster(evolve(cluster, server_command=refusing))
+
+    with pytest.raises(StartError) as caught:
+        restart_server(cluster, 30.0, world.index)
+
+    assert str(caught.value) == (
+        f"the server at {cluster.address} goes on as before, because the next one would not start:"
+        " port 7210 is in use"
+    )
+    assert is_running(cluster.server.mark)
+
+
 def test_a_server_without_a_journal_is_left_alone(world: World) -> None:
     cluster = evolve(world.start(1).cluster, server_command=())
 

@@ -195,6 +195,33 @@ def test_a_log_folder_that_cannot_be_made_is_told_in_one_line(tmp_path: Path) ->
     assert last_line(finished).startswith(f"rain: the log folder {tmp_path / 'logs'} cannot be")
 
 
+_PLANS = "class Mine:\n    def schedule(self, graph, news, plan): ...\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "said"),
+    [
+        (_PLANS, 0, ""),
+        ("x = = 1", 1, "cannot be loaded: it raised SyntaxError"),
+        (
+            f"{_PLANS}    def __init__(self):\n        while True: ...",
+            1,
+            "cannot be made: it was inter",
+        ),
+    ],
+)
+def test_a_server_that_only_checks_says_whether_it_would_start(
+    tmp_path: Path, code: str, status: int, said: str
+) -> None:
+    (tmp_path / "mine.py").write_text(code, encoding="utf-8")
+    limited = ("--scheduler", f"{tmp_path}/mine.py:Mine", "--scheduler-limit", "0.1")
+    finished = rain("server", "--check", *limited, folder=tmp_path)
+    assert finished.returncode == status
+    assert said in finished.stderr
+    assert finished.stderr.count("\n") == status
+    assert not (tmp_path / "logs").exists()
+
+
 def test_garbage_on_the_port_harms_nobody(tmp_path: Path) -> None:
     with (
         server(tmp_path) as serving,

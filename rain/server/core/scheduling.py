@@ -45,6 +45,8 @@ _NO_SENSE = (LookupError, TypeError, AttributeError)
 """The exceptions that reading a node may raise after a scheduler has changed it."""
 
 
+_WRITE_IT = "call plan.assign(task, governor) for each task, and return nothing"
+
 Ask = Callable[[Graph, News, Plan], None]
 """Asks a scheduler for its plan."""
 
@@ -110,6 +112,7 @@ class Scheduling:
     unheard: dict[Task, None] = Factory(dict)  # tasks that the scheduler may have lost sight of
     watch: TamperingWatch = Factory(TamperingWatch)  # of a scheduler that is not ours
     damage: str = ""  # what it has changed by itself, in the run that has just ended
+    returned: str = ""  # what it has returned instead of a plan, in the run that has just ended
     notes: list[list[Step]] | None = None  # the steps of all plans of a turn, if they are noted
 
     def run(self, state: State, interrupted_after: int | None) -> int | None:
@@ -243,8 +246,7 @@ class Scheduling:
             plan.last = interrupted_after
         try:
             if interrupted_after != 0:
-                ask = self._ask_a_new_one if self.scheduler is None else self.scheduler.schedule
-                self.guard(ask, state.graph, news, plan)
+                self.guard(self._ask, state.graph, news, plan)
         except (InvariantError, KeyboardInterrupt):  # ours, or the user's
             raise
         except BaseException as error:  # noqa: BLE001 # a stranger's code may raise anything
@@ -252,11 +254,21 @@ class Scheduling:
                 _complain_of(state, error)
                 return False
         plan.over = plan.over or interrupted_after is not None
+        if self.returned and not plan.over:
+            _complain(state, f"it has planned nothing and returned {self.returned}: {_WRITE_IT}")
+            return False
         return not plan.over
 
-    def _ask_a_new_one(self, graph: Graph, news: News, plan: Plan) -> None:
-        self.scheduler = self.make()
-        self.scheduler.schedule(graph, news, plan)
+    def _ask(self, graph: Graph, news: News, plan: Plan) -> None:
+        self.returned = ""
+        if self.scheduler is None:
+            self.scheduler = self.make()
+        schedule: Callable[[Graph, News, Plan], object] = self.scheduler.schedule
+        returned = schedule(graph, news, plan)
+        if returned is None or returned is plan or plan.steps:
+            return
+        if news.submitted or news.unplanned:
+            self.returned = f"a value of the type {type(returned).__name__!r}"
 
     def _plan_once(self, state: State) -> None:
         """A fresh scheduler knows nothing of the past, so it is told of all that has no plan."""
