@@ -9,6 +9,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Any
 
 from rain.common.errors import RainException
@@ -21,6 +22,24 @@ _BEGINNING = re.compile(r"([|&]{1,2}|\d*>>?|<)\s")
 
 _ATTACHED = re.compile(r"(\d*|&)(>>?|<<?)\S+|\S*;")
 """In a line: redirections with their file, and the end of a command."""
+
+_EXPANDED = re.compile(r"\$\{?[A-Za-z_]\w*|\$\(|`")
+"""In a line, what a shell replaces: a variable, or what a command has printed."""
+
+_VARIABLE = re.compile(r"(?!\$N[FR]$)\$\{?[A-Z_][A-Z0-9_]+\}?(/\S*)?")
+"""A word that is a variable of the environment, and not one of awk."""
+
+_HOME = re.compile(r"~\w*(/\S*)?")
+"""A word that names a home."""
+
+_PATTERN = re.compile(r"(?=\S*(/|\*[\w-]*\.\w))[\w./-]*\*[\w./*-]*")
+"""In a line: a pattern of file names, and not one of a text."""
+
+_CODE = re.compile(r"-\w*[ce]")
+"""What comes before a word that is a program itself: `sh -c`, `perl -e`."""
+
+_LITERAL = re.compile(r"""'[^']*'|\\.""", re.DOTALL)
+"""In a line: what a shell leaves as it is."""
 
 _QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
 """In a line: what is meant for the program, whatever it is."""
@@ -82,13 +101,26 @@ def refuse_shell_words(what: str, args: str | Iterable[Any]) -> None:
 
 def _in_line(line: str) -> str | None:
     words = _QUOTED.sub("x", line).split()
-    meant = (word for word in words if _OPERATOR.fullmatch(word) or _ATTACHED.fullmatch(word))
-    return next(meant, None)
+    meant = (
+        word
+        for before, word in pairwise(("", *words))
+        if _OPERATOR.fullmatch(word)
+        or _ATTACHED.fullmatch(word)
+        or _HOME.fullmatch(word)
+        or (_PATTERN.fullmatch(word) and not before.startswith("-"))  # as in find -name *.py
+    )
+    expanded = (word for word in _LITERAL.sub("x", line).split() if _EXPANDED.search(word))
+    return next(meant, None) or next(expanded, None)
 
 
 def _in_words(words: Iterable[Any]) -> str | None:
-    for word in words:
-        if isinstance(word, str) and (_OPERATOR.fullmatch(word) or _BEGINNING.match(word)):
+    for before, word in pairwise(("", *words)):
+        if not isinstance(word, str):
+            continue
+        if _OPERATOR.fullmatch(word) or _BEGINNING.match(word) or _HOME.fullmatch(word):
+            return word
+        is_code = isinstance(before, str) and _CODE.fullmatch(before)
+        if _VARIABLE.fullmatch(word) and not is_code:
             return word
     return None
 
