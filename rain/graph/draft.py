@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Generator, Sequence
 from typing import Any
 
-from attrs import evolve
-
 from rain.base.errors import RefusedError
-from rain.base.exchange import EXCHANGE, LISTED
 from rain.base.ids import (
-    NO_SESSION,
     NUMBER_BITS,
     NUMBER_MASK,
     KindId,
@@ -27,6 +23,7 @@ from rain.graph.claims import start_reading
 from rain.graph.data_object import DataObject
 from rain.graph.graph import Graph
 from rain.graph.handles import Member
+from rain.graph.new_kinds import NewKinds, check_session
 from rain.graph.session import Session
 from rain.graph.task import Task
 
@@ -51,8 +48,7 @@ class Draft:
         self.member = member  # submits it, and has a handle of each node in it
         self.session = session
         self.submission = submission
-        self.task_kinds: dict[KindId, TaskKind] = {}
-        self.object_kinds: dict[KindId, ObjectKind] = {}
+        self.kinds = NewKinds(session, submission)
         self.objects: dict[ObjectId, DataObject] = {}
         self.tasks: list[Task] = []
         self.kept: list[DataObject] = []
@@ -61,38 +57,12 @@ class Draft:
         self._first_order = graph.last_order + 1
         self._first_id = session.id << NUMBER_BITS
         self._all_ours = True  # whether every id belongs to the session
-        self._kinds: dict[KindId, tuple[TaskKind, list[ObjectKind]]] = {}  # those of the tasks
         self._outputs_read = 0
         self._earlier: dict[ObjectId, Task] = {}  # what is read of earlier submits, and by whom
         # The tasks that read such inputs. The inputs do not list these as consumers yet.
         self._unconnected: dict[Task, list[DataObject]] = {}
         self._contents: list[tuple[Task | DataObject, list[DataObject]]] = []
-        if submission.task_kinds or submission.object_kinds:
-            self._read_kinds()
-
-    def _read_kinds(self) -> None:
-        known_tasks: Container[KindId] = self.session.task_kinds
-        known_objects: Container[KindId] = self.session.object_kinds
-        if self.forgiving:
-            known_tasks = known_objects = ()
-        for kind in self.submission.object_kinds:
-            self._check_session("data object kind", kind.id)
-            self._check_new_kind("data object kind", kind.id, known_objects, self.object_kinds)
-            self.object_kinds[kind.id] = kind
-        for task_kind in self.submission.task_kinds:
-            self._check_session("task kind", task_kind.id)
-            self._check_new_kind("task kind", task_kind.id, known_tasks, self.task_kinds)
-            outputs = [self._object_kind(output) for output in task_kind.outputs]
-            if task_kind.task_type == EXCHANGE and not _may_exchange(task_kind, outputs):
-                raise RefusedError(
-                    f"the task kind {spell(task_kind.id)} is an exchange: it makes one list,"
-                    f" of the content type {LISTED!r}, and does not run twice at a time"
-                )
-            depth = self.member.depth
-            root = self.session.root if depth else NO_SESSION
-            is_so = depth == task_kind.depth and root == task_kind.root
-            known = task_kind if is_so else evolve(task_kind, depth=depth, root=root)
-            self.task_kinds[task_kind.id] = known
+        self.kinds.read(member.depth, forgiving=forgiving)
 
     def read_constants(self, first: int, last: int) -> None:
         """Makes nodes of constants."""
@@ -106,7 +76,7 @@ class Draft:
             sizes or map(len, constants.data[first:last]),
             strict=True,
         ):
-            new = DataObject(object_id, self.session, self._object_kind(kind), None, handles)
+            new = DataObject(object_id, self.session, self.kinds.of_object(kind), None, handles)
             self.objects[object_id] = new
             new.move(ObjectMove.FINISH)
             new.size = size
@@ -120,9 +90,10 @@ class Draft:
     def read_tasks(self, first: int, last: int) -> None:
         """Makes nodes of tasks. Inputs are read later: a later task may make them."""
         columns, outputs = self.submission.tasks, self.submission.tasks.outputs
-        session, objects, tasks, kinds = self.session, self.objects, self.tasks, self._kinds
+        session, objects, tasks = self.session, self.objects, self.tasks
         ids, by_id = list(columns.ids[first:last]), self._by_id
         handles = self.member.holding
+        kinds: dict[KindId, tuple[TaskKind, list[ObjectKind]]] = {}
         start = self._outputs_read
         for order, (task_id, kind_id, config, inputs) in enumerate(
             zip(
@@ -136,7 +107,7 @@ class Draft:
         ):
             found = kinds.get(kind_id)
             if found is None:
-                found = kinds[kind_id] = self._task_kind(kind_id, task_id)
+                found = kinds[kind_id] = self.kinds.of_task(kind_id, task_id)
             kind, output_kinds = found
             end = start + len(output_kinds)
             if end > len(outputs):
@@ -230,10 +201,7 @@ class Draft:
                     " it is not new in this submission"
                 )
             self.kept.append(data_object)
-        for kind in self.object_kinds:
-            self._check_new_kind("data object kind", kind, self.session.object_kinds)
-        for task_kind in self.task_kinds:
-            self._check_new_kind("task kind", task_kind, self.session.task_kinds)
+        self.kinds.verify()
         for object_id, task in self._earlier.items():
             self._earlier_input(task, object_id)
         if submission.contents.holders:
@@ -246,8 +214,7 @@ class Draft:
     def link(self, tasks: list[Task]) -> list[Task]:
         """Applies the verified draft. From here on nothing may fail."""
         graph, session = self.graph, self.session
-        if self.task_kinds or self.object_kinds:
-            self._link_kinds()
+        self.kinds.link(graph)
         if session.objects:
             session.objects |= self.objects
         else:  # the first submission of a session brings its tables
@@ -287,18 +254,6 @@ class Draft:
         session.unfinished += len(tasks)
         if session.groups:
             lateness.submitted(tasks)
-
-    def _link_kinds(self) -> None:
-        session = self.session
-        session.task_kinds |= self.task_kinds
-        session.object_kinds |= self.object_kinds
-        for kind in self.task_kinds.values():
-            session.learned[kind.id] = self.graph.learned_of(kind)
-            session.has_priorities = session.has_priorities or kind.priority != 0
-            if kind.idempotent:
-                lateness.add_group(self.graph, session, kind)
-            if kind.task_type == EXCHANGE:
-                self.graph.has_exchanges = True
 
     def _connect(self, task: Task, earlier: list[DataObject]) -> None:
         alone = (task,)
@@ -342,36 +297,10 @@ class Draft:
     def _check_new(self, what: str, ids: Sequence[int], *known: Container[Any]) -> None:
         seen: set[int] = set()
         for one in ids:
-            self._check_session(what, one)
+            check_session(self.session, what, one)
             if one in seen or any(one in nodes for nodes in known):
                 raise RefusedError(f"the {what} {spell(one)} is defined twice{_ONCE.get(what, '')}")
             seen.add(one)
-
-    def _check_new_kind(self, what: str, kind: KindId, *known: Container[KindId]) -> None:
-        if any(kind in kinds for kinds in known):
-            raise RefusedError(f"the {what} {spell(kind)} is defined twice")
-
-    def _task_kind(self, kind_id: KindId, task_id: TaskId) -> tuple[TaskKind, list[ObjectKind]]:
-        kind = self.task_kinds.get(kind_id) or self.session.task_kinds.get(kind_id)
-        if kind is None:
-            raise RefusedError(f"the task {spell(task_id)} is of the unknown kind {spell(kind_id)}")
-        known = self.session.object_kinds
-        outputs: list[ObjectKind] = []
-        for output in kind.outputs:
-            outputs.append(known.get(output) or self._object_kind(output))  # noqa: PERF401 # mostly one
-        return kind, outputs
-
-    def _object_kind(self, kind_id: KindId) -> ObjectKind:
-        kind = self.object_kinds.get(kind_id) or self.session.object_kinds.get(kind_id)
-        if kind is None:
-            raise RefusedError(f"the data object kind {spell(kind_id)} is unknown")
-        return kind
-
-    def _check_session(self, what: str, packed: int) -> None:
-        if session_of(packed) != self.session.id:
-            raise RefusedError(
-                f"the {what} {spell(packed)} does not belong to the session {self.session.id}"
-            )
 
     def _input_before(self, task: Task, object_id: ObjectId) -> DataObject:
         """The same as `_earlier_input`, which `verify` asks again."""
@@ -401,7 +330,3 @@ class Draft:
         raise RefusedError(
             f"{where} is from an earlier submit and was not kept; keep it before that submit"
         )
-
-
-def _may_exchange(kind: TaskKind, outputs: Sequence[ObjectKind]) -> bool:
-    return [one.content_type for one in outputs] == [LISTED] and not kind.idempotent
