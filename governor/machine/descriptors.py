@@ -17,6 +17,9 @@ from rain.base.errors import StartError
 TASK_DESCRIPTORS = 65_536
 """How many a process of a task may have unless it is set, and if the system allows it."""
 
+LEAST = 64
+"""With fewer, a governor could start no executor, and its tasks would wait forever."""
+
 _FILES = resource.RLIMIT_NOFILE
 
 
@@ -35,6 +38,11 @@ class Descriptors:
     @staticmethod
     def within(given: int | None, own: int, hard: int) -> Descriptors:
         """The same for a process that has these limits."""
+        if hard != resource.RLIM_INFINITY and hard < LEAST:
+            raise StartError(
+                f"the system allows {hard} open files for each process of this user, and a governor"
+                f" needs at least {LEAST}: start it with a higher limit (ulimit -n)"
+            )
         allowed = TASK_DESCRIPTORS if hard == resource.RLIM_INFINITY else hard
         if given is None:
             return Descriptors(max(own, min(TASK_DESCRIPTORS, allowed)))

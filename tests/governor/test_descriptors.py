@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from rain.base.errors import StartError
-from rain.governor.machine.descriptors import TASK_DESCRIPTORS, Descriptors
+from rain.governor.machine.descriptors import LEAST, TASK_DESCRIPTORS, Descriptors
 
 INFINITE = resource.RLIM_INFINITY
 
@@ -34,6 +34,16 @@ def test_it_is_what_was_told_or_much_if_the_system_allows_that(
 def test_more_than_the_system_allows_is_refused_with_the_number() -> None:
     with pytest.raises(StartError, match=r"--task-descriptors 5000: the system allows 4096 "):
         Descriptors.within(5000, 1024, 4096)
+
+
+def test_too_few_to_run_any_task_are_refused_with_what_to_do() -> None:
+    with pytest.raises(StartError) as refused:
+        Descriptors.within(None, LEAST - 1, LEAST - 1)
+    assert str(refused.value) == (
+        "the system allows 63 open files for each process of this user, and a governor needs at"
+        " least 64: start it with a higher limit (ulimit -n)"
+    )
+    assert Descriptors.within(None, 32, LEAST) == Descriptors(LEAST)
 
 
 RAISES = """
