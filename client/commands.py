@@ -10,6 +10,7 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
+from pathlib import PurePath
 from typing import Any
 
 from rain.common.errors import RainException
@@ -58,6 +59,19 @@ def split_line(line: str) -> list[str]:
         return shlex.split(line)
     except ValueError as error:
         raise RainException(f"the command {line!r} cannot be split: {error}") from None
+
+
+def split_args(what: str, args: str | Iterable[Any]) -> list[Any]:
+    """The words of a command: a line is split, and paths become texts, as in `subprocess`."""
+    if isinstance(args, str):
+        return split_line(args)
+    words = [str(word) if isinstance(word, PurePath) else word for word in args]
+    for word in words:
+        if isinstance(word, str) and "\0" in word:
+            raise RainException(f"{what}: {word!r} has a null byte, which ends words of a command")
+        if isinstance(word, int | float):
+            raise TypeError(f"{what}: {word!r} is a number: write it as a text, {str(word)!r}")
+    return words
 
 
 def refuse_formatted(what: str, args: str | Iterable[Any]) -> None:

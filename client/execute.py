@@ -10,7 +10,7 @@ from rain.client.command_files import check_files, check_kept_files
 from rain.client.commands import (
     refuse_formatted,
     refuse_shell_words,
-    split_line,
+    split_args,
 )
 from rain.client.data import DataObject, stands_for_data, to_dataobj
 from rain.client.environments import Env, parted_env, text_of
@@ -33,8 +33,8 @@ STDOUT_PATH = "+out"
 class Execute(Task):
     """Runs a program. Inputs appear as files in its folder, outputs are taken from there.
 
-    `args` is a command line, or a sequence of texts, data objects, tasks, inputs and outputs; all
-    but the texts are replaced by file names. With `shell` the line goes to /bin/sh; words that mean
+    `args` is a command line, or a sequence of texts, paths, data objects, tasks, inputs and
+    outputs; data is replaced by file names. With `shell` the line goes to /bin/sh; words that mean
     something only there are refused unless `shell` is given. After `timeout` seconds the program is
     ended. `retry_on` are the exit codes that are worth another of its `tries`; by default all are.
     `env` is an `Env`, or variables: what is None there is taken away. With `cache` (True, or
@@ -77,7 +77,7 @@ class Execute(Task):
     ) -> None:
         args = args if isinstance(args, str) else list(args)
         refuse_formatted("Execute", args)
-        given = split_line(args) if isinstance(args, str) else args
+        given = split_args("Execute", args)
         if shell is None:
             refuse_shell_words("Execute", args)
         folder = _Folder()

@@ -7,7 +7,7 @@ from rain.client.cached.plans import Cache, checked_cache, checked_cache_key
 from rain.client.commands import (
     refuse_formatted,
     refuse_shell_words,
-    split_line,
+    split_args,
 )
 from rain.client.environments import Env, parted_env
 from rain.client.execute import Execute, to_stdout
@@ -58,7 +58,7 @@ class Program:
     ) -> None:
         args = args if isinstance(args, str) else list(args)
         refuse_formatted("Program", args)
-        words = split_line(args) if isinstance(args, str) else args
+        words = split_args("Program", args)
         if shell is None:
             refuse_shell_words("Program", args)
         for word in words:

@@ -40,6 +40,7 @@ from rain.governor.programs.folder import (
     outputs,
     why_failed,
 )
+from rain.governor.programs.not_started import why_not_started
 from rain.governor.programs.printed import ProgramStreams, logs_of, look_at_descriptors
 from rain.governor.programs.program import ProgramConfig
 from rain.governor.programs.sandbox import BuiltinError, attempt, attempt_in_a_thread
@@ -278,13 +279,14 @@ def _spawned(
 ) -> subprocess.Popen[bytes]:
     """Starts the process; raises BuiltinError if it cannot be started."""
     program, effect, folder = run.program, run.job.effect, run.job.folder
+    variables = program.environment(environment, effect.kind.resources.cpus, effect.gpus)
     has_stdin = bool(effect.inputs) and (folder / STDIN).exists()
     with (folder / STDIN).open("rb") if has_stdin else nullcontext(subprocess.DEVNULL) as stdin:
         try:
             return subprocess.Popen(
                 program.args,
                 cwd=folder,
-                env=program.environment(environment, effect.kind.resources.cpus, effect.gpus),
+                env=variables,
                 stdin=stdin,
                 stdout=said.stdout,
                 stderr=said.stderr,
@@ -293,9 +295,11 @@ def _spawned(
         except (OSError, ValueError) as error:
             if isinstance(error, OSError) and is_shortage(error):
                 raise
-            reason = error.strerror if isinstance(error, OSError) else str(error)
+            name, reason = program.args[0], str(error)
+            if isinstance(error, OSError):
+                reason = why_not_started(name, folder, variables.get("PATH"), error)
             raise BuiltinError(
-                f"the program {program.args[0]!r} cannot be run on {socket.gethostname()}: {reason}"
+                f"the program {name!r} cannot be run on {socket.gethostname()}: {reason}"
             ) from None
 
 

@@ -172,7 +172,8 @@ def unknown_command(name: str, path: str, known: Collection[str]) -> str:
 
 def did_you_mean(name: str, known: Collection[str]) -> str:
     """The most similar name, as the end of a message."""
-    alike = get_close_matches(name, known, 1)
+    begun = [each for each in known if len(name) > 1 and each.startswith(name)]
+    alike = begun[:1] if len(begun) == 1 else get_close_matches(name, known, 1)
     return f": did you mean {alike[0]}?" if alike else ""
 
 

@@ -119,6 +119,8 @@ def _find(name: str) -> Factory:
 
 def _from_package(name: str) -> Factory:
     found = [point for point in entry_points(group=GROUP) if point.name == name]
+    if not found and name.endswith(".py"):
+        raise StartError(f"the scheduler {name!r} is a file: add its class, as in {name}:CLASS")
     if not found:
         raise StartError(
             f"there is no scheduler {name!r}; known: {', '.join(names())},"

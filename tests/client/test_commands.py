@@ -1,5 +1,6 @@
 """Mistakes in the command of a program are found before anything is sent."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -81,6 +82,30 @@ def test_what_only_a_shell_understands_asks_for_one(session: Session, args: Any)
 def test_what_a_program_may_mean_passes(session: Session, args: Any) -> None:
     tasks.Execute(args)
     assert session.task_count == 1
+
+
+def test_a_path_is_a_word_as_it_is_for_subprocess(session: Session) -> None:
+    task = tasks.Execute(["cat", Path("/etc/hostname")])
+    assert task.spec.config["args"] == ["cat", "/etc/hostname"]
+    assert Program(["cat", Path("/etc/hostname")])().spec.config["args"][1] == "/etc/hostname"
+
+
+@pytest.mark.parametrize(
+    ("args", "kind", "said"),
+    [
+        (["seq", 3], TypeError, "3 is a number: write it as a text, '3'"),
+        (["sleep", 0.5], TypeError, "0.5 is a number: write it as a text, '0.5'"),
+        (["echo", "a\0b"], RainException, "'a\\x00b' has a null byte, which ends words"),
+    ],
+)
+def test_words_that_no_program_can_get_are_refused(
+    session: Session, args: Any, kind: type[Exception], said: str
+) -> None:
+    for make in (tasks.Execute, Program):
+        with pytest.raises(kind) as refused:
+            make(args)
+        assert said in str(refused.value)
+    assert session.task_count == 0
 
 
 def test_data_in_an_f_string_is_refused_with_what_to_write(session: Session) -> None:

@@ -34,7 +34,8 @@ def said(args: Any, **options: Any) -> bytes:
 
 def test_a_command_line_is_split_and_no_shell_sees_it(session: Session) -> None:
     assert said("echo '$HOME  x' \"a b\"") == b"$HOME  x a b\n"
-    assert said(["echo", "a  b", "$HOME"]) == b"a  b $HOME\n"
+    assert said(["echo", "a  b", "x$HOME"]) == b"a  b x$HOME\n"
+    assert said(["echo", "a  b", "$HOME"], shell=False) == b"a  b $HOME\n"
 
 
 def test_a_shell_gets_the_words_joined_and_unquoted(session: Session) -> None:

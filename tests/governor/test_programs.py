@@ -15,6 +15,7 @@ from rain.base.thread_limits import THREAD_VARIABLES
 from rain.common.fs import pack_tree
 from rain.governor.environments.folder import LIMIT, EnvironmentFolder, own_environments
 from rain.governor.programs import run as programs
+from rain.governor.programs.not_started import why_not_started
 from tests.governor.running import BLOB, FOLDER, Running, governed, is_alive
 from tests.governor.trees import BIG, SMALL_TREE, a_stored_tree, unpacked
 from tests.governor.words import task_id
@@ -110,6 +111,40 @@ def test_a_program_that_does_not_do_its_work_fails_by_name(
         assert complaint in await governor.failure(governor.builtin("run", config))
 
     governed(tmp_path, scenario)
+
+
+@pytest.mark.parametrize(
+    ("content", "mode", "complaint"),
+    [
+        ("#!/usr/bin/pythn -u\n", 0o755, "names the interpreter '/usr/bin/pythn', which is not"),
+        ("#!/bin/sh\r\ndate\r\n", 0o755, r"names the interpreter '/bin/sh\r', which is not there"),
+        ("#!/bin/sh\n", 0o644, "Permission denied: it is not executable (chmod +x)"),
+        ("date\n", 0o755, "Exec format error: a script needs a first line such as '#!/bin/sh'"),
+    ],
+)
+def test_a_script_that_cannot_be_started_fails_with_what_is_wrong_with_it(
+    tmp_path: Path, content: str, mode: int, complaint: str
+) -> None:
+    script = tmp_path / "script"
+    script.write_bytes(content.encode())
+    script.chmod(mode)
+
+    async def scenario(governor: Running) -> None:
+        assert complaint in await governor.failure(governor.builtin("run", program(str(script))))
+
+    governed(tmp_path, scenario)
+
+
+def test_a_script_is_looked_at_where_the_variables_of_its_task_lead(
+    tmp_path: Path,
+) -> None:
+    script = tmp_path / "count-words"
+    script.write_text("#!/not/there\n")
+    script.chmod(0o755)
+    error = FileNotFoundError(errno.ENOENT, "No such file or directory")
+    assert "'/not/there'" in why_not_started("count-words", Path("/"), str(tmp_path), error)
+    assert why_not_started("count-words", Path("/"), "/bin", error) == error.strerror
+    assert "'/not/there'" in why_not_started("./count-words", tmp_path, "/bin", error)
 
 
 @pytest.mark.parametrize("shortage", [errno.EMFILE, errno.ENOSPC, errno.EDQUOT])

@@ -65,6 +65,10 @@ def test_an_announced_one_that_cannot_be_loaded_is_told(monkeypatch: pytest.Monk
 def test_an_unknown_name_is_told_with_the_known_ones() -> None:
     with pytest.raises(StartError, match="no scheduler 'best'; known: horizon, rain"):
         make_scheduler("best")
+    with pytest.raises(
+        StartError, match=r"'\./mine\.py' is a file: add its class, as in \./mine\.py:"
+    ):
+        make_scheduler("./mine.py")
 
 
 @pytest.mark.parametrize(
