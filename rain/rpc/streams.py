@@ -11,7 +11,7 @@ from rain.base.ids import GovernorId, ObjectId
 from rain.base.leading import Servers
 from rain.base.transfers import Transfers
 from rain.base.wire.answers import DataLink
-from rain.rpc.background import Background
+from rain.rpc.background import Background, in_a_thread
 from rain.rpc.handlers import ServerHandler, StreamSource
 from rain.rpc.port import Port
 from rain.stream.calling_back import CallsBack
@@ -144,4 +144,4 @@ def server_streams(
 async def end_streams(streams: StreamServer) -> None:
     """Ends streams and waits for their threads, which may still ask the program."""
     streams.close()
-    await trio.to_thread.run_sync(streams.join)
+    await in_a_thread(streams.join, abandon=False)

@@ -14,6 +14,7 @@ import mmap
 import threading
 from typing import Final, Self
 
+from rain.base.shortage import is_shortage
 from rain.stream.sockets import BrokenError, Incoming, Note, receive_into
 
 AHEAD_FROM = 32 * 1024 * 1024
@@ -71,7 +72,8 @@ def fill(connected: Incoming, data: bytes, start: int = 0, note: Note | None = N
 class _Ahead:
     """Populates the pages of these bytes ahead of the writer.
 
-    This is only advice: if the system ignores it, pages are created when they are written.
+    This is only advice: if the system ignores it, or has no thread for it, pages are created when
+    they are written.
     """
 
     def __init__(self, data: bytes, address: int) -> None:
@@ -87,7 +89,12 @@ class _Ahead:
 
     def __enter__(self) -> Self:
         if self._thread is not None:
-            self._thread.start()
+            try:
+                self._thread.start()
+            except RuntimeError as error:
+                if not is_shortage(error):
+                    raise
+                self._thread = None
         return self
 
     def __exit__(self, *_: object) -> None:

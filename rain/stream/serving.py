@@ -17,6 +17,7 @@ from attrs import frozen
 from rain.base.admission import NotAdmittedError
 from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import GovernorId, ObjectId, spell
+from rain.base.shortage import is_shortage
 from rain.stream import sockets
 from rain.stream.admission import accept_tls, admit
 from rain.stream.archive import Archive, ChangedError
@@ -119,9 +120,9 @@ class StreamServer:
             target=self._call, args=(connect, call), name="rain-stream", daemon=True
         )
         with self._lock:
-            if not self._closed and len(self._open) + len(self._calling) < self._limits.threads:
+            has_place = len(self._open) + len(self._calling) < self._limits.threads
+            if not self._closed and has_place and _starts(thread):
                 self._calling.add(thread)
-                thread.start()
 
     def _call(self, connect: Callable[[], Connected], call: StreamRequest) -> None:
         connected = None
@@ -140,12 +141,19 @@ class StreamServer:
             self._open[connected] = threading.current_thread()
         self._live(connected, admitted=True, called=True)
 
-    def _start(self, connected: Connected, admitted: bool) -> None:
+    def _start(self, connected: Connected, admitted: bool) -> bool:
+        """Serves a connection in a thread; closes it, and gives False, if the system has none.
+
+        The lock is held: so the thread is known before it can end.
+        """
         thread = threading.Thread(
             target=self._live, args=(connected, admitted), name="rain-stream", daemon=True
         )
+        if not _starts(thread):
+            connected.close()
+            return False
         self._open[connected] = thread
-        thread.start()
+        return True
 
     def _live(self, connected: Connected, admitted: bool, called: bool = False) -> None:
         given_away = False
@@ -162,8 +170,8 @@ class StreamServer:
                 del self._open[connected]
                 if not given_away:
                     connected.close()
-                if self._queue and not self._closed:
-                    self._start(*self._queue.popleft())
+                while self._queue and not self._start(*self._queue.popleft()):
+                    pass  # it was closed: the next one may have more luck
 
     def _serve(self, connected: Connected, admitted: bool, called: bool) -> bool:
         """Answers requests; returns whether the connection now belongs to another thread."""
@@ -348,3 +356,15 @@ class StreamServer:
         draft.abandon()
         if after is not None:
             self._answer(connected, after)
+
+
+def _starts(thread: threading.Thread) -> bool:
+    """Starts a thread; False if the system has none left, which must not end the program."""
+    try:
+        thread.start()
+    except RuntimeError as error:
+        if not is_shortage(error):
+            raise
+        log.warning("a stream cannot be served: %s", error)
+        return False
+    return True

@@ -90,11 +90,7 @@ class Listening:
 
     def connect(self) -> Connected:
         """A connection that was let in, and says nothing more by itself."""
-        bare = socket.create_connection(self.port.getsockname())
-        bare.settimeout(20)
-        connected = dial_tls(bare, certificate(MemberKind.CLIENT), MemberKind.GOVERNOR, 20)
-        introduce(connected, None)
-        return connected
+        return let_in(socket.create_connection(self.port.getsockname()))
 
     def accept(self) -> None:
         while True:
@@ -104,6 +100,14 @@ class Listening:
                 return  # closed
             self.accepted += 1
             self.server.take(connected)
+
+
+def let_in(bare: socket.socket) -> Connected:
+    """This connection to a stream server, when it was let in."""
+    bare.settimeout(20)
+    connected = dial_tls(bare, certificate(MemberKind.CLIENT), MemberKind.GOVERNOR, 20)
+    introduce(connected, None)
+    return connected
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import pytest
 from rain.stream import memory
 from rain.stream.memory import AHEAD_FROM, receive_bytes
 from rain.stream.sockets import BrokenError
+from tests.support.no_threads import refused_threads
 
 
 @contextmanager
@@ -40,6 +41,13 @@ def test_bytes_are_what_was_sent(length: int) -> None:
     assert type(received) is bytes
     assert received == data
     assert hash(received) == hash(data)
+
+
+def test_bytes_arrive_without_the_thread_that_makes_their_pages() -> None:
+    data = os.urandom(AHEAD_FROM)
+    with sending(data) as connected, refused_threads(lambda name: name == "rain-pages") as refused:
+        assert receive_bytes(connected, AHEAD_FROM) == data
+    assert refused == ["rain-pages"]
 
 
 def test_nothing_beyond_the_length_is_read() -> None:

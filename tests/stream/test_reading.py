@@ -19,9 +19,22 @@ from rain.stream.connections import Transfer
 from rain.stream.errors import NotHereError, StoppedError, UnreachableError
 from rain.stream.protocol import HELLO, Ask, Say, SharedPlace, StreamAnswer, StreamRequest
 from rain.stream.reading import StreamReader
+from rain.stream.serving import StreamServer
 from rain.stream.sockets import Connected, Incoming, receive, receive_file
 from rain.tls.keys import Keys
-from tests.stream.serving import MACHINE, ME, A, B, Having, certificate, listening, reading, way
+from tests.stream.serving import (
+    MACHINE,
+    ME,
+    A,
+    B,
+    Having,
+    certificate,
+    let_in,
+    listening,
+    reading,
+    way,
+)
+from tests.support.no_threads import refused_threads
 from tests.support.streams import Collected
 
 SECRET = Secret.of("correct-horse-battery-staple")
@@ -298,6 +311,48 @@ def test_a_reader_that_comes_when_all_threads_are_busy_waits_for_a_turn() -> Non
         first.shutdown(socket.SHUT_RDWR)
         waiting.join()
         assert done == [b"fine"]
+
+
+def test_a_reader_for_whom_there_is_no_thread_is_closed_and_the_next_one_is_served() -> None:
+    with listening(Having({A: b"fine"})) as there:
+        with (
+            reading() as unlucky,
+            refused_threads(_of_streams) as refused,
+            pytest.raises(UnreachableError),
+        ):
+            unlucky.read(there.address, A, Collected())
+        assert refused == ["rain-stream"]
+        taken = Collected()
+        with reading() as reader:
+            reader.read(there.address, A, taken)
+        assert taken.data == b"fine"
+
+
+def test_readers_that_wait_are_served_although_there_was_no_thread_for_one_of_them() -> None:
+    with (
+        listening(Having({A: b"fine"}), threads_at_once=1) as there,
+        closing(there.connect()) as first,
+        socket.create_server(("127.0.0.1", 0)) as port,
+    ):
+        unlucky, lucky = (waiting_at(there.server, port) for _ in range(2))
+        with (
+            closing(unlucky),
+            refused_threads(lambda name: _of_streams(name) and not refused) as refused,
+        ):
+            first.sendall(HELLO + ASKED)
+            assert unlucky.recv(1) == b""
+            let_in(lucky).close()
+
+
+def waiting_at(server: StreamServer, port: socket.socket) -> socket.socket:
+    """The other end of a connection that a server has taken."""
+    connected = socket.create_connection(port.getsockname(), 20)
+    server.take(port.accept()[0])
+    return connected
+
+
+def _of_streams(name: str) -> bool:
+    return name == "rain-stream"
 
 
 def talking(answer: bytes) -> tuple[socket.socket, threading.Thread]:

@@ -18,7 +18,7 @@ from rain.base.ids import GovernorId, ObjectId
 from rain.base.leading import Servers
 from rain.base.wire.orders import SERVER
 from rain.stream.admission import accept_tls, admit
-from rain.stream.calling_back import CallsBack
+from rain.stream.calling_back import TICKET_BYTES, CallsBack
 from rain.stream.connections import Transfer
 from rain.stream.errors import NotHereError, NoWayError, UnreachableError
 from rain.stream.part_reading import PartPieces
@@ -31,6 +31,7 @@ from rain.stream.sockets import Connected, receive
 from rain.stream.stamps import Stamp
 from rain.tls.keys import Keys
 from tests.stream.serving import ME, A, B, Having, Listening, certificate, listening, reading, way
+from tests.support.no_threads import refused_threads
 from tests.support.streams import Collected
 
 NOWHERE = f"127.0.0.1:1#{ME}"
@@ -194,6 +195,18 @@ def test_a_governor_that_does_not_call_is_given_up() -> None:
         CallsBack(nobody, 0.05).get(ME)
     with pytest.raises(UnreachableError, match="has left"):
         CallsBack(lambda _, __: False).get(ME)
+
+
+def test_a_governor_without_a_thread_does_not_call_and_goes_on() -> None:
+    def connect() -> Connected:
+        raise AssertionError("there is no thread for it")
+
+    server = StreamServer(Having())
+    with refused_threads(lambda _: True) as refused:
+        server.call_back(connect, GovernorId(ME), bytes(TICKET_BYTES))
+    assert refused == ["rain-stream"]
+    server.close()
+    server.join()
 
 
 def test_a_call_that_nobody_waits_for_is_closed() -> None:
