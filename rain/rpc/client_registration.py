@@ -191,7 +191,7 @@ class Entry:
             caller.peer.questions.keep()
             caller.away_limit = way.limits.server_away
             caller.where = way.servers.all
-            caller.redial = partial(_redial, way, registered, calls.take_key)
+            caller.redial = partial(redial, way, registered, calls.take_key)
             if way.servers.has_several:
                 caller.is_replaced = way.is_replaced
         return calls
@@ -208,7 +208,7 @@ def _read(outcome: Fields) -> Registered:
     )
 
 
-def _redial(
+def redial(
     way: Way, before: Registered, take_key: Callable[[bytes, str], object]
 ) -> Connected | None:
     """Tries once to go on with a server that was away (`rain.rpc.caller.Redial`)."""
@@ -238,10 +238,9 @@ def _redial_one(
         connected.close()
         raise
     why_not = _why_not(outcome, before)
-    if why_not:
+    if isinstance(outcome, CallError) or why_not:
         connected.close()
         raise ConnectionLostError(f"the server at {way.where} is back: {why_not}")
-    assert not isinstance(outcome, CallError)
     take_key(outcome["key"], outcome["uploads"])
     return connected
 
@@ -249,7 +248,7 @@ def _redial_one(
 def _why_not(outcome: Fields | CallError, before: Registered) -> str:
     """Why the client cannot go on, or nothing."""
     if isinstance(outcome, CallError):
-        return outcome.reason
+        return outcome.reason or "it refuses this client"
     if outcome["fenced"]:
         fenced: str = outcome["fenced"]
         return fenced

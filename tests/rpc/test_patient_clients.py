@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import socket
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from rain.base.errors import StartError
+from rain.base.errors import ConnectionLostError, StartError
 from rain.base.leading import Servers
 from rain.base.silence import ClientLimits
-from rain.rpc import client_registration
+from rain.rpc import client_registration, schema
 from rain.rpc.client_registration import (
     Entry,
     GoneMeanwhileError,
+    Registered,
     Way,
     connect_client,
+    redial,
 )
 from rain.rpc.dialing import NotLetInError
+from rain.rpc.interface import Fields, Interface
+from rain.rpc.offered import Handler, IncomingCall, Offered, RemoteCapability
+from rain.rpc.peer import Peer
 from rain.stream.errors import UnreachableError
 from rain.tls.keys import NO_KEYS
 
@@ -96,3 +102,38 @@ def test_another_client_is_told_so_at_once(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(GoneMeanwhileError, match="gone"):
         connect_client(way(wait=0.0), None)
     assert len(left) == 3
+
+
+def test_a_server_that_is_back_and_refuses_without_a_reason_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The thread of the connection asks it: an error without a name there would say nothing."""
+    ours, theirs = socket.socketpair()
+
+    def refuse_it(_: Fields, call: IncomingCall) -> None:
+        call.fail("")
+
+    def take_key(key: bytes, uploads: str) -> None:
+        raise AssertionError("the client was not let in")
+
+    def refuse(server: socket.socket) -> None:
+        said: list[bytes] = []
+        handlers: dict[str, Handler] = {
+            "registerClient": refuse_it,
+            "registerGovernor": refuse_it,
+        }
+        peer = Peer(said.append, Offered(Interface.of(schema.server.ServerBootstrap), handlers))
+        while len(said) < 2:  # the bootstrap has its answer, too
+            peer.receive(server.recv(1 << 16))
+        server.sendall(b"".join(said))
+
+    def dial(_: Way) -> socket.socket:
+        return ours
+
+    monkeypatch.setattr(Way, "dial_one", dial)
+    before = Registered(RemoteCapability({}), b"key", b"cluster", b"token")
+    with ours, theirs, ThreadPoolExecutor(1) as server:
+        refused = server.submit(refuse, theirs)
+        with pytest.raises(ConnectionLostError, match="is back: it refuses this client"):
+            redial(way(wait=0.0), before, take_key)
+        refused.result()
