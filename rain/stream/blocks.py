@@ -247,7 +247,4 @@ def pass_on_blocks(source: Connected, target: Connected, length: int) -> None:
 
 
 def _receive_run(connected: Connected, left: int) -> Run:
-    header = sockets.receive(connected, HEADER_SIZE)
-    if not header:
-        raise BrokenError("the stream was cut off")
-    return Run.decode(header, left)
+    return Run.decode(sockets.receive_rest(connected, HEADER_SIZE), left)

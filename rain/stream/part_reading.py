@@ -27,7 +27,7 @@ from rain.stream.protocol import (
     lengths_size,
 )
 from rain.stream.reading import receive_answer
-from rain.stream.sockets import BrokenError, Connected, Incoming
+from rain.stream.sockets import Connected, Incoming
 
 Piece = Part | None
 """None where the object has no piece of that part."""
@@ -73,10 +73,7 @@ class PartPieces:
         count = answer.length
         if answer.say is not Say.PIECES or not 0 < count <= len(objects):
             raise ProtocolError(f"a stream answers {answer} to a request for parts")
-        table = sockets.receive(connected, lengths_size(count))
-        if not table:
-            raise BrokenError("the stream was cut off")
-        lengths = decode_lengths(table)
+        lengths = decode_lengths(sockets.receive_rest(connected, lengths_size(count)))
         sent = [(one, size) for one, size in zip(objects, lengths, strict=False) if size < IN_FILE]
         size = sum(size for _, size in sent)
         self._take(Unpacking(connected, size) if answer.blocks else connected, sent)

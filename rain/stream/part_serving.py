@@ -31,7 +31,7 @@ from rain.stream.protocol import (
     ids_size,
 )
 from rain.stream.relaying import Relay
-from rain.stream.sockets import BrokenError, Connected
+from rain.stream.sockets import Connected
 
 MAPPED_FROM = 256 * 1024
 """A smaller piece is sent, because to open and map its file would take longer."""
@@ -60,9 +60,7 @@ def give_parts(
 
     What the governor has that the request names is relayed.
     """
-    data = sockets.receive(connected, ids_size(request))
-    if not data:
-        raise BrokenError("the request was cut off")
+    data = sockets.receive_rest(connected, ids_size(request))
     ids = decode_ids(data)
     giving = _Giving(connected, links if request.blocks else None, shares)
     for first in range(0, len(ids), TOGETHER):

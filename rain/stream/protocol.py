@@ -35,6 +35,8 @@ IN_FILE = 1 << 63
 """In a table of lengths: the piece is not sent, and the place of its file follows behind them."""
 _ANSWER = Struct("!BB2xIQ")
 
+_MOST_DIGITS = len(str((1 << 64) - 1))
+
 REQUEST_SIZE = _REQUEST.size
 ANSWER_SIZE = _ANSWER.size
 
@@ -163,6 +165,12 @@ class SharedPlace:
     def read(text: str) -> SharedPlace:
         device, _, rest = text.partition(" ")
         inode, _, path = rest.partition(" ")
-        if not (device.isdecimal() and inode.isdecimal() and path):
+        on, which = number_in(device), number_in(inode)
+        if on is None or which is None or not path:
             raise ProtocolError(f"a stream names the invalid place {text[:100]!r}")
-        return SharedPlace(path, int(device), int(inode))
+        return SharedPlace(path, on, which)
+
+
+def number_in(text: str) -> int | None:
+    """The number of at most 64 bits that a text is; None for any other text."""
+    return int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else None

@@ -22,7 +22,7 @@ from rain.stream.blocks import answer_with, body_of
 from rain.stream.bodies import Body, OfFile, OfMemory
 from rain.stream.holder import InFar, InFile, InFolder, InMemory
 from rain.stream.host_links import HostLinks
-from rain.stream.protocol import TEXT_LIMIT, Say, StreamAnswer
+from rain.stream.protocol import TEXT_LIMIT, Say, StreamAnswer, number_in
 from rain.stream.sockets import BrokenError, Connected
 
 _RANGE = Struct("!QQI")
@@ -51,13 +51,10 @@ class Range:
     @staticmethod
     def receive(connected: Connected) -> Range:
         """Reads it; ProtocolError if it cannot be one."""
-        head = sockets.receive(connected, _RANGE.size)
-        if not head:
-            raise BrokenError("the other side closed the connection")
-        start, stop, length = _RANGE.unpack(head)
+        start, stop, length = _RANGE.unpack(sockets.receive_rest(connected, _RANGE.size))
         if length > TEXT_LIMIT or not start <= stop <= LARGEST:
             raise ProtocolError(f"a stream asks for the range {start}-{stop} of {length} letters")
-        path = sockets.receive(connected, length) if length else b""
+        path = sockets.receive_rest(connected, length)
         return Range(start, stop, path.decode(errors="surrogateescape"))
 
 
@@ -144,13 +141,14 @@ def _far_file(files: Mapping[str, tuple[int, int]], path: str) -> tuple[int, int
 
 def receive_piece(connected: Connected, answer: StreamAnswer) -> Piece:
     """Reads what has been answered."""
-    if not answer.text.isdecimal():
+    size = number_in(answer.text)
+    if size is None:
         raise ProtocolError("a stream does not say how large the whole of a range is")
     data = bytearray(answer.length)
     body = body_of(connected, answer)
     if sockets.receive_into(body, memoryview(data)) < answer.length:
         raise BrokenError("the stream was cut off")
-    return Piece(bytes(data), int(answer.text))
+    return Piece(bytes(data), size)
 
 
 @contextmanager

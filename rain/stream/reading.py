@@ -290,7 +290,7 @@ def receive_answer(connected: Connected) -> StreamAnswer:
     answer, text_length = StreamAnswer.decode(head)
     if not text_length:
         return answer
-    text = sockets.receive(connected, text_length)
+    text = sockets.receive_rest(connected, text_length)
     return evolve(answer, text=text.decode(errors="surrogateescape"))
 
 

@@ -110,9 +110,9 @@ class _Passing:
                 return
             if answer.say is not Say.PIECES or not 0 < answer.length <= left:
                 raise ProtocolError(f"a stream answers {answer} to a request for parts")
-            table = sockets.receive(connected, lengths_size(answer.length))
+            table = sockets.receive_rest(connected, lengths_size(answer.length))
             lengths = decode_lengths(table)
-            if not lengths or any(length >= IN_FILE for length in lengths):
+            if any(length >= IN_FILE for length in lengths):
                 raise ProtocolError("a stream names files to a relay")
             self._tell(answer)
             sockets.send(self._target, encode_lengths(lengths))

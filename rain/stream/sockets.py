@@ -96,6 +96,14 @@ def receive(connected: Connected, size: int) -> bytes:
     return data
 
 
+def receive_rest(connected: Connected, size: int) -> bytes:
+    """The same for what has to come; `BrokenError` if the stream has ended before it."""
+    data = receive(connected, size) if size else b""
+    if len(data) < size:
+        raise BrokenError("the stream was cut off")
+    return data
+
+
 def is_idle(connected: Connected) -> bool:
     """Whether nothing has arrived within the limit."""
     if isinstance(connected, Encrypted) and connected.has_rest:

@@ -17,7 +17,15 @@ from rain.stream.admission import accept_tls, admit
 from rain.stream.archive import receive_folder
 from rain.stream.connections import Transfer
 from rain.stream.errors import NotHereError, StoppedError, UnreachableError
-from rain.stream.protocol import HELLO, Ask, Say, SharedPlace, StreamAnswer, StreamRequest
+from rain.stream.protocol import (
+    ANSWER_SIZE,
+    HELLO,
+    Ask,
+    Say,
+    SharedPlace,
+    StreamAnswer,
+    StreamRequest,
+)
 from rain.stream.reading import StreamReader
 from rain.stream.serving import StreamServer
 from rain.stream.sockets import Connected, Incoming, receive, receive_file
@@ -381,8 +389,10 @@ def talking(answer: bytes) -> tuple[socket.socket, threading.Thread]:
         StreamAnswer(Say.BYTES, 100).encode(),
         StreamAnswer(Say.BYTES, 100).encode() + b"x" * 99,
         StreamAnswer(Say.SHARED, 100, "no place").encode(),
+        StreamAnswer(Say.SHARED, 100, f"{'9' * 5000} 1 /file").encode(),
         StreamAnswer(Say.DONE).encode(),
         StreamAnswer(Say.SHARED, 1, "x" * 100).encode()[:50],
+        StreamAnswer(Say.REFUSED, 0, "x" * 100).encode()[:ANSWER_SIZE],
         b"\x00\x00\x00\x00\xff\xff\xff\xff" + bytes(8),
     ],
 )
