@@ -77,6 +77,7 @@ class Listener:
         self._keys = keys
         self.http: ServeHttp | None = None
         self.no_http = "this is the port of a Rain server, and it serves no HTTP here"
+        self._is_closed = False
         self._links: dict[Link, None] = {}
         self._quiet = trio.Event()  # no connection is left
         self._new: dict[trio.CancelScope, None] = {}  # of those that have not been let in yet
@@ -104,6 +105,7 @@ class Listener:
         await end_streams(self._streams)
 
     def _stop_accepting(self) -> None:
+        self._is_closed = True
         self._port.close()
         self._streams.close()
         for scope in self._new:
@@ -113,6 +115,9 @@ class Listener:
         self._nursery.start_soon(self._welcome, accepted)
 
     async def _welcome(self, accepted: socket.socket) -> None:
+        if self._is_closed:  # it was accepted just before
+            accepted.close()
+            return
         try:
             accepted.setblocking(False)
             came_from = peer_host(accepted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,7 @@ from rain.rpc.client_endpoint import ClientConnection
 from rain.rpc.dialing import NotLeadingError
 from rain.rpc.governor_endpoint import Upstream, connect_governor, connect_in_turn
 from rain.rpc.handlers import GovernorHello
+from rain.rpc.handshake import receive_some
 from rain.rpc.port import Port
 from rain.rpc.server_endpoint import listen
 from rain.rpc.standing_by import stand_by
@@ -126,6 +128,24 @@ def test_the_port_of_a_standby_becomes_that_of_the_server() -> None:
                 upstream.close()
                 await listener.drain("the test is over")
                 nursery.cancel_scope.cancel()
+        return 0
+
+    program.run(main)
+
+
+def test_a_connection_that_was_accepted_just_before_the_end_is_closed() -> None:
+    async def main() -> int:
+        with socket.create_server((HOST, 0)) as made:
+            ours = socket.create_connection(made.getsockname(), 20)
+            theirs, _ = made.accept()
+        async with trio.open_nursery() as nursery:
+            port = Port(HOST, 0, socket.socket.close)
+            listener = listen(nursery, port, FakeServer())
+            port.take(theirs)  # its task has not begun
+            listener.close()
+            with ours, trio.fail_after(5):  # it would have ten seconds to say who it is
+                ours.setblocking(False)
+                assert await receive_some(ours, 1) == b""
         return 0
 
     program.run(main)
