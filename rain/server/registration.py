@@ -39,7 +39,8 @@ TOKEN_BYTES = 16
 class Registration:
     """Implements `rain.rpc.handlers.ServerHandler`: what a new connection can ask for.
 
-    `turn` makes a turn with all that has come. A peer that comes back is taken between two turns.
+    `turn` makes a turn with all that has come, unless the last one was made. A peer that comes back
+    is taken between two turns.
     """
 
     def __init__(

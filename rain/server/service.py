@@ -63,7 +63,7 @@ class Service:
         self.inbox = Inbox(self.turns.ring, self._ring_soon)
         self._pulse = Pulse()
         self.links = Links(self.inbox, log, uploads, state)
-        self.registration = Registration(state, self.links, uploads, self._turn, log)
+        self.registration = Registration(state, self.links, uploads, self.turns.turn_now, log)
         self.journal = None if journal is None else JournalKeeper(journal, self.links.carry)
 
     def returns(self) -> None:
@@ -79,7 +79,7 @@ class Service:
     def hear_of_users(self, rules: tuple[UserRule, ...]) -> None:
         """The file of users was read again."""
         self.inbox.from_client(UsersRead(rules))
-        self._turn()
+        self.turns.turn_now()
 
     def leave_nobody(self, reason: str) -> None:
         """Makes the last turns of a server that ends in order: all peers leave.

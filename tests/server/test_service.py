@@ -3,11 +3,12 @@
 from pathlib import Path
 from typing import cast
 
+import pytest
 import structlog
 
 from rain.base.ids import GovernorId
 from rain.base.resources import Resources
-from rain.rpc.handlers import ClientLink, GovernorHello, GovernorLink
+from rain.rpc.handlers import ClientLink, FencedError, GovernorHello, GovernorLink
 from rain.scheduler.rain import RainScheduler
 from rain.server.clock import Clock
 from rain.server.core.reactor_settings import ReactorSettings
@@ -33,3 +34,19 @@ def test_a_peer_whose_end_was_heard_just_before_the_server_ends_leaves_once(tmp_
     # then
     assert not state.graph.clients
     assert not state.graph.governors
+
+
+def test_nothing_that_comes_after_the_last_turn_makes_another_one(tmp_path: Path) -> None:
+    """Peers that come then would be in the journal, and the next server would wait for them."""
+    # given
+    state = State(ReactorSettings(debug=True, returns=True))
+    service = Service(RainScheduler, state, Clock(), structlog.get_logger(), Spool(tmp_path))
+    service.registration.join_client(cast("ClientLink", object()))
+    service.leave_nobody("the server stops")
+    # when
+    service.registration.join_client(cast("ClientLink", object()))
+    service.hear_of_users(())
+    with pytest.raises(FencedError):
+        service.registration.join_client(cast("ClientLink", object()), b"of an earlier client")
+    # then
+    assert not state.graph.clients
