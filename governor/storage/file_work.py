@@ -52,7 +52,8 @@ class InOrder:
         """Runs `work` in a thread; `finish` makes events from its result."""
         late = _Late(finish)
         self._waiting.append(late)
-        self._idle = trio.Event()
+        if self._idle.is_set():  # else somebody may wait for the event that there is
+            self._idle = trio.Event()
 
         def done(result: outcome.Outcome[Any]) -> None:
             late.result = result

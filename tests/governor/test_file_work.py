@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 import trio
+from trio.testing import wait_all_tasks_blocked
 
 from rain.base.ids import SessionId
 from rain.base.wire.orders import Orders
 from rain.daemon import program
+from rain.governor.core.events import Drain, Event, Tick
 from rain.governor.core.results import Stored
-from rain.governor.storage.file_work import Deleter
+from rain.governor.storage.file_work import Deleter, InOrder
 from rain.governor.storage.store import Store
 from rain.rpc.background import Background
 from tests.governor.running import FOLDER, Running, governed, is_alive
@@ -126,3 +128,24 @@ def test_an_end_before_the_deletion_has_begun_waits_for_nothing(tmp_path: Path) 
         return 0
 
     program.run(main)
+
+
+def test_a_wait_for_the_threads_of_an_executor_lasts_until_later_ones_have_ended_too() -> None:
+    told: list[Event] = []
+    first, second = threading.Event(), threading.Event()
+
+    async def main() -> int:
+        async with trio.open_nursery() as nursery:
+            in_order = InOrder(told.append, Background(nursery))
+            in_order.later(first.wait, lambda _: [Drain()])
+            nursery.start_soon(in_order.idle)
+            await wait_all_tasks_blocked()
+            in_order.later(second.wait, lambda _: [Tick()])
+            first.set()
+            second.set()
+            nursery.cancel_scope.deadline = trio.current_time() + 5
+        assert not nursery.cancel_scope.cancelled_caught
+        return 0
+
+    program.run(main)
+    assert told == [Drain(), Tick()]
