@@ -260,7 +260,6 @@ class Pool:
         started = list(executor.calls)
         for task in started:
             task.executor = None
-        executor.calls.clear()
         executor.dying = True
         if executor.group is not None:
             self._release(executor)

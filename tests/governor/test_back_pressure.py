@@ -124,6 +124,25 @@ def test_an_input_that_others_read_too_is_not_freed() -> None:
     assert held(world) == [task_id(32)]
 
 
+def test_a_task_that_frees_nothing_starts_when_there_is_room_though_others_run() -> None:
+    # given: it reads what another task reads, too, and does not fit
+    world = a_learned_world(cpus=20)
+    make(world, *range(1, 9))
+    for number in range(1, 8):
+        end(world, number)
+    kind = builtin_kind(5)
+    world.assign(kind, 30, (1,), (30,))
+    end(world, 30)
+    world.drop(30)
+    eat(world, 31, 1, 8)
+    world.assign(kind, 32, (1,), (32,))
+    assert held(world) == [task_id(32)]
+    # when
+    world.drop(2)
+    # then
+    assert running(world) == [task_id(8), task_id(32)]
+
+
 def test_if_nothing_else_goes_on_what_fits_below_the_limit_does() -> None:
     world = a_learned_world()
     for number in range(1, 9):

@@ -99,6 +99,17 @@ def test_a_task_that_fails_is_not_kept() -> None:
     assert not world.keeps
 
 
+def test_an_output_that_holds_futures_is_not_kept() -> None:
+    world = World()
+    world.miss(asked(world))
+    world.ready(1)
+    world.start_next(1)
+    world.answer(1, [Made(b"futures", contents=(object_id(1),))])
+    world.collect(1)
+    assert not world.keeps
+    assert task_id(101) in world.finished
+
+
 def test_what_was_made_is_thrown_away_after_it_was_kept_when_nobody_wants_it_any_more() -> None:
     world = World()
     world.miss(asked(world))

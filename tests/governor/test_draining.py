@@ -5,6 +5,7 @@ from __future__ import annotations
 from rain.base.wire.update import Update
 from rain.governor.core.effects import StartExecutor
 from rain.governor.core.events import Drain
+from rain.governor.core.progress import TELL_AFTER
 from tests.governor.busy import a_busy_world, a_world, assign_calls, in_hand
 from tests.governor.words import task_id
 from tests.governor.world import World
@@ -101,3 +102,14 @@ def test_what_the_server_has_stopped_is_not_told_any_more() -> None:
     assert len(told_of_drain(world)) == 1
     assert not started(world)
     assert in_hand(world, 1) == 1
+
+
+def test_a_start_of_which_the_server_knows_is_not_told_again() -> None:
+    world = a_world(cpus=1)
+    assign_calls(world, range(100, 101))
+    world.ready(1)
+    world.start_next(1)
+    world.tick(TELL_AFTER * 1.1)
+    world.turn(Drain())
+    assert len(told_of_drain(world)) == 1
+    assert [task for update in world.updates for task in update.started_ids] == [task_id(100)]

@@ -30,6 +30,15 @@ def test_a_dropped_object_lingers_and_then_goes_with_its_file() -> None:
     assert not world.files
 
 
+def test_no_turn_is_due_for_what_has_lingered_long_enough() -> None:
+    world = World(linger_seconds=5)
+    world.place(10, b"data")
+    world.drop(10)
+    world.tick(6)
+    assert row_of(world, 10) is ObjectRow.GONE
+    assert world.reactor.next_time() > world.now
+
+
 def test_a_lingering_object_that_is_named_again_comes_back_without_a_transfer() -> None:
     world = World(linger_seconds=5)
     world.place(10, b"data")

@@ -11,7 +11,7 @@ from rain.base.wire.orders import LATER
 from rain.governor.core.back_pressure import PATIENCE
 from rain.governor.core.disk import Disk
 from rain.governor.core.effects import SendFar
-from rain.governor.core.offloading import RETRY_AFTER
+from rain.governor.core.offloading import AT_ONCE, RETRY_AFTER
 from rain.governor.core.results import Stored
 from rain.governor.core.tables import ObjectRow, TaskRow
 from tests.governor.test_back_pressure import running
@@ -129,6 +129,46 @@ def test_nothing_leaves_for_a_task_that_can_never_fit() -> None:
     assert not world.sends
     world.tick(PATIENCE + 1)
     assert list(world.failed) == [task_id(101)]
+
+
+def test_a_task_whose_inputs_and_outputs_do_not_fit_together_is_not_chosen() -> None:
+    # given: it is known what tasks of one kind make
+    world = a_world()
+    make(world, 1)
+    world.assign(CHANGE, 200, (1,), (200,))
+    end(world, 200, SIZE)
+    world.drop(1, 200)
+    # when: the more urgent task needs the whole disk for its inputs
+    for number in (1, 2, 3, 4):
+        world.assign(MAKE, number, (), (number,))
+    for number in (5, 6):
+        world.place(number, source=LATER, size=SIZE)
+    world.assign(CHANGE, 101, (1, 2, 3, 5), (101,))
+    world.assign(READ, 102, (4, 6), (102,))
+    for number in (1, 2, 3, 4):
+        end(world, number, SIZE)
+    for number in (5, 6):
+        world.place(number, size=SIZE)
+    # then
+    assert chosen(world) == task_id(102)
+
+
+def test_only_some_files_are_on_their_way_at_once() -> None:
+    world = a_world()
+    small = SIZE // 10
+    files = tuple(range(1, 10 * ROOM + 1))
+    for number in files:
+        world.assign(MAKE, number, (), (number,))
+    for number, size in ((500, 3 * SIZE), (501, small)):
+        world.place(number, source=LATER, size=size)
+    world.assign(READ, 1001, (500,), (1001,), priority=1)
+    world.assign(READ, 1002, (*files, 501), (1002,))
+    for number in files:
+        end(world, number, small)
+    for number, size in ((500, 3 * SIZE), (501, small)):
+        world.place(number, size=size)
+    assert chosen(world) == task_id(1001)
+    assert len(world.sends) == AT_ONCE
 
 
 def test_a_far_store_that_refuses_is_asked_again_later() -> None:

@@ -14,9 +14,11 @@ from rain.base.resources import Resources
 from rain.base.transfers import Transfers
 from rain.base.wire.update import Monitoring
 from rain.governor.core.events import Event, Sampled
+from rain.governor.core.tiers import Tiers
 from rain.governor.machine import load_sampler as sampler
 from rain.governor.machine.monitoring import Reading, read_cores, read_memory, read_network, sample
-from tests.governor.world import World
+from tests.governor.held_objects import make
+from tests.governor.world import World, stored
 
 STAT = """cpu  30 0 10 160 0 0 0 0 0 0
 cpu0 20 0 10 70 0 0 0 0 5 0
@@ -101,3 +103,13 @@ def test_a_sample_goes_with_the_next_update_once() -> None:
     world.turn(Sampled(made))
     world.tick(5.0)
     assert [update.monitoring for update in world.updates] == [[made], []]
+
+
+def test_a_sample_tells_what_is_stored_in_shared_memory_and_what_on_the_disk() -> None:
+    world = World(Resources(1), tiers=Tiers(1000))
+    make(world, 10, stored(world, 300, shared=True))
+    make(world, 11, stored(world, 500))
+    world.turn(Sampled(Monitoring((1, 2), 3, ("lo",), (4,), (5,))))
+    world.tick(5.0)
+    (sample,) = [one for update in world.updates for one in update.monitoring]
+    assert (sample.memory_bytes, sample.disk_bytes) == (300, 500)

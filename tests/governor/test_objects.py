@@ -111,6 +111,22 @@ def test_what_is_held_stays_when_it_is_made_again() -> None:
     assert not world.files
 
 
+def test_bytes_that_are_held_stay_when_they_are_made_again() -> None:
+    world = World(linger_seconds=0)
+    world.place(10, b"old")
+    world.assign(builtin_kind(outputs=2), 100, (), (10, 11))
+    world.end_run(1, [b"again", b"new"])
+    assert content(world, 10) == b"old"
+    assert world.finished[task_id(100)] == [b"old", b"new"]
+
+
+def test_what_is_on_its_way_is_not_found() -> None:
+    world = World()
+    world.place(10)
+    assert world.fetches
+    assert world.reactor.find(object_id(10)) is None
+
+
 def test_what_is_held_stays_when_making_it_again_fails() -> None:
     world = World(linger_seconds=0)
     world.place(10, b"old")

@@ -77,6 +77,17 @@ def test_only_some_are_on_their_way_at_once() -> None:
     assert len(world.sends) == AT_ONCE
 
 
+def test_what_lingers_is_not_sent_away() -> None:
+    world = World(Resources(20), linger_seconds=60, disk=Disk(10 * SIZE, spills=True))
+    make(world, *range(1, 9))
+    world.place(9, size=SIZE)
+    world.drop(1)
+    (fetch,) = world.fetches
+    world.fetched(fetch, Stored(world.new_file(), SIZE))
+    assert row_of(world, 1) is ObjectRow.LINGERING
+    assert sent_objects(world) == [object_id(2), object_id(3), object_id(4)]
+
+
 def far_world() -> World:
     """The first three objects are far."""
     world = a_world()

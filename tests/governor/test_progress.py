@@ -86,6 +86,15 @@ def test_the_server_hears_nothing_of_the_start_of_what_is_over_soon() -> None:
     assert len(world.updates) == before + 1  # one message for all of the task's life
 
 
+def test_the_server_hears_nothing_of_the_start_of_what_was_stopped() -> None:
+    world = a_busy_world(calls=2)
+    world.start_next(1)
+    world.stop(101)
+    world.tick(TELL_AFTER * 1.1)
+    assert world.running_on(1) == task_id(101)
+    assert starts(world) == []
+
+
 def test_the_server_hears_at_once_of_what_may_have_ended_a_governor_before() -> None:
     world = a_world(cpus=2)
     for number, run in ((100, 1), (101, 2)):

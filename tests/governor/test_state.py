@@ -140,6 +140,31 @@ def test_what_a_finished_task_said_about_itself_is_told() -> None:
     assert notes == [TaskNote(task_id(100), '{"a": 1}', "debug")]
 
 
+def test_one_message_may_bring_tasks_of_several_sessions() -> None:
+    world = World(Resources(2))
+    orders = Orders()
+    for session in (1, 2):
+        world.assign(builtin_kind(session=session), 100, (), (200,), orders=orders, send=False)
+    world.order(orders)
+    assert {run.task for run in world.runs.values()} == {task_id(100, 1), task_id(100, 2)}
+    world.forget(2)
+    assert world.stopped_runs == [2]
+
+
+def test_it_is_busy_while_an_executor_or_a_program_inside_of_it_works() -> None:
+    world = World(Resources(2))
+    assert not world.reactor.is_busy
+    world.assign(builtin_kind(), 100, (), (200,))
+    assert world.reactor.is_busy
+    world.end_run(1)
+    assert not world.reactor.is_busy
+    world.assign(python_kind(), 101, (), (201,))
+    world.ready(1)
+    assert world.reactor.is_busy
+    world.work(1)
+    assert not world.reactor.is_busy
+
+
 def test_a_turn_without_news_says_nothing_until_the_heartbeat() -> None:
     world = World()
     assert world.tick(HEARTBEAT / 2) == []

@@ -177,7 +177,9 @@ def test_without_a_grace_what_runs_is_killed_at_once() -> None:
     assign_calls(world, range(100, 101))
     world.ready(1)
     world.start_next(1)
-    assert KillExecutor(1) in world.stop(100)
+    effects = world.stop(100)
+    assert KillExecutor(1) in effects
+    assert not any(isinstance(effect, InterruptExecutor) for effect in effects)
 
 
 def test_executors_of_other_languages_are_killed_at_once() -> None:

@@ -60,6 +60,14 @@ def test_above_it_the_oldest_are_copied_down_to_the_low_mark() -> None:
     assert world.on_disk == set(files[:3])
 
 
+def test_a_file_that_leaves_may_be_kept_for_a_while_to_be_written_over() -> None:
+    world = a_world()
+    files = [make(world, number + 10) for number in range(HIGH_TENTHS + 1)]
+    assert not world.reactor.spares.is_awake
+    world.copied(files[0])
+    assert world.reactor.spares.is_awake
+
+
 def test_what_was_read_last_leaves_last() -> None:
     world = a_world()
     files = [make(world, number + 10) for number in range(HIGH_TENTHS)]
