@@ -130,8 +130,10 @@ class LocalCluster:
 
     def _start_server(self, *, with_governor: bool) -> Daemon:
         """With its governor, both are one process (`rain.embedded`)."""
+        # No other governor can join a program's only one, which is never replaced either.
+        alone = ("--infeasible-grace", "0") if with_governor else ()
         of_server = [
-            *("server", "--listen", f"{self.host}:{self.port}", *self._of_server),
+            *("server", "--listen", f"{self.host}:{self.port}", *alone, *self._of_server),
             *("--workdir", str(self.folder / "work-server"), *self._secret()),
         ]
         both = ["embedded", *self._arguments(0, 1), *of_server]

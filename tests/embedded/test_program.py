@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rain.client import Client, RainException
+from rain.client import Client, RainException, TaskException
 from rain.client.local import LocalCluster
 from tests.support.waiting import until_now
 
@@ -62,6 +62,16 @@ def test_a_client_says_what_each_governor_offers_and_who_plans(
         cluster = client.housekeeper.cluster
         assert isinstance(cluster, LocalCluster)
         assert "mine" in (cluster.folder / "server" / "output").read_text()
+
+
+def test_what_its_only_governor_can_never_run_fails_at_once_with_the_numbers() -> None:
+    with Client(cpus=1, memory="1GiB") as client:
+        large = client.options(memory="1TiB").submit(pow, 2, 3)
+        with pytest.raises(TaskException) as failed:
+            large.result(timeout=20)  # less than a server waits for another governor
+        assert "needs cpus=1, memory=1TiB" in str(failed.value)
+        assert "the only governor does not have (cpus=1, memory=1GiB)" in str(failed.value)
+        assert client.submit(pow, 2, 3).result() == 8
 
 
 @pytest.mark.parametrize(
