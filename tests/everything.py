@@ -1,8 +1,8 @@
 """Runs every test: `python -m tests.everything [--coverage]`.
 
-Each folder of tests is a run of pytest of its own, and two of them run side by side, because many
-tests wait for processes that they have started. What a run has printed is shown when it ends, whole
-if a test has failed.
+Each folder of tests is a run of pytest of its own, and three of them run side by side on two cores,
+because many tests wait for processes that they have started. What a run has printed is shown when
+it ends, whole if a test has failed.
 
 With `--coverage`, the folders that test the core are measured, each into a file of its own for
 `coverage combine`.
@@ -26,7 +26,7 @@ from attrs import frozen
 
 HERE = Path(__file__).parent
 
-AT_ONCE = 2
+AT_ONCE = 3
 
 LONGEST = (
     "whole",
