@@ -290,6 +290,26 @@ def test_who_has_a_session_open_that_is_removed_keeps_what_is_his() -> None:
     assert not program.s.world.state.graph.held
 
 
+def test_what_others_wait_for_goes_on_when_the_session_is_removed_that_makes_it() -> None:
+    # given: a call for two programs, of which the first has gone, and one that nobody waits for
+    one = started()
+    other = begin(one.s)
+    task, _ = one.call(b"f")
+    effect, _ = one.draft.task(config=b"writes a file", outputs=0)
+    one.submit()
+    same, made = other.call(b"f")
+    other.submit()
+    one.leave()
+    # when
+    other.client.remove("sweep")
+    # then
+    assert effect not in one.s.world.state.graph.tasks
+    one.finish(task, b"made")
+    one.s.world.turn()
+    other.finish(same, b"made")
+    assert other.data(made) == b"made"
+
+
 def test_a_name_is_its_own() -> None:
     one = started()
     task, _ = one.call(b"f")

@@ -64,6 +64,20 @@ def test_its_cpus_are_taken_until_its_governor_says_that_it_has_ended() -> None:
     assert (run.state, run.cause) == (RunState.WITHDRAWN, RunCause.CANCELLED)
 
 
+def test_it_is_forgotten_with_its_governor_when_no_client_has_it() -> None:
+    # given
+    s = scene(1, on_failure=OnFailure.CONTINUE)
+    task, made = running(s)
+    cancelled(s, task)
+    s.client.drop(task, objects=(made,))
+    assert row(s, task) is TaskRow.CANCELLING
+    # when
+    s.governors[0].leave()
+    s.world.turn()
+    # then
+    assert task not in s.world.state.graph.tasks
+
+
 @pytest.mark.parametrize("stands", ["ahead", "assigned", "running", "blocked"])
 def test_wherever_it_stands_it_takes_its_cpus_and_gives_them_back(stands: str) -> None:
     s = scene(4, on_failure=OnFailure.CONTINUE)

@@ -28,6 +28,22 @@ def test_a_task_that_does_not_say_so_never_runs_twice() -> None:
     assert not one.scene.world.state.graph.watched
 
 
+def test_what_has_run_for_longest_decides_when_to_look_for_late_tasks() -> None:
+    # given: two tasks that started at different times
+    s = scene(8, settings=SETTINGS)
+    tasks = [s.draft.task(keep=True, idempotent=True)[0] for _ in range(8)]
+    s.submit()
+    s.assign(*tasks)
+    s.governors[0].start(tasks[0])
+    first = s.world.task(tasks[0]).started
+    s.governors[0].start(tasks[1])
+    # when: it becomes known how long others take
+    s.governors[0].finish(*tasks[2:], data=b"data")
+    # then
+    assert s.world.task(tasks[1]).started > first
+    assert s.world.state.graph.late_due == first + SETTINGS.lateness.least
+
+
 def test_a_governor_that_drains_gets_no_second_run_and_gives_back_what_it_has_not_started() -> None:
     one = late()
     one.wait()

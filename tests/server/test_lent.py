@@ -31,6 +31,18 @@ def test_it_comes_with_the_task_once_and_its_kind_is_told() -> None:
     assert s.world.object(a).scheduled == (s.node(0),)
 
 
+def test_its_kind_is_told_though_its_reader_makes_nothing() -> None:
+    s = scene(1, 1)
+    maker, (a,) = s.draft.task()
+    reader, _ = s.draft.task(a, outputs=0)
+    s.submit()
+    s.assign(maker, to=0)
+    s.governors[0].finish(maker, data=SMALL)
+    (orders,) = orders_in(s.assign(reader, to=1)).values()
+    assert orders.lent.ids == [a]
+    assert orders.lent.kinds == [kind.id for kind in orders.object_kinds]
+
+
 def test_an_object_is_not_sent_to_the_governor_that_has_made_it() -> None:
     s, _, _, reader = made_elsewhere(1)
     (orders,) = orders_in(s.assign(reader, to=0)).values()

@@ -63,3 +63,24 @@ def test_the_oldest_are_let_go_when_a_session_prints_very_much(
         finish(s, task, "x" * 10_000)
     assert "dropped older output" in logs(s, many[0])
     assert len(logs(s, many[-1])) == 10_000
+
+
+def test_those_of_the_latest_tasks_stay_when_the_oldest_are_let_go(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("rain.server.core.logs.LIMIT", 80_000)
+    s = scene(1)
+    many = [s.draft.task()[0] for _ in range(9)]
+    s.submit()
+    for task in many:
+        finish(s, task, "x" * 9_000)
+    kept = [task for task in many if len(logs(s, task)) == 9_000]
+    assert kept == many[-4:]  # half of the limit
+
+
+def test_one_that_has_printed_nothing_is_not_said_to_have_lost_it() -> None:
+    s = scene(1)
+    task, _ = s.draft.task(keep=True)
+    s.submit()
+    s.run(task)
+    assert logs(s, task) == ""

@@ -10,6 +10,7 @@ from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId, TaskId
 from rain.base.states import TaskRow, TaskState
 from rain.graph import check
+from rain.graph.pausing import pauses_until
 from rain.scheduler.api import Plan
 from rain.scheduler.renewal import first_news
 from rain.scheduler.throttle import Thresholds, Throttle
@@ -100,6 +101,17 @@ def test_the_page_of_the_task_says_that_it_pauses_and_for_how_long() -> None:
     assert now is not None
     assert now["row"] == "paused"
     assert now["why"] == "Its run 1 has failed. It pauses, and is tried again in 100.0 seconds."
+
+
+def test_of_several_that_pause_each_says_how_long_it_pauses() -> None:
+    s = scene(1)
+    tasks = [s.draft.task(tries=Attempts(2, backoff=seconds))[0] for seconds in (50.0, 10.0)]
+    s.submit()
+    s.assign(*tasks)
+    for task in tasks:
+        s.governors[0].fail(task)
+    left = [pauses_until(s.world.state.graph, s.world.task(task)) for task in tasks]
+    assert left[0] - left[1] == 50.0 - 10.0 - 1.0  # the second one has failed a second later
 
 
 def test_a_task_that_pauses_cannot_be_planned_and_a_new_scheduler_does_not_hear_of_it() -> None:

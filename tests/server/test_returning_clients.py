@@ -237,6 +237,20 @@ def test_answers_are_kept_until_the_client_has_them() -> None:
     assert not r.world.state.asked.open
 
 
+def test_nothing_is_kept_for_a_call_whose_answer_the_client_does_not_want() -> None:
+    # given: a call that has no answer yet
+    r = Returning()
+    draft = r.session()
+    _, (made,) = draft.task(keep=True)
+    r.ask(Submit(draft.take()), 2)
+    r.ask(wait_for(draft, made), 3)
+    assert r.world.state.asked.open
+    # when
+    r.say(Settled((3,)), 0)
+    # then
+    assert not r.world.state.asked.open
+
+
 def test_a_client_that_comes_back_in_time_has_its_sessions() -> None:
     r = Returning()
     draft = r.session()

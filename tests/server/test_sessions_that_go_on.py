@@ -137,6 +137,21 @@ def test_a_task_that_reads_what_failed_before_it_was_submitted_is_skipped_at_onc
     assert failure_of(s, s.client.wait(s.draft.session, later)).task == tasks[0]
 
 
+def test_who_was_told_of_a_failure_is_told_again_when_a_new_task_is_skipped_for_it() -> None:
+    # given: a wait for the whole session has told of the failure
+    s = scene(1, on_failure=GO_ON)
+    task, (made,) = s.draft.task(keep=True)
+    s.submit()
+    s.assign(task)
+    s.governors[0].fail(task, "why")
+    assert failure_of(s, s.client.wait(s.draft.session, mode="session")).task == task
+    # when
+    s.draft.task(made)
+    s.submit()
+    # then
+    assert failure_of(s, s.client.wait(s.draft.session, mode="session")).task == task
+
+
 def test_a_task_is_tried_again_before_it_counts_as_failed() -> None:
     s = scene(1, on_failure=GO_ON)
     task, _ = s.draft.task(tries=2)

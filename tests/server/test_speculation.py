@@ -35,6 +35,13 @@ def test_the_second_run_wins_with_a_small_result() -> None:
     nothing_is_left(one)
 
 
+def test_a_second_run_and_what_it_makes_have_numbers_of_their_own() -> None:
+    one = late(outputs=2)
+    one.wait()
+    shadow = one.scene.world.task(one.the_shadow())
+    assert [output.id for output in shadow.outputs] == [shadow.id + 1, shadow.id + 2]
+
+
 def test_a_task_without_outputs_that_nobody_has_leaves_when_its_second_run_wins() -> None:
     # given: the checker of each turn holds that what nobody needs leaves
     one = late(outputs=0)

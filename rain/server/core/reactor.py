@@ -88,10 +88,7 @@ class Reactor:
             if self.scheduling.substitute is None:  # else another one plans, and soon
                 state.throttle.ran(given.scheduling_took)
         silent = self._take_in(given, None)
-        news = state.news
-        scheduled = now >= state.throttle.rests_until and (
-            bool(news.submitted or news.unplanned) or now >= self._scheduler_due()
-        )
+        scheduled = now >= self._scheduler_due()
         interrupted, plans = None, None
         if scheduled:
             interrupted = self.scheduling.run(state, given.interrupted_after)

@@ -302,6 +302,16 @@ def test_beyond_the_limit_tasks_are_counted_and_the_ends_of_sessions_are_still_n
     assert happenings.take().lost == 0
 
 
+def test_beyond_the_limit_tasks_of_which_each_ends_in_its_own_turn_are_counted() -> None:
+    w = work(30)
+    happenings = listen(w.world, limit=1500)
+
+    for task in w.tasks:
+        w.governor.finish(task)
+
+    assert happenings.take().lost == 27  # those that are noted have 500 and 160 bytes each
+
+
 def test_beyond_twice_the_limit_nothing_more_is_kept() -> None:
     world = new_world()
     client = world.client()
