@@ -258,7 +258,7 @@ async def wind_down(
     fetcher.close()
     executors.kill_all()
     with trio.CancelScope(shield=True):
-        await trio.to_thread.run_sync(service.join)
+        await in_a_thread(service.join, abandon=False)
     processes.cancel_scope.cancel()
 
 

@@ -16,6 +16,7 @@ from collections.abc import Callable
 import trio
 from attrs import Factory, define
 
+from rain.rpc.background import in_a_thread
 from rain.server.core.messages import (
     DiscardConstants,
     Effect,
@@ -47,6 +48,7 @@ class JournalKeeper:
     _held: deque[tuple[int, Effect]] = Factory(deque)  # by the numbers of their turns
     _written: trio.Event = Factory(trio.Event)  # something is not synced
     _wanted: trio.Event = Factory(trio.Event)  # and something waits for that
+    _syncing: trio.Lock = Factory(trio.Lock)  # a server that ends syncs once more
 
     def turn(self, reactor: Reactor, given: TurnInput, *, quiet: bool) -> TurnOutput:
         """Makes a turn, writes it, and carries out what need not wait.
@@ -89,16 +91,22 @@ class JournalKeeper:
     async def close_long_file(self) -> None:
         """Goes on in a new file if the old one is to become a part of a snapshot."""
         writer, compaction = self.writer, self.compaction
-        if compaction is not None and compaction.is_due(writer.size):
+        if compaction is None or not compaction.is_due(writer.size):
+            return
+        async with self._syncing:
             writer.begin_next(compaction.header(writer.turns + 1))
-            await self.sync()
+            await self._sync()
             compaction.closed(writer.number - 1)
 
     async def sync(self) -> None:
         """Makes all turns durable that are written by now, and keeps their promises."""
+        async with self._syncing:
+            await self._sync()
+
+    async def _sync(self) -> None:
         self._written = trio.Event()
         until = self.writer.turns
-        await trio.to_thread.run_sync(self.writer.sync)
+        await in_a_thread(self.writer.sync, abandon=False)
         self.keep_promises(until)
 
     def keep_promises(self, until: int) -> None:
@@ -108,5 +116,5 @@ class JournalKeeper:
         held = self._held
         while held and held[0][0] <= until:
             self.carry(held.popleft()[1])
-        if not held:
+        if not held and self._wanted.is_set():
             self._wanted = trio.Event()

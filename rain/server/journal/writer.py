@@ -10,9 +10,8 @@ from __future__ import annotations
 import os
 from io import FileIO
 from pathlib import Path
-from threading import Lock
 
-from attrs import Factory, define
+from attrs import define
 
 from rain.base.errors import RainError
 from rain.daemon.folders import sync_folder
@@ -38,7 +37,6 @@ class Writer:
     _file: FileIO
     size: int = 0  # of the file
     _former: FileIO | None = None  # the file before, as long as it may not be synced to its end
-    _syncing: Lock = Factory(Lock)  # a server that ends syncs once more
 
     @staticmethod
     def create(folder: JournalFolder, number: int, header: Header) -> Writer:
@@ -92,12 +90,11 @@ class Writer:
             rest = rest[self._file.write(rest) :]
 
     def sync(self) -> None:
-        """Makes everything durable that was written; may take long."""
+        """Makes everything durable that was written; may take long. One call at a time."""
         try:
-            with self._syncing:
-                if self._former is not None:
-                    self._name_file(self._former)
-                os.fdatasync(self._file.fileno())
+            if self._former is not None:
+                self._name_file(self._former)
+            os.fdatasync(self._file.fileno())
         except OSError as error:
             raise JournalEnded(f"cannot sync the journal {self.path}: {error.strerror}") from error
 

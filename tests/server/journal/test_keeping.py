@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import trio
 from attrs import Factory, define
+from structlog import get_logger
+from trio.testing import wait_all_tasks_blocked
 
 from rain.base.ids import ClientId, GovernorId, RequestId, SessionId
 from rain.base.resources import Resources
@@ -31,6 +33,7 @@ from rain.server.core.messages import (
 from rain.server.core.reactor import Reactor
 from rain.server.core.reactor_settings import ReactorSettings
 from rain.server.core.state import State
+from rain.server.journal.compaction import Compaction
 from rain.server.journal.folder import JournalFolder
 from rain.server.journal.keeping import JournalKeeper
 from rain.server.journal.records import Header
@@ -134,6 +137,46 @@ def test_a_promise_waits_for_the_sync_that_holds_its_turn_and_nothing_else_waits
             nursery.cancel_scope.cancel()
 
     trio.run(scene)
+
+
+def test_a_new_file_does_not_begin_while_the_end_of_the_server_syncs_the_old_one(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    happened: list[str] = []
+    began, may_end = threading.Event(), [threading.Event() for _ in range(3)]
+    left = iter(may_end)
+
+    def sync(_: Writer) -> None:
+        happened.append("sync begins")
+        began.set()
+        next(left).wait()
+        happened.append("sync ends")
+
+    def begin_next(writer: Writer, _: Header) -> None:
+        happened.append("new file")
+        writer.size = 0
+
+    monkeypatch.setattr(Writer, "sync", sync)
+    monkeypatch.setattr(Writer, "begin_next", begin_next)
+    kept.keeper.compaction = Compaction(kept.folder, kept.reactor.state, get_logger(), least=1)
+
+    async def scene() -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(kept.keeper.run)
+            kept.begin()
+            await until(began.is_set)
+            nursery.start_soon(kept.keeper.sync)  # as at the end
+            await wait_all_tasks_blocked(0.01)
+            # when: the first sync ends, and the file is long enough
+            may_end[0].set()
+            await until(lambda: len(happened) > 2)
+            for one in may_end:
+                one.set()
+            await until(lambda: happened.count("sync ends") == 3)
+            nursery.cancel_scope.cancel()
+
+    trio.run(scene)
+    assert happened == [*["sync begins", "sync ends"] * 2, "new file", "sync begins", "sync ends"]
 
 
 def test_signs_of_life_are_not_written_when_nothing_follows_from_them(kept: Kept) -> None:
