@@ -6,9 +6,9 @@ no sense raises `ProtocolError`, and the executor is killed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any, Protocol, TypeGuard
 
 import msgpack
 from attrs import evolve, frozen
@@ -26,7 +26,21 @@ from rain.governor.storage.errors import StoreError, not_stored
 
 LARGEST_ANSWER = 1 << 30
 
-Adopt = Callable[[Path], Stored]
+
+class Adopts(Protocol):
+    """What takes the files of an executor: a store."""
+
+    def adopt(self, path: Path) -> Stored:
+        """Takes a file or folder; `StoreError` if it cannot."""
+        ...
+
+    def adopts_at_once(self, path: Path) -> bool:
+        """Whether that takes no longer than moving a file."""
+        ...
+
+    def discard(self, outputs: Outputs) -> None:
+        """Removes what it has taken of these."""
+        ...
 
 
 @frozen
@@ -38,7 +52,7 @@ class StagedOutput:
     path: Path
 
 
-def adopt_all(done: CallsDone, staged: Iterable[StagedOutput], adopt: Adopt) -> CallsDone:
+def adopt_all(done: CallsDone, staged: Iterable[StagedOutput], store: Adopts) -> CallsDone:
     """Adopts the staged outputs; a task whose output cannot be stored has failed."""
     for one in staged:
         result = done.results[one.task]
@@ -47,8 +61,9 @@ def adopt_all(done: CallsDone, staged: Iterable[StagedOutput], adopt: Adopt) -> 
         made = result[one.output]
         assert isinstance(made, Made)
         try:
-            result[one.output] = evolve(made, content=adopt(one.path))
+            result[one.output] = evolve(made, content=store.adopt(one.path))
         except StoreError as error:
+            _discard(store, result)
             done.results[one.task] = not_stored(error)
     return done
 
@@ -66,20 +81,21 @@ class AnswerReader:
         self,
         executor: int,
         stages: Collection[Path],
-        adopt: Adopt,
-        adopts_at_once: Callable[[Path], bool],
+        store: Adopts,
     ) -> None:
         self._executor = executor
         self._stages = stages
-        self._adopt = adopt
-        self._adopts_at_once = adopts_at_once
+        self._store = store
         self._put_off: list[tuple[int, Path]] = []  # for the row that is being read
         self._staged: list[StagedOutput] = []
         self._unpacker = msgpack.Unpacker(max_buffer_size=LARGEST_ANSWER)
 
     def feed(self, data: bytes) -> CallsDone | None:
         """Returns the answers that this piece completes, or None."""
-        self._unpacker.feed(data)
+        try:
+            self._unpacker.feed(data)
+        except msgpack.BufferFull:
+            raise self._nonsense(f"more than {LARGEST_ANSWER} bytes at once") from None
         return self._done(self._unpacker)
 
     def take_staged(self) -> list[StagedOutput]:
@@ -121,11 +137,11 @@ class AnswerReader:
                     self._put_off.clear()
                 if words:
                     _note(done, TaskId(task), result, words)
-        except (ValueError, TypeError, IndexError, msgpack.UnpackException) as error:
+        except (ValueError, TypeError, LookupError, msgpack.UnpackException) as error:
             raise self._nonsense(error) from None
         return done if tasks else None
 
-    def _nonsense(self, error: Exception) -> ProtocolError:
+    def _nonsense(self, error: Exception | str) -> ProtocolError:
         return ProtocolError(f"the executor {self._executor} answers nonsense: {error}")
 
     def _result(self, result: Any, words: list[Any]) -> Outputs | Failed | NotRun:
@@ -139,10 +155,14 @@ class AnswerReader:
         if isinstance(result, dict):
             answer: dict[str, Any] = result
             return Failed("", handed_on=_contents(answer[protocol.HANDED_ON]))
+        made: Outputs = []
         try:
-            return [self._output(place, output) for place, output in enumerate(result)]
+            for place, output in enumerate(result):
+                made.append(self._output(place, output))
         except StoreError as error:
+            _discard(self._store, made)
             return not_stored(error)
+        return made
 
     def _output(self, place: int, output: Any) -> bytes | Made:
         if type(output) is bytes:
@@ -165,10 +185,15 @@ class AnswerReader:
             raise ProtocolError(
                 f"the executor {self._executor} returns {path}, which is not its own"
             )
-        if self._adopts_at_once(path):
-            return self._adopt(path)
+        if self._store.adopts_at_once(path):
+            return self._store.adopt(path)
         self._put_off.append((place, path))
         return _NOT_YET
+
+
+def _discard(store: Adopts, outputs: Outputs) -> None:
+    """A task has failed because one of its outputs cannot be stored: removes the others."""
+    store.discard([one for one in outputs if isinstance(one, Made) and one.content is not _NOT_YET])
 
 
 def _contents(inside: Sequence[Any] = ()) -> tuple[ObjectId, ...]:

@@ -71,13 +71,13 @@ class ExchangeFolder:
             for (_, kind), said in zip(call.outputs, result.outputs, strict=True):
                 made.append(self._output(call, kind, said))
         except BuiltinError as error:
-            self._discard(made)
+            self._store.discard(made)
             return Failed(str(error), result.debug)
         except StoreError as error:
-            self._discard(made)
+            self._store.discard(made)
             return not_stored(error, result.debug)
         except ProtocolError:
-            self._discard(made)
+            self._store.discard(made)
             raise
         return made
 
@@ -127,12 +127,6 @@ class ExchangeFolder:
         except (OSError, RuntimeError) as error:  # the latter for a loop of links
             raise BuiltinError(f"the path {said!r:.200} cannot be taken: {error}") from None
         return content
-
-    def _discard(self, made: Outputs) -> None:
-        """Removes what was stored for a call that failed later."""
-        for output in made:
-            if isinstance(output, Made) and isinstance(output.content, Stored):
-                self._store.delete([output.content.file])
 
 
 def _passed_on(what: str, call: Call, kind: ObjectKind, other: ObjectId) -> PassedOn:

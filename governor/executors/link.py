@@ -72,7 +72,7 @@ class ExecutorLink:
         self.number = number
         self.process = started.process
         self._places = around.places
-        self._adopt = store.adopt
+        self._store = store
         self._tell = InOrder(around.tell, around.background)
         self._blame = around.blame
         self._tokens = started.tokens
@@ -81,7 +81,7 @@ class ExecutorLink:
         self._answers = started.answers
         self._their_socket = started.their_socket
         stages = around.places.stages(number)
-        self._reader = AnswerReader(number, stages, store.adopt, store.adopts_at_once)
+        self._reader = AnswerReader(number, stages, store)
         self._begin_epoch(1)
         self._registered = False
         self._killed = False
@@ -194,7 +194,7 @@ class ExecutorLink:
             self._interrupted = False
             self._look_for_what_is_left()
         if staged:
-            self._tell.later(lambda: adopt_all(done, staged, self._adopt), lambda whole: [whole])
+            self._tell.later(lambda: adopt_all(done, staged, self._store), lambda whole: [whole])
         else:
             self._tell(done)
 

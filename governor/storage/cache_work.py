@@ -18,7 +18,7 @@ from rain.base.caching import TAKEN, Key
 from rain.base.kinds import TaskKind
 from rain.cache.contents import Digests
 from rain.cache.digests import digest_of, digest_of_texts
-from rain.cache.entries import Output
+from rain.cache.entries import KeptOutput, Output
 from rain.cache.errors import CacheError
 from rain.cache.folder import CacheFolder, FoundEntry
 from rain.cache.places import open_place
@@ -163,17 +163,23 @@ class CacheWork:
         if len(entry.outputs) != len(kind.outputs):
             raise CacheError(f"{found.path} has {len(entry.outputs)} outputs")
         outputs: Outputs = []
-        for place, kept in enumerate(entry.outputs):
-            content = (
-                self._store.take_in(found.place_of(place), kept.size)
-                if kept.data is None
-                else self._store.keep(kept.data)
-            )
-            if isinstance(content, bytes) and not (kept.content_type or kept.user):
-                outputs.append(content)
-            else:
-                outputs.append(Made(content, kept.content_type, kept.user))
+        try:
+            for place, kept in enumerate(entry.outputs):
+                outputs.append(self._output(found.place_of(place), kept))
+        except StoreError:
+            self._store.discard(outputs)
+            raise
         return outputs
+
+    def _output(self, place: Path, kept: KeptOutput) -> bytes | Made:
+        content = (
+            self._store.take_in(place, kept.size)
+            if kept.data is None
+            else self._store.keep(kept.data)
+        )
+        if isinstance(content, bytes) and not (kept.content_type or kept.user):
+            return content
+        return Made(content, kept.content_type, kept.user)
 
     # Keeping.
 

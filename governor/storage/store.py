@@ -21,7 +21,7 @@ from typing import BinaryIO
 from rain.base.errors import RainError
 from rain.base.executor_protocol import SHARED
 from rain.base.shortage import is_shortage
-from rain.governor.core.results import Stored
+from rain.governor.core.results import Made, Outputs, Stored
 from rain.governor.storage.errors import NoRoomError, StoreError
 from rain.governor.storage.files import (
     copy_to,
@@ -333,6 +333,12 @@ class Store:
                 path = going
             self.remove(path)
             self._on_disk.discard(number)
+
+    def discard(self, outputs: Outputs) -> None:
+        """Removes what is stored of outputs of a task that comes to nothing."""
+        for output in outputs:
+            if isinstance(output, Made) and isinstance(output.content, Stored):
+                self.delete([output.content.file])
 
     def remove(self, path: Path) -> None:
         """Removes a file or folder of the store, or keeps a file to be written over."""

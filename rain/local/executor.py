@@ -69,7 +69,7 @@ class Executor(Work):
         super().__init__(self.interrupts, memory, str(folder))
         self._store = store
         self._tell = tell
-        self._reader = AnswerReader(number, [folder / "stage"], store.adopt, lambda _: True)
+        self._reader = AnswerReader(number, [folder / "stage"], store)
         self._waiting = _Waiting(self)
         self._printed = Written(), Written()
         self._outside = -1  # the folder of the program, while a call runs
@@ -209,7 +209,7 @@ class Executor(Work):
 
     def _answered(self, row: list[Any]) -> CallsDone:
         done = self._reader.alone(msgpack.packb(row))
-        return adopt_all(done, self._reader.take_staged(), self._store.adopt)
+        return adopt_all(done, self._reader.take_staged(), self._store)
 
     @contextmanager
     def _surroundings(self, task: int) -> Generator[None]:

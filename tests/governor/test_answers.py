@@ -7,12 +7,14 @@ from typing import Any
 
 import msgpack
 import pytest
+from attrs import Factory, define
 
 from rain.base import executor_protocol as protocol
 from rain.base.errors import ProtocolError
 from rain.base.wire.update import TaskNote
 from rain.common.notes import NOTES_LIMIT
-from rain.governor.core.results import Failed, Made, PassedOn, Stored
+from rain.governor.core.results import Failed, Made, Outputs, PassedOn, Stored
+from rain.governor.executors import answers
 from rain.governor.executors.answers import AnswerReader, adopt_all
 from rain.governor.storage.errors import StoreError
 from tests.governor.words import object_id, task_id
@@ -21,14 +23,29 @@ from tests.support.malformed import spoiled
 STAGE = Path("/there/stage")
 
 
-def adopt(path: Path) -> Stored:
-    if path.name == "missing":
-        raise StoreError("it is missing")
-    return Stored(int(path.name), 1000)
+@define(eq=False)
+class Shelf:
+    """A store that takes what is not called "missing"; to take what ends in ".many" takes long."""
+
+    files: set[int] = Factory(set)
+
+    def adopt(self, path: Path) -> Stored:
+        if path.stem == "missing":
+            raise StoreError("it is missing")
+        self.files.add(int(path.stem))
+        return Stored(int(path.stem), 1000)
+
+    def adopts_at_once(self, path: Path) -> bool:
+        return path.suffix != ".many"
+
+    def discard(self, outputs: Outputs) -> None:
+        for output in outputs:
+            if isinstance(output, Made) and isinstance(output.content, Stored):
+                self.files.remove(output.content.file)
 
 
-def reader() -> AnswerReader:
-    return AnswerReader(3, [STAGE], adopt, lambda path: path.suffix != ".many")
+def reader(shelf: Shelf | None = None) -> AnswerReader:
+    return AnswerReader(3, [STAGE], shelf or Shelf())
 
 
 def packed(*row: Any) -> bytes:
@@ -99,6 +116,19 @@ def test_a_file_that_cannot_be_stored_fails_the_task() -> None:
     assert done.results == [Failed("it is missing")]
 
 
+@pytest.mark.parametrize("kind", ["", ".many"], ids=["at once", "later"])
+def test_when_one_file_cannot_be_stored_the_others_of_the_task_do_not_stay(kind: str) -> None:
+    shelf = Shelf()
+    reading = reader(shelf)
+    names = ["7", f"8{kind}", f"missing{kind}", f"9{kind}"]
+    outputs = [[protocol.FILE, f"/there/stage/{name}", "", ""] for name in names]
+    done = reading.feed(packed(task_id(1), 0.5, [b"beside", *outputs]))
+    assert done is not None
+    whole = adopt_all(done, reading.take_staged(), shelf)
+    assert whole.results == [Failed("it is missing")]
+    assert not shelf.files
+
+
 NONSENSE: list[bytes] = [
     b"\xc1",
     packed(),
@@ -109,6 +139,7 @@ NONSENSE: list[bytes] = [
     packed(task_id(1), 1, 2, []),
     packed(task_id(1), "long", []),
     packed(task_id(1), 0.5, 7),
+    packed(task_id(1), 0.5, {}),
     packed(task_id(1), 0.5, [7]),
     packed(task_id(1), 0.5, [[7, b"", "", ""]]),
     packed(task_id(1), 0.5, [[protocol.BYTES, "text", "", ""]]),
@@ -145,12 +176,13 @@ def test_whatever_an_executor_answers_is_understood_or_its_fault(tmp_path: Path)
         *("debug", "{}", [[b"out", 3], [b"err", 3]]),
     ]
     failed = [task_id(1), 10.0, 10.5, "wrong", "debug", "", "", b"pickled", True]
+    handed_on = [task_id(1), 10.0, 10.5, {protocol.HANDED_ON: [object_id(10)]}]
     understood = 0
     for seed in range(LIES):
         random = Random(seed)
-        said = spoiled(random, msgpack.packb(random.choice((row, failed))))
+        said = spoiled(random, msgpack.packb(random.choice((row, failed, handed_on))))
         try:
-            reading = AnswerReader(3, [tmp_path], adopt, lambda path: True)
+            reading = AnswerReader(3, [tmp_path], Shelf())
             reading.alone(said) if seed % 2 else reading.feed(said)
             understood += 1
         except ProtocolError:
@@ -162,6 +194,14 @@ def test_whatever_an_executor_answers_is_understood_or_its_fault(tmp_path: Path)
 def test_nonsense_is_the_executors_fault(data: bytes) -> None:
     with pytest.raises(ProtocolError, match="the executor 3"):
         reader().feed(data)
+
+
+def test_an_answer_without_end_is_the_executors_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answers, "LARGEST_ANSWER", 1000)
+    reading = reader()
+    endless = msgpack.packb([bytes(10_000)])
+    with pytest.raises(ProtocolError, match="the executor 3"):
+        reading.feed(endless)
 
 
 def test_what_takes_long_to_adopt_is_put_off_and_adopted_in_its_place() -> None:
@@ -176,7 +216,7 @@ def test_what_takes_long_to_adopt_is_put_off_and_adopted_in_its_place() -> None:
     staged = reading.take_staged()
     assert [(one.task, one.output) for one in staged] == [(1, 1), (2, 0)]
 
-    whole = adopt_all(done, staged, lambda path: adopt(Path(path.stem)))
+    whole = adopt_all(done, staged, Shelf())
 
     stored = Made(Stored(8, 1000), "text")
     assert whole.results == [[b"quick"], [b"beside", stored], Failed("it is missing")]

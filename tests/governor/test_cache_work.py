@@ -19,6 +19,7 @@ from rain.governor.core.effects import BuiltinInput, KeepOutputs, LookUp, Output
 from rain.governor.core.events import Event, LookedUp, OutputsKept
 from rain.governor.core.results import Content, Made, Stored
 from rain.governor.storage.cache_work import CacheWork
+from rain.governor.storage.errors import StoreError
 from rain.governor.storage.store import Store
 from rain.rpc.background import Background
 from tests.governor.words import kind_id, object_id
@@ -161,6 +162,26 @@ def test_a_full_disk_is_no_failure_and_leaves_nothing_behind(tmp_path: Path) -> 
     assert border.ask().why == "ran: no entry"
     border.keep(key, bytes(5000))
     assert border.ask().why == TAKEN
+
+
+def test_of_an_entry_that_cannot_be_taken_in_whole_nothing_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    border = Border(tmp_path)
+    key = border.ask(kind=border.kind(outputs=2)).key
+    first, second = border.file(LARGE), border.file(LARGE)
+    border.keep(key, first, second)
+    border.store.delete([first, second])
+    take_in = Store.take_in
+
+    def take_in_one(store: Store, path: Path, size: int) -> Stored:
+        if list(store.folder.iterdir()):
+            raise StoreError("the disk is full")
+        return take_in(store, path, size)
+
+    monkeypatch.setattr(Store, "take_in", take_in_one)
+    assert border.ask(kind=border.kind(outputs=2)).why == "ran: the disk is full"
+    assert not list(border.store.folder.iterdir())
 
 
 def test_a_folder_that_cannot_be_looked_into_is_no_cache_and_no_end_of_the_governor(
