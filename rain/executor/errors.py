@@ -9,6 +9,7 @@ import os
 import pickle
 import re
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from rain.common.content_type import encode_value
@@ -71,6 +72,21 @@ def with_hint(error: BaseException) -> None:
         error.add_note(BY_NAME)
     elif isinstance(error, OSError) and error.errno == errno.EMFILE:
         error.add_note(TOO_MANY_OPEN.format(os.sysconf("SC_OPEN_MAX")))
+
+
+def close_what_it_held(error: BaseException) -> None:
+    """Frees a descriptor, without which the modules that pickle an error cannot be imported.
+
+    The traceback has the local variables of the functions that have ended, and thus the files that
+    they have left open.
+    """
+    if not isinstance(error, OSError) or error.errno not in (errno.EMFILE, errno.ENFILE):
+        return
+    trace = error.__traceback__
+    while trace is not None:
+        with suppress(RuntimeError):  # it is one of our own functions, and still runs
+            trace.tb_frame.clear()
+        trace = trace.tb_next
 
 
 def tell_of_files(names: list[str]) -> None:

@@ -27,7 +27,14 @@ from rain.executor.blocking import Blocking
 from rain.executor.context import Context
 from rain.executor.cpus_and_gpus import Threads, visible_gpus
 from rain.executor.desk import Desk
-from rain.executor.errors import pickled_error, tell_of_files, text_of, why_final, with_hint
+from rain.executor.errors import (
+    close_what_it_held,
+    pickled_error,
+    tell_of_files,
+    text_of,
+    why_final,
+    with_hint,
+)
 from rain.executor.forks import end_fork
 from rain.executor.interrupts import Interrupts
 from rain.executor.memory import Memory
@@ -173,6 +180,7 @@ class Work:
             if isinstance(error, PiecesLostError):
                 return str(error), [context.debug_lines, "", "", b"", False, True]
             with_hint(error)
+            close_what_it_held(error)
             data, why_text_only = self.pickled(error)
             text = text_of(error) + why_text_only + explained(error, memory.spaces.current)
             words: list[Any] = [context.debug_lines, "", "", data]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copyreg
+import errno
 import importlib
 import pickle
 import sys
 import threading
+import weakref
 from bdb import BdbQuit
 from collections.abc import Iterator
 from subprocess import CalledProcessError
@@ -19,6 +21,7 @@ from rain.executor.errors import (
     FUTURES_INSIDE,
     LEFT_OF_TEXT,
     NO_TERMINAL,
+    close_what_it_held,
     pickled_error,
     with_hint,
 )
@@ -134,3 +137,23 @@ def test_a_type_error_about_anything_else_has_no_hint() -> None:
     error = TypeError("expected str instance, FutureWarning found")
     with_hint(error)
     assert not hasattr(error, "__notes__")
+
+
+@pytest.mark.parametrize(("number", "stays"), [(errno.EMFILE, False), (errno.ENOENT, True)])
+def test_what_a_function_holds_goes_when_its_process_can_open_no_more(
+    number: int, stays: bool
+) -> None:
+    class File:
+        """Something that is open as long as a function has it."""
+
+    held: list[weakref.ref[File]] = []
+
+    def leak() -> None:
+        kept = File()
+        held.append(weakref.ref(kept))
+        raise OSError(number, "no descriptor, or something else")
+
+    with pytest.raises(OSError, match="no descriptor") as caught:
+        leak()
+    close_what_it_held(caught.value)
+    assert (held[0]() is not None) is stays
