@@ -68,6 +68,7 @@ class Serving:
             answer.give_up()
             cancelled = {"answerId": answer.id, "canceled": None, "noFinishNeeded": True}
             self._outlet.say({"return": cancelled})
+            _serve_held_back(answer)  # these fail: what they call will not come
         elif finish["releaseResultCaps"]:
             for offered in (answer.given or {}).values():
                 self._exports.release_one(offered)
@@ -161,6 +162,10 @@ class Serving:
         # Objects in the parameters stay ours until the connection ends.
         fields["releaseParamCaps"] = call.method is None or not call.method.takes
         say({"return": fields})
-        held_back, call.held_back = call.held_back, []
-        for serve in held_back:
-            serve()
+        _serve_held_back(call)
+
+
+def _serve_held_back(call: IncomingCall) -> None:
+    held_back, call.held_back = call.held_back, []
+    for serve in held_back:
+        serve()

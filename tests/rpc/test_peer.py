@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rain.base.errors import InvariantError, ProtocolError
 from rain.rpc.capnproto.messages import Framer
 from rain.rpc.interface import Fields
-from rain.rpc.offered import IncomingCall, Offered
+from rain.rpc.offered import IncomingCall, Offered, RemoteCapability
 from rain.rpc.peer import Peer
 from rain.rpc.protocol import MESSAGE
 from rain.rpc.questions import CallError
@@ -244,6 +244,27 @@ def test_a_call_of_a_result_that_has_gone_fails_alone() -> None:
     (error,) = pair.returned
     assert isinstance(error, CallError)
     assert "not there" in error.reason
+
+
+def test_a_call_of_a_result_that_is_given_up_before_it_comes_fails_alone() -> None:
+    pair = Pair()
+    question = pair.call("wait")
+    promised = RemoteCapability(
+        {"promisedAnswer": {"questionId": question.id, "transform": [{"getPointerField": 0}]}}
+    )
+    pair.call("add", promised, number=1)
+    pair.run()
+    assert pair.returned == []
+    pair.caller.questions.give_up(question)
+    pair.run()
+    given_up, unserved = pair.returned
+    assert isinstance(given_up, CallError)
+    assert isinstance(unserved, CallError)
+    assert (given_up.kind, unserved.reason) == (
+        "cancelled",
+        "the result that was to be called is not there",
+    )
+    assert not pair.caller.questions
 
 
 def test_what_is_beyond_level_one_is_answered_with_unimplemented() -> None:
