@@ -33,6 +33,8 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 
+from attrs import frozen
+
 from rain.base.errors import ConnectionLostError, ProtocolError
 from rain.base.silence import BEAT, REPLACED, Silence
 from rain.rpc.capnproto.messages import MESSAGE_LIMIT
@@ -87,6 +89,15 @@ None if there is none yet; `ConnectionLostError` if there will be none.
 """
 
 
+@frozen
+class WayBack:
+    """How a server is found again that comes back."""
+
+    redial: Redial
+    limit: float  # for how many seconds it is looked for
+    where: str  # at which addresses, for people
+
+
 class Caller:
     """One connection, for any thread. It ends with `close`, or when the other side ends it."""
 
@@ -100,9 +111,7 @@ class Caller:
         self.is_silent = False  # the program ends, and no thread is told
         self.is_replaced: Callable[[], bool] | None = None  # asked when the server is silent
         self.say_alive: Callable[[], object] | None = None  # once in each beat
-        self.redial: Redial | None = None  # how the server is found again if it comes back,
-        self.away_limit = 0.0  # for how many seconds it is looked for,
-        self.where = ""  # and at which address
+        self.way_back: WayBack | None = None  # to a server that comes back
         self.verdict = ""  # why there will be no other connection
         self._cut = ""  # why the connection was lost, until there is another one
         self._silence_limit = silence_limit
@@ -224,7 +233,8 @@ class Caller:
         try:
             while True:
                 self._drive()
-                if self._has_ended() or not self._come_back():
+                back = self.way_back
+                if self._has_ended() or back is None or not self._come_back(back):
                     break
             ends_well = True
         finally:
@@ -244,7 +254,7 @@ class Caller:
         """Tells the server that this client leaves. A restarted server waits for clients that have
         not said so.
         """
-        if self.redial is not None:
+        if self.way_back is not None:
             self.peer.abort("the client has left")
             self._send()
 
@@ -303,29 +313,30 @@ class Caller:
 
     def _lose(self, cause: str) -> None:
         """The connection is lost: there may be another one, if the server comes back."""
-        if self.redial is None or not self.away_limit:
+        if self.way_back is None or not self.way_back.limit:
             self._end(cause)
         else:
             self._cut = cause
 
-    def _come_back(self) -> bool:
+    def _come_back(self, back: WayBack) -> bool:
         """Whether there is another connection; else this one has ended, and knows why."""
         text = "lost the server at %s (%s), and will try to reach it for up to %g seconds"
-        _log.warning(text, self.where, self._cut, self.away_limit)
+        _log.warning(text, back.where, self._cut, back.limit)
         began = time.monotonic()
         while not self._has_ended():
             try:
-                connected = None if self.redial is None else self.redial()
+                connected = back.redial()
             except ConnectionLostError as error:
                 self._give_up(str(error))
                 return False
             if connected is not None and self._has_sent_ahead(connected):
                 self._go_on(connected)
+                _log.warning("the server at %s is back", back.where)
                 return True
             away = time.monotonic() - began
             pause = seconds_until_next_look(away)
-            if away + pause > self.away_limit:
-                why = f"it has not come back within {self.away_limit:g} seconds"
+            if away + pause > back.limit:
+                why = f"it has not come back within {back.limit:g} seconds"
                 self._give_up(f"the connection to the server was lost ({self._cut}), and {why}")
                 return False
             self._pause(pause)
@@ -358,7 +369,6 @@ class Caller:
             self._socket, self._piece = connected, None
             self.peer.begin_anew(self._said)
             self._cut = ""
-        _log.warning("the server at %s is back", self.where)
         self._wake()  # to send all this
 
 

@@ -19,7 +19,7 @@ from rain.base.leading import Servers
 from rain.base.silence import ClientLimits
 from rain.base.wire import CLIENT_VERSION
 from rain.rpc import schema
-from rain.rpc.caller import READ_SIZE, Caller
+from rain.rpc.caller import READ_SIZE, Caller, WayBack
 from rain.rpc.client_calls import ClientCalls
 from rain.rpc.dialing import (
     NotLetInError,
@@ -189,9 +189,8 @@ class Entry:
         calls.take_key(registered.key, registered.uploads)
         if registered.token:
             caller.peer.questions.keep()
-            caller.away_limit = way.limits.server_away
-            caller.where = way.servers.all
-            caller.redial = partial(redial, way, registered, calls.take_key)
+            again = partial(redial, way, registered, calls.take_key)
+            caller.way_back = WayBack(again, way.limits.server_away, way.servers.all)
             if way.servers.has_several:
                 caller.is_replaced = way.is_replaced
         return calls
