@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-LIMIT = 10.0
-"""Seconds that a peer has to be let in."""
-
 
 async def accept_tls(
     accepted: socket.socket, identity: Identity | None, *, certificate_optional: bool = False
@@ -78,12 +75,10 @@ async def refuse_http(accepted: Connected, status: HTTPStatus, line: str) -> Non
     await linger(accepted)
 
 
-async def admit(
-    accepted: Connected, secret: Secret | None, limit: float = LIMIT, first: bytes = b""
-) -> Admitted:
-    """Admits a peer that has sent these bytes so far.
+async def admit(accepted: Connected, secret: Secret | None, first: bytes = b"") -> Admitted:
+    """Admits a peer that has sent these bytes so far. The caller limits the time.
 
-    `NotAdmittedError`, `ProtocolError`, OSError or trio.TooSlowError if not.
+    `NotAdmittedError`, `ProtocolError` or OSError if not.
     """
     secret = at_address(secret, accepted.getsockname())
     side = admission.accept(secret, os.urandom(NONCE))
@@ -95,8 +90,7 @@ async def admit(
             accepted.user,
             lacks_certificate=accepted.member is None,
         )
-    with trio.fail_after(limit):
-        admitted = await _play(side, accepted, first)
+    admitted = await _play(side, accepted, first)
     check_quiet(accepted)
     return admitted
 

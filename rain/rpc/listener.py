@@ -41,7 +41,7 @@ ServeHttp: TypeAlias = Callable[[Connected, bytes], Awaitable[None]]
 
 @frozen
 class SpeaksHttp:
-    """Raised for a connection that speaks HTTP, which is then served as such."""
+    """A connection that speaks HTTP, and is served as such."""
 
     serve: ServeHttp
     first: bytes  # what has come of it
@@ -151,7 +151,7 @@ class Listener:
     async def _let_in(
         self, accepted: socket.socket, came_from: str
     ) -> tuple[Connected, Admitted | SpeaksHttp] | None:
-        """The connection and the role of a peer that may come in; None for one that may not."""
+        """The connection of a peer that may come in, and as what; None for one that may not."""
         if len(self._new) >= MOST_NEW:
             oldest = next(iter(self._new))
             del self._new[oldest]
@@ -184,8 +184,7 @@ class Listener:
                 if speaks is Speaks.TLS:  # they know that from a plain HTTP answer
                     await refuse_http(connected, HTTPStatus.BAD_REQUEST, NOT_ENCRYPTED)
                     raise ProtocolError("it encrypts, and this side was started without --tls")
-                secret, limit = self._keys.secret, self._first_word
-                return connected, await admit(connected, secret, limit, first)
+                return connected, await admit(connected, self._keys.secret, first)
         except TlsError as error:
             log.warning("a peer from %s was not admitted: %s", came_from, error.strerror)
             await linger(accepted)

@@ -40,8 +40,8 @@ class PendingSubmission:
     _uploaded: list[ObjectId] = field(init=False, factory=list)
     _joined: Submission | None = field(init=False, default=None)
 
-    def add(self, part: Submission, uploaded: Sequence[ObjectId]) -> str:
-        """Keeps a part, whose columns were checked; gives the reason if it is refused."""
+    def add(self, part: Submission, uploaded: Sequence[ObjectId]) -> None:
+        """Keeps a part, whose columns were checked, unless the submission is refused."""
         tasks, constants = part.tasks, part.constants
         cost = sum(map(len, tasks.configs)) + TASK_COST * len(tasks.ids)
         if constants.ids or uploaded:
@@ -54,7 +54,8 @@ class PendingSubmission:
             weights = [*map(weight, part.task_kinds), *map(weight, part.object_kinds)]
             cost += sum(weights) + KIND_COST * len(weights)
         if self.refusal or self.held + cost > self.limit:
-            return self._refuse()
+            self._refuse()
+            return
         self.held += cost
         if constants.ids or uploaded:
             self._fill(constants, uploaded)
@@ -65,7 +66,6 @@ class PendingSubmission:
         else:
             _append(self._joined, part)
             self._joined.fails_alone = part.fails_alone
-        return ""
 
     def take(self) -> tuple[Submission | str, list[ObjectId]]:
         """The whole submission, or why it is refused, and what was uploaded for it.
@@ -81,14 +81,13 @@ class PendingSubmission:
         """Drops everything: the client has gone."""
         self._joined, self._uploaded, self.held = None, [], 0
 
-    def _refuse(self) -> str:
+    def _refuse(self) -> None:
         """Refuses the whole submission, because it has more bytes than may be pending."""
         self._joined, self.held = None, 0
         self.refusal = (
             f"the submission is larger than {self.limit} bytes, which is as much as the"
             " server takes at once: submit in smaller steps"
         )
-        return self.refusal
 
     def _fill(self, constants: ConstantColumns, uploaded: Sequence[ObjectId]) -> None:
         """Puts in the sizes, which only the server knows of what was uploaded."""

@@ -44,7 +44,7 @@ def run_against(serve: Callable[[socket.socket], Awaitable[None]], control: Fake
         await trio.lowlevel.wait_readable(listening)
         accepted, _ = listening.accept()
         prepare(accepted)
-        await admit(accepted, None, 10)
+        await admit(accepted, None)
         await serve(accepted)
 
     async def main() -> int:

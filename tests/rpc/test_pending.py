@@ -26,7 +26,7 @@ def test_parts_are_joined_in_their_order() -> None:
     pending = a_pending({})
     for number in range(3):
         task = TaskColumns([TaskId(number)], [KindId(1)], [b"c"], [1], [A], [B])
-        assert pending.add(Submission(S, tasks=task, kept=[ObjectId(number)]), []) == ""
+        pending.add(Submission(S, tasks=task, kept=[ObjectId(number)]), [])
     whole, _ = pending.take()
     assert isinstance(whole, Submission)
     assert whole.tasks.ids == [0, 1, 2]
@@ -36,7 +36,7 @@ def test_parts_are_joined_in_their_order() -> None:
 
 def test_sizes_tell_what_was_uploaded() -> None:
     pending = a_pending({B: 1000})
-    assert pending.add(constants(b"x", b""), [B]) == ""
+    pending.add(constants(b"x", b""), [B])
     whole, uploaded = pending.take()
     assert isinstance(whole, Submission)
     assert whole.constants.sizes == [1, 1000]
@@ -65,9 +65,11 @@ def test_an_upload_that_fits_to_nothing_is_the_clients_fault(
 )
 def test_kinds_count_as_much_as_they_are_long_and_what_each_takes_beside(part: Submission) -> None:
     pending = a_pending({}, limit=2000)
-    assert pending.add(through_the_wire(part), []) == ""
+    pending.add(through_the_wire(part), [])
+    assert not pending.refusal
     assert KIND_COST + 600 < pending.held < KIND_COST + 800
-    assert "larger than 2000 bytes" in pending.add(through_the_wire(part), [])
+    pending.add(through_the_wire(part), [])
+    assert "larger than 2000 bytes" in pending.refusal
 
 
 def test_parts_of_different_sessions_are_the_clients_fault() -> None:
@@ -80,20 +82,23 @@ def test_parts_of_different_sessions_are_the_clients_fault() -> None:
 def test_what_is_too_much_is_refused_up_to_the_last_part_and_not_beyond() -> None:
     # given: room for ten bytes
     pending = a_pending({}, 10)
-    assert pending.add(constants(b"12345678"), []) == ""
+    pending.add(constants(b"12345678"), [])
+    assert not pending.refusal
 
     # when: three more come, and what the client sent after them without waiting
-    refusal = pending.add(constants(b"9ab"), [])
+    pending.add(constants(b"9ab"), [])
+    refusal = pending.refusal
     assert "larger than 10 bytes" in refusal
-    assert pending.add(constants(b"c"), []) == refusal
+    pending.add(constants(b"c"), [])
 
     # then: all of that submission is refused, and the next one starts afresh
     assert pending.take() == (refusal, [])
-    assert pending.add(constants(b"0123456789"), []) == ""
+    pending.add(constants(b"0123456789"), [])
     assert isinstance(pending.take()[0], Submission)
 
 
 def test_tasks_count_beside_their_configs() -> None:
     pending = a_pending({}, 2 * TASK_COST)
     tasks = TaskColumns([TaskId(1), TaskId(2)], [KindId(1)] * 2, [b"", b"x"], [0, 0], [], [])
-    assert "larger" in pending.add(Submission(S, tasks=tasks), [])
+    pending.add(Submission(S, tasks=tasks), [])
+    assert "larger" in pending.refusal
