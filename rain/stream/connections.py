@@ -163,7 +163,7 @@ class HolderConnections:
         if self._is_server(address):
             return self._connect(address, where, self._connect_timeout)
         with self._lock:
-            if not self._ways.may_try(holder, time.monotonic()):
+            if not self._ways.begins_try(holder, time.monotonic()):
                 raise NoWayError(self._ways.why_closed(holder))
         try:
             connected = self._connect(address, where, min(self._connect_timeout, HOLDER_TIMEOUT))

@@ -44,11 +44,11 @@ class Ways:
     def __init__(self) -> None:
         self._closed: dict[str, ClosedWay] = {}
 
-    def may_try(self, holder: str, now: float) -> bool:
-        """Whether to connect to this holder.
+    def begins_try(self, holder: str, now: float) -> bool:
+        """Whether the caller is to connect to this holder, and then says what came of it.
 
         Only one transfer at a time tries an unreachable holder again, so that the others do not
-        wait.
+        wait: the next try is due later from now on.
         """
         way = self._closed.get(holder)
         if way is None:

@@ -10,26 +10,26 @@ HOLDER = "there:7000#5"
 
 def test_a_way_is_open_until_a_try_has_failed() -> None:
     ways = Ways()
-    assert ways.may_try(HOLDER, 0)
+    assert ways.begins_try(HOLDER, 0)
     ways.failed(HOLDER, "refused", 0)
-    assert not ways.may_try(HOLDER, FIRST_PAUSE - 1)
-    assert ways.may_try("elsewhere:7000#6", FIRST_PAUSE - 1)
+    assert not ways.begins_try(HOLDER, FIRST_PAUSE - 1)
+    assert ways.begins_try("elsewhere:7000#6", FIRST_PAUSE - 1)
     assert ways.closed(1) == {HOLDER: "refused"}
 
 
 def test_one_transfer_looks_again_while_the_others_go_around() -> None:
     ways = Ways()
     ways.failed(HOLDER, "refused", 0)
-    assert [ways.may_try(HOLDER, FIRST_PAUSE) for _ in range(3)] == [True, False, False]
+    assert [ways.begins_try(HOLDER, FIRST_PAUSE) for _ in range(3)] == [True, False, False]
 
 
 def test_a_way_that_is_open_again_is_forgotten() -> None:
     ways = Ways()
     ways.failed(HOLDER, "refused", 0)
-    assert ways.may_try(HOLDER, FIRST_PAUSE)
+    assert ways.begins_try(HOLDER, FIRST_PAUSE)
     ways.opened(HOLDER)
     assert ways.closed(FIRST_PAUSE) == {}
-    assert [ways.may_try(HOLDER, FIRST_PAUSE) for _ in range(3)] == [True] * 3
+    assert [ways.begins_try(HOLDER, FIRST_PAUSE) for _ in range(3)] == [True] * 3
 
 
 def test_each_look_in_vain_doubles_the_time_until_the_next_up_to_a_limit() -> None:
@@ -39,7 +39,7 @@ def test_each_look_in_vain_doubles_the_time_until_the_next_up_to_a_limit() -> No
     now = 0.0
     while len(looks) < 8:
         now += 1
-        if ways.may_try(HOLDER, now):
+        if ways.begins_try(HOLDER, now):
             looks.append(now)
             ways.failed(HOLDER, "refused again", now + 0.5)
     pauses = [after - before for before, after in zip([0.0, *looks], looks, strict=False)]
@@ -50,7 +50,7 @@ def test_tries_that_fail_at_the_same_time_count_once() -> None:
     ways = Ways()
     for _ in range(8):
         ways.failed(HOLDER, "refused", 0)
-    assert ways.may_try(HOLDER, FIRST_PAUSE)
+    assert ways.begins_try(HOLDER, FIRST_PAUSE)
 
 
 def test_what_nobody_needs_any_more_is_forgotten() -> None:
