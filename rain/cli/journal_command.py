@@ -29,12 +29,10 @@ def journal(folder: Path | None, remove: bool) -> int:
     anything that is wrong with it. The exit status is 1 if something is wrong. Nothing is changed,
     and a server may be using the folder.
     """
-    from rain.base.address import DEFAULT_PORT
-    from rain.daemon.journal_place import usual_place
     from rain.server.journal.listing import look_into
     from rain.server.leading import remove_journal
 
-    folder = folder or usual_place(DEFAULT_PORT)
+    folder = folder or _usual()
     if remove:
         remove_journal(folder)
         click.echo(f"The journal {folder} is removed.")
@@ -47,6 +45,24 @@ def journal(folder: Path | None, remove: bool) -> int:
     if contents.wrong:
         click.echo(f"damaged: {contents.wrong}")
     return 1 if contents.wrong else 0
+
+
+def _usual() -> Path:
+    """The journal at the usual port; StartError with the others if there is none."""
+    from rain.base.address import DEFAULT_PORT
+    from rain.base.errors import StartError
+    from rain.daemon.journal_place import usual_place
+
+    place = usual_place(DEFAULT_PORT)
+    if place.is_dir():
+        return place
+    others = sorted(str(other) for other in place.parent.iterdir())
+    these = "; write rain journal FOLDER with one of these:\n  " if others else ""
+    raise StartError(
+        f"no server of yours has written a journal for the port {DEFAULT_PORT}"
+        + these
+        + "\n  ".join(others)
+    )
 
 
 def _line(file: ListedFile) -> str:
