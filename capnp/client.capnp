@@ -123,7 +123,7 @@ interface ClientService {
   removeDurable @22 (name :Text) -> (refusal :Common.Refusal);
   # Removes a durable session and its results. Sessions of this name that are open go on as ordinary ones.
 
-  holdUps @23 () -> (reasons :List(Text), outlooks :List(Text), refusal :Common.Refusal);
+  holdUps @23 (past :Bool) -> (reasons :List(Text), outlooks :List(Text), refusal :Common.Refusal);
   # Why ready tasks of the client's sessions do not run, if a user can do something about it: there is no
   # governor, none has the required resources, or those that have them take no tasks now. Two columns of
   # texts for people: each reason once, and what will happen to the tasks.

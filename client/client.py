@@ -163,6 +163,7 @@ class Client(Looking):
         super().__init__(reached)
         connection, housekeeper = self.connection, self.housekeeper
         self._lookout = Lookout(connection, warn_aside)
+        housekeeper.at_close.append(self._lookout.look_back)
         self.kept_results = reached.kept_results
         if self.kept_results is not None:
             housekeeper.at_close.append(self.kept_results.close)
@@ -275,6 +276,7 @@ class Client(Looking):
 
     def _note_open(self, session_id: SessionId) -> None:
         self.housekeeper.open_sessions.add(session_id)
+        self._lookout.begin()
         self.showing.opened()
 
     def _parent(self) -> TaskId | None:

@@ -10,7 +10,7 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from math import inf
 from queue import Empty, SimpleQueue
 from typing import Protocol, TypeVar
@@ -125,13 +125,12 @@ class Housekeeper:
                 return
             self._closed = True
             self._notes.put(_STOP)
-            for end in self.at_close:
-                end()
-            try:
-                self.connection.close()
-            finally:
+            with ExitStack() as ending:  # whatever a warning raises
                 if self.cluster is not None:
-                    self.cluster.close()
+                    ending.callback(self.cluster.close)
+                ending.callback(self.connection.close)
+                for end in self.at_close:
+                    end()
         if threading.current_thread() is not self._thread:
             self._thread.join()
 

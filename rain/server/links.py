@@ -267,8 +267,9 @@ class ConnectedClient:
                 reply.answer(gather_overview(links.state, session, links.http))
             case DemandOf(seconds):
                 reply.answer(gather_demand(links.state, seconds, links.state.now))
-            case WhatHoldsUp():
-                reply.answer(hold_ups.of_client(links.state, self.id, links.state.now))
+            case WhatHoldsUp(past):
+                look = hold_ups.that_failed if past else hold_ups.of_client
+                reply.answer(look(links.state, self.id, links.state.now))
             case UsageOf():
                 reply.answer(usage.report(links.state, self.id, links.state.now))
             case TakePrinted(wait):

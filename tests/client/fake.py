@@ -30,6 +30,7 @@ from rain.base.wire.answers import (
     Delivery,
     Fetched,
     GovernorReport,
+    HoldUps,
     JoinedSession,
     ObjectReport,
     Overview,
@@ -58,6 +59,7 @@ from rain.base.wire.requests import (
     Unkeep,
     WaitFor,
     WatchPrinted,
+    WhatHoldsUp,
 )
 from rain.base.wire.submission import Submission
 from rain.client import Client
@@ -178,11 +180,13 @@ class FakeConnection:
                 return "0.0.0.0:7222"
             case CloseSession(session):
                 self._called("close_session", session)
-                return None
+            case WhatHoldsUp(past):
+                assert past
+                return HoldUps()  # not noted: every client asks this before it leaves
             case _:
                 assert isinstance(request, Terminate)
                 self._called("terminate")
-                return None
+        return None
 
     def ask_all(self, requests: Sequence[Request[Any]]) -> Sequence[Any]:
         asked = [request.object for request in requests if isinstance(request, Fetch)]

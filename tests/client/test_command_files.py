@@ -46,7 +46,7 @@ def test_what_is_in_the_folder_of_the_task_is_meant(session: Session, folder: Pa
         tasks.Execute(["touch", "script.py"], output_paths=["script.py"])
         tasks.Execute(["touch", Output("made", path="script.py")])
         tasks.Execute("./tool script.py", shell=True)
-        tasks.Execute(["echo", str(folder / "script.py"), "nothing.py", "x" * 5000, "\0"])
+        tasks.Execute(["echo", str(folder / "script.py"), "nothing.py", "x" * 5000])
 
 
 def test_a_cached_command_is_warned_of_files_that_are_no_inputs(

@@ -22,7 +22,7 @@ from attrs import Factory, define
 from rain.base.errors import RefusedError, SessionFailedError
 from rain.base.ids import ClientId, GovernorId, RequestId
 from rain.base.resources import Resources
-from rain.base.wire.answers import Fetched, WaitAnswer
+from rain.base.wire.answers import Fetched, HoldUps, WaitAnswer
 from rain.base.wire.requests import (
     AnyRequest,
     CloseSession,
@@ -32,6 +32,7 @@ from rain.base.wire.requests import (
     Statement,
     Submit,
     WatchPrinted,
+    WhatHoldsUp,
 )
 from rain.base.wire.submission import Submission
 from rain.client import Client
@@ -149,6 +150,8 @@ class Path:
         """No time passes here."""
 
     def ask(self, request: Request[Any], timeout: float | None = None) -> Any:
+        if isinstance(request, WhatHoldsUp):
+            return HoldUps()  # no reactor is asked
         assert timeout is None, "nobody is in a hurry here"
         if isinstance(request, ServerInfo):
             return [self._governor.report("127.0.0.1:1")]

@@ -252,6 +252,7 @@ def test_a_scheduler_of_the_user_s_that_has_just_failed_is_told_to_clients() -> 
     state.status.name = "mine.py:Mine"
 
     # then
+    assert hold_ups.that_failed(state, client, now) == hold_ups.of_client(state, client, now)
     (hold_up,) = hold_ups.of_client(state, client, now).each
     assert str(hold_up) == (
         "the scheduler 'mine.py:Mine' has failed: it raised KeyError: 7; the scheduler 'rain' plans"

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rain.client import Client, Output, remote
+from rain.client import Client, Output, RainWarning, remote
 from rain.server.core.messages import SchedulerFailed
 from rain.server.core.reactor import TurnOutput
 from rain.server.plugins import maker_of
@@ -154,7 +154,7 @@ def test_a_scheduler_that_never_returns_holds_nobody_for_longer_than_its_limit(
     assert any(isinstance(effect, SchedulerFailed) for effect in cut[0].effects)
 
 
-def test_the_option_of_a_plugin_reaches_it_and_its_error_the_event_log(
+def test_the_option_of_a_plugin_reaches_it_and_its_error_the_event_log_and_the_program(
     plugin: Path, tmp_path: Path
 ) -> None:
     # given: a scheduler that raises in its third run with tasks
@@ -183,3 +183,5 @@ def test_the_option_of_a_plugin_reaches_it_and_its_error_the_event_log(
                 "error_msg": told["last_fault"],
             }
         ]
+        with pytest.warns(RainWarning, match="has failed: it raised LookupError: no room after 2"):
+            client.close()

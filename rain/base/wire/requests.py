@@ -219,7 +219,12 @@ class OverviewOf(Request[Overview]):
 
 @frozen
 class WhatHoldsUp(Request[HoldUps]):
-    """Asks why tasks of this client that could run do not."""
+    """Asks why tasks of this client that could run do not.
+
+    `past` asks only for what has failed a short time ago, and holds up nothing any more.
+    """
+
+    past: bool = False
 
 
 @frozen

@@ -47,7 +47,15 @@ def of_client(state: State, client: ClientId, now: float) -> HoldUps:
             held_up = [full] if full else list(islice(_held_up(state, session, now), AT_MOST))
             forgotten = None if held_up else _forgotten(state, session)
             found += [*held_up, *([forgotten] if forgotten else [])]
-    found += _failed(state, now)
+    return _each_once([*found, *_failed(state, now)])
+
+
+def that_failed(state: State, client: ClientId, now: float) -> HoldUps:
+    """What has failed a short time ago, whether or not it holds up the client."""
+    return _each_once(_failed(state, now) if client in state.graph.clients else [])
+
+
+def _each_once(found: list[HoldUp]) -> HoldUps:
     by_why = {hold_up.why: hold_up for hold_up in found}
     return HoldUps(tuple(by_why), tuple(one.outlook for one in by_why.values()))
 

@@ -12,7 +12,7 @@ import pytest
 from rain.base.errors import ConnectionLostError
 from rain.base.wire.answers import HoldUps
 from rain.base.wire.requests import Request, WhatHoldsUp
-from rain.client import RainWarning
+from rain.client import Client, RainWarning
 from rain.client.explaining.lookout import Lookout, warn_aside
 from tests.client.fake import FakeConnection
 
@@ -25,6 +25,15 @@ class Held(FakeConnection):
         self.is_waited_for = True
         self.asked = 0
         self.holding: HoldUps | Exception = HoldUps()
+
+    def ask(self, request: Request[Any], timeout: float | None = None) -> Any:
+        if not isinstance(request, WhatHoldsUp):
+            return super().ask(request, timeout)
+        assert request.past
+        self.asked += 1
+        if isinstance(self.holding, Exception):
+            raise self.holding
+        return self.holding
 
     def ask_then(self, request: Request[Any], then: Callable[[Any], object]) -> None:
         assert isinstance(request, WhatHoldsUp)
@@ -75,6 +84,70 @@ def test_a_server_that_cannot_tell_is_no_reason_to_warn() -> None:
 
     assert server.asked == 1
     assert warned == []
+
+
+FAILED = HoldUps(("the scheduler has failed",), ("rain plans",))
+
+
+def test_a_program_that_never_waits_for_long_is_told_of_failures_when_it_closes_its_client() -> (
+    None
+):
+    server = Held()
+    lookout = Lookout(server, print)
+    server.holding = FAILED
+    lookout.begin()
+
+    with pytest.warns(RainWarning, match="^the scheduler has failed; rain plans$"):
+        lookout.look_back()
+
+
+def test_a_program_that_was_told_is_not_told_again_at_the_end() -> None:
+    server, warned = Held(), list[str]()
+    lookout = Lookout(server, warned.append)
+    server.holding = FAILED
+    lookout.begin()
+    server.beats(2)
+    lookout.look_back()  # a warning would be an error
+
+    assert server.asked == 2
+    assert len(warned) == 1
+
+
+def test_a_client_without_a_session_does_not_ask_at_the_end() -> None:
+    server = Held()
+    Lookout(server, print).look_back()
+
+    assert not server.asked
+
+
+@pytest.mark.parametrize("error", [ConnectionLostError("it has gone"), TimeoutError()])
+def test_a_server_that_does_not_answer_at_the_end_is_left(error: Exception) -> None:
+    server = Held()
+    lookout = Lookout(server, print)
+    server.holding = error
+    lookout.begin()
+    lookout.look_back()
+
+    assert server.asked == 1
+
+
+def test_a_warning_at_the_end_that_raises_leaves_nothing_open() -> None:
+    server, ended = Held(), list[str]()
+
+    class Cluster:
+        def close(self) -> None:
+            ended.append("cluster")
+
+    client = Client.over(server, Cluster())
+    with client.new_session("s"):
+        server.holding = FAILED
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RainWarning)
+        with pytest.raises(RainWarning, match="the scheduler has failed"):
+            client.close()
+
+    assert server.closed
+    assert ended == ["cluster"]
 
 
 def test_a_warning_names_the_line_where_the_program_waits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -119,7 +119,7 @@ REQUESTS: list[tuple[Any, st.SearchStrategy[Any]]] = [
     (ServerInfo, st.builds(ServerInfo)),
     (CancelUnstarted, st.builds(CancelUnstarted, sessions, some_objects)),
     (OverviewOf, st.builds(OverviewOf, sessions)),
-    (WhatHoldsUp, st.builds(WhatHoldsUp)),
+    (WhatHoldsUp, st.builds(WhatHoldsUp, st.booleans())),
     (UsageOf, st.builds(UsageOf)),
     (DemandOf, st.builds(DemandOf, st.floats(0, 1e6))),
     (Promise, st.builds(Promise, st.lists(offers, max_size=2).map(tuple), texts)),
