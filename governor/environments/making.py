@@ -160,17 +160,15 @@ class Environments:
         """Runs a command, and waits for its end."""
         process = self._started(words, log)
         self._warden.watch(process.pid)
-        descriptor = os.pidfd_open(process.pid)
         status: int | None = None
         try:
             with trio.move_on_at(ends):
-                await trio.lowlevel.wait_readable(descriptor)
+                await _end_of(process)
                 status = process.wait()
         finally:
             if status is None:
                 kill_tree(process.pid)
                 process.wait()
-            os.close(descriptor)
             self._warden.release(process.pid)
         if status is None:
             raise NotMadeError(f"the environment was not made within {seconds:g} s{_said(log)}")
@@ -192,6 +190,15 @@ class Environments:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
+
+
+async def _end_of(process: subprocess.Popen[bytes]) -> None:
+    """Waits until the process has ended, and can be reaped."""
+    descriptor = os.pidfd_open(process.pid)
+    try:
+        await trio.lowlevel.wait_readable(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _said(log: Path) -> str:

@@ -153,23 +153,34 @@ class Executors:
         try:
             link = self._link(number, runner, made)
         except OSError as error:
-            program = f" ({self._commands[runner][0]})" if runner in self._commands else ""
-            work = self._places.work
-            is_homeless = not work.exists()
-            why = f"the work folder {work} was removed" if is_homeless else error.strerror
-            cause = f"executor {number}{program} cannot be started: {why}"
-            self._log.error("executor not started", executor=number, cause=cause)
-            with suppress(OSError):  # it does not exist, or the disk has a problem
-                remove(self._places.folder(number))
-            # Without its work folder it can run nothing: others shall have the tasks.
-            is_short = is_homeless or is_shortage(error)
-            self._workplace.tell(ExecutorDied(number, cause, short=is_short))
+            self._not_started(number, runner, error)
+            return
+        try:
+            ended = os.pidfd_open(link.process.pid)
+        except OSError as error:  # nothing would tell of its end
+            link.kill()
+            link.process.wait()
+            link.close()
+            self._not_started(number, runner, error)
             return
         self._workplace.warden.watch(link.process.pid)
         self._workplace.bounds.bind(link.process.pid, self._places.origin.executor(number))
         self._links[number] = link
         self._log.debug("executor started", executor=number, pid=link.process.pid)
-        self._workplace.background.start(self._watch, link)
+        self._workplace.background.start(self._watch, link, ended)
+
+    def _not_started(self, number: int, runner: str, error: OSError) -> None:
+        program = f" ({self._commands[runner][0]})" if runner in self._commands else ""
+        work = self._places.work
+        is_homeless = not work.exists()
+        why = f"the work folder {work} was removed" if is_homeless else error.strerror
+        cause = f"executor {number}{program} cannot be started: {why}"
+        self._log.error("executor not started", executor=number, cause=cause)
+        with suppress(OSError):  # it does not exist, or the disk has a problem
+            remove(self._places.folder(number))
+        # Without its work folder it can run nothing: others shall have the tasks.
+        is_short = is_homeless or is_shortage(error)
+        self._workplace.tell(ExecutorDied(number, cause, short=is_short))
 
     def _link(self, number: int, runner: str, made: MadeEnvironment | None) -> LinkedExecutor:
         places = self._places
@@ -224,15 +235,14 @@ class Executors:
             link.kill()
         self._workplace.environments.close()
 
-    async def _watch(self, link: LinkedExecutor) -> None:
-        """Waits for the end of one process."""
-        descriptor = os.pidfd_open(link.process.pid)
+    async def _watch(self, link: LinkedExecutor, ended: int) -> None:
+        """Waits for the end of one process, of which its pidfd tells."""
         try:
             # The end is reported even on cancellation: no process may be left running.
             with trio.CancelScope(shield=True):
-                await trio.lowlevel.wait_readable(descriptor)
+                await trio.lowlevel.wait_readable(ended)
         finally:
-            os.close(descriptor)
+            os.close(ended)
         self._workplace.warden.release(link.process.pid)
         self._workplace.warden.strays.end(self._places.origin.executor(link.number))
         del self._links[link.number]

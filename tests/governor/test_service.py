@@ -1,5 +1,6 @@
 """A governor with real executors, from orders to updates."""
 
+import errno
 import gc
 import os
 import subprocess
@@ -210,6 +211,29 @@ def test_a_machine_that_allows_no_more_processes_fails_the_task_by_name(tmp_path
         (governor.folder.executors / "1").mkdir()
         message = await governor.failure(governor.call(governor.function(lambda ctx: 1)))
         assert "executor 1 cannot be started: File exists" in message
+
+    governed(tmp_path, scenario)
+
+
+def test_an_executor_whose_end_nothing_would_tell_is_ended_and_its_task_handed_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pidfd_open, ended = os.pidfd_open, list[int]()
+
+    def open_later(pid: int, flags: int = 0) -> int:
+        if ended:
+            return pidfd_open(pid, flags)
+        ended.append(pid)
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    async def scenario(governor: Running) -> None:
+        monkeypatch.setattr(os, "pidfd_open", open_later)
+        function = governor.function(lambda ctx: 1)
+        number = governor.call(function)
+        assert "cannot be started: Too many open files" in await governor.failure(number)
+        assert governor.server.failed[task_id(number)].cause is RunCause.NOT_STARTED
+        assert not is_alive(ended[0])
+        assert await governor.value(governor.call(function)) == 1
 
     governed(tmp_path, scenario)
 
