@@ -15,7 +15,7 @@ from rain.rpc.background import Background, in_a_thread
 from rain.rpc.handlers import ServerHandler, StreamSource
 from rain.rpc.port import Port
 from rain.stream.calling_back import CallsBack
-from rain.stream.holder import Held, InFar, UnfinishedAdoption, UnfinishedUpload
+from rain.stream.holder import Held, UnfinishedAdoption, UnfinishedUpload
 from rain.stream.protocol import NOBODY
 from rain.stream.reading import StreamReader
 from rain.stream.relaying import Relay
@@ -48,9 +48,7 @@ class GovernorHolder:
     def find_each(self, objects: Sequence[ObjectId], incarnation: int) -> list[Held | None]:
         if incarnation not in {0, self._incarnation}:
             return [None for _ in objects]
-        found = self._background.from_thread(found_each, self._source.find, objects)
-        # Readers of several objects ask for many small parts of each.
-        return [held.whole() if isinstance(held, InFar) else held for held in found]
+        return self._background.from_thread(found_each, self._source.find, objects)
 
     def begin_upload(self, key: bytes, object_id: ObjectId, length: int) -> UnfinishedUpload:
         raise RefusedError("governors take no uploads")

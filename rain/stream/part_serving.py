@@ -18,7 +18,7 @@ from rain.base.ids import ObjectId, spell
 from rain.stream import sockets
 from rain.stream.blocks import SendingBlocks
 from rain.stream.bodies import Body, Joined, OfFile, OfMemory
-from rain.stream.holder import Elsewhere, Held, Holder, InFile, InMemory
+from rain.stream.holder import Elsewhere, Held, Holder, InFar, InFile, InMemory
 from rain.stream.host_links import HostLinks
 from rain.stream.parts import in_file, in_memory, place_of
 from rain.stream.protocol import (
@@ -66,12 +66,16 @@ def give_parts(
     for first in range(0, len(ids), TOGETHER):
         some = ids[first : first + TOGETHER]
         found = holder.find_each(some, request.holder)
-        if not first and relay is not None and isinstance(found[0], Elsewhere):
-            sources = [one for one in found[0].sources if _is_of(one, request.holder)]
-            if not relay.pass_on(connected, request, data, sources):
-                sockets.send(connected, StreamAnswer(Say.NOT_HERE, text=spell(some[0])).encode())
-            return
         try:
+            if not first and relay is not None and isinstance(found[0], Elsewhere):
+                sources = [one for one in found[0].sources if _is_of(one, request.holder)]
+                if not relay.pass_on(connected, request, data, sources):
+                    answer = StreamAnswer(Say.NOT_HERE, text=spell(some[0]))
+                    sockets.send(connected, answer.encode())
+                return
+            for place, held in enumerate(found):
+                if isinstance(held, InFar):  # many small parts of it will be asked for
+                    found[place] = held.whole()
             pieces = _pieces(some, found, int(request.object))
             if isinstance(pieces, StreamAnswer):
                 sockets.send(connected, pieces.encode())

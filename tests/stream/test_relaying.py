@@ -8,6 +8,7 @@ import threading
 from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from attrs import define
@@ -21,13 +22,14 @@ from rain.stream.admission import accept_tls, admit
 from rain.stream.calling_back import TICKET_BYTES, CallsBack
 from rain.stream.connections import Transfer
 from rain.stream.errors import NotHereError, NoWayError, UnreachableError
+from rain.stream.holder import InFar
 from rain.stream.part_reading import PartPieces
 from rain.stream.parts import laid_out
 from rain.stream.protocol import HELLO, REQUEST_SIZE, Ask, Say, StreamAnswer, StreamRequest
 from rain.stream.ranges import Range
 from rain.stream.reading import StreamReader, ask
 from rain.stream.serving import StreamServer
-from rain.stream.sockets import Connected, receive
+from rain.stream.sockets import BrokenError, Connected, receive
 from rain.stream.stamps import Stamp
 from rain.tls.keys import Keys
 from tests.stream.serving import ME, A, B, Having, Listening, certificate, listening, reading, way
@@ -152,6 +154,46 @@ def test_parts_of_a_shuffle_are_relayed(tmp_path: Path) -> None:
             ask_for(PartPieces(0, [A, ObjectId(9)]))
         with pytest.raises(RefusedError):
             ask_for(PartPieces(7, [A]))
+
+
+def test_files_beside_parts_that_are_relayed_are_closed(tmp_path: Path) -> None:
+    path = a_file(tmp_path / "here", 1_000)
+    having = Having({B: path}, {A: (NOWHERE,)})
+    with listening(having) as there, reading() as reader, pytest.raises(NotHereError):
+        reader.exchange(
+            there.address,
+            lambda connected, _, machine: PartPieces(0, [A, B]).exchange(connected, ME, machine),
+            Transfer(),
+        )
+    assert not descriptors_of(path)
+
+
+def test_files_beside_far_ones_that_cannot_be_had_are_closed(tmp_path: Path) -> None:
+    path = a_file(tmp_path / "here", 1_000)
+
+    def broken(*_: int) -> Any:
+        raise BrokenError("the far store does not answer")
+
+    having = Having({A: path}, far={B: InFar(1, broken, broken, broken)})
+    with listening(having) as there, reading() as reader, pytest.raises(UnreachableError):
+        reader.exchange(
+            there.address,
+            lambda connected, _, machine: PartPieces(0, [A, B]).exchange(connected, ME, machine),
+            Transfer(),
+        )
+    assert not descriptors_of(path)
+
+
+def descriptors_of(path: Path) -> list[str]:
+    """Those of this program that are open files at the path."""
+    return [one.name for one in Path("/proc/self/fd").iterdir() if _leads_to(one, path)]
+
+
+def _leads_to(descriptor: Path, path: Path) -> bool:
+    try:
+        return descriptor.readlink() == path
+    except FileNotFoundError:  # that with which they are listed
+        return False
 
 
 def break_off(port: socket.socket, length: int) -> None:
