@@ -29,6 +29,7 @@ import cloudpickle
 
 from rain.common.annotated import brought_by_annotations, looked_up_in
 from rain.common.code import HERE, made_by
+from rain.common.enum_classes import with_members
 from rain.common.errors import RainException
 from rain.common.importable import is_imported
 from rain.common.pickles import PICKLE_PROTOCOL, REDUCERS, UNPICKLABLE
@@ -153,7 +154,7 @@ def _class(cls: type, reduced: tuple[Any, ...], version: bytes) -> tuple[Any, ..
     """A class with what its annotations mention, and with the name that its script has for it."""
     if isinstance(vars(cls).get("__slots__"), _SLOTS):
         reduced = _with_slots(cls, reduced)
-    make, arguments, state, *_, setter = reduced
+    make, arguments, state, *_, setter = with_members(cls, reduced)
     identity: str = arguments[_IDENTITY]
     names: dict[str, Any] = {}
     if cls.__module__ in MAINS:
