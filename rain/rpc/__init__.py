@@ -10,7 +10,7 @@ How a call travels, from `connection.ask(WaitFor(...))` to the reactor and back:
    called), and knows no socket, loop or clock. `capnproto/` writes and reads messages from the
    schemas.
 3. A driver moves the bytes: `caller.py` in clients, where any thread may call and one thread
-   receives; `link.py` in daemons, where one trio task receives and one sends.
+   receives; `link.py` in daemons, where one trio task receives and one sends (`outgoing.py`).
 4. At the server `serving.py` finds the object and the method, `offered.py` reads the parameters
    (what is wrong with them is the caller's fault), and `server_client.py` calls the handler
    (`handlers.py`) that `rain/server/links.py` implements. The request and its client become an

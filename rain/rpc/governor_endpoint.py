@@ -28,8 +28,9 @@ from rain.rpc.codec.update import write_update
 from rain.rpc.dialing import NotLeadingError, reaching
 from rain.rpc.handlers import ControlHandler, GovernorHello
 from rain.rpc.interface import Fields, Interface
-from rain.rpc.link import Link, Patience
+from rain.rpc.link import Link
 from rain.rpc.offered import IncomingCall, Offered, RemoteCapability, Served, nothing, offer
+from rain.rpc.outgoing import Patience
 from rain.rpc.questions import CallError
 from rain.rpc.trio_dialing import dial
 from rain.stream.calling_back import TICKET_BYTES

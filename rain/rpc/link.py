@@ -1,7 +1,7 @@
 """A connection of a daemon: a socket and the peer that speaks on it, driven by trio tasks.
 
 One task receives. Messages are sent at once, as far as the socket takes them; another task sends
-the rest. `run` lasts as long as the connection and closes the socket.
+the rest (`outgoing`). `run` lasts as long as the connection and closes the socket.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from contextlib import suppress
 from math import inf
 
 import trio
-from attrs import frozen
 
 from rain.base.errors import ProtocolError
 from rain.base.silence import BEAT, REPLACED, Silence
-from rain.base.sizes import spell_size
 from rain.rpc.offered import Offered
+from rain.rpc.outgoing import Outgoing, Patience
 from rain.rpc.peer import Peer
 from rain.stream.sockets import Connected
 
@@ -26,31 +25,6 @@ READ_SIZE = 64 * 1024
 
 LINGER = 0.1
 """Seconds that a peer is given to read why it is closed."""
-
-UNREAD = 64 * 1024 * 1024
-"""Bytes that may wait for a peer before nothing more is read from it."""
-
-MOST_UNREAD = 512 * 1024 * 1024
-"""Bytes that are kept for a peer at most."""
-
-UNREAD_SECONDS = 30.0
-"""Seconds for which a peer may read nothing while more than `UNREAD` bytes wait for it."""
-
-
-@frozen
-class Patience:
-    """The limits for a peer that does not read its messages: how many bytes, and for how long."""
-
-    makes_wait: bool = False
-    """Whether nothing is read from the peer while too much waits for it: that would only make more
-    answers.
-    """
-    unread: int = UNREAD
-    most: int = MOST_UNREAD
-    seconds: float = UNREAD_SECONDS
-
-
-UNREGISTERED = Patience(makes_wait=True)
 
 
 class Link:
@@ -63,13 +37,8 @@ class Link:
         self.silence = 0.0  # seconds of it that were the cause of the end
         self.on_end: Callable[[str], object] | None = None  # told once, in `run`
         self._socket = connected
-        self._unsent: list[bytes] = []
-        self._sending = memoryview(b"")  # what is left of the piece that the socket takes now
-        self._unsent_bytes = 0
-        self._full = trio.Event()  # the socket takes nothing at present
-        self._room = trio.lowlevel.ParkingLot()  # tasks that wait until the socket has taken some
+        self._outgoing = Outgoing(connected)
         self._over = trio.Event()
-        self._patience = UNREGISTERED
         self._allowed: float = inf
         self._heard = True  # something, since it was asked for last
         self._aborts = False  # the other side is told why
@@ -86,7 +55,7 @@ class Link:
     @property
     def unsent(self) -> int:
         """How many bytes were said and not taken by the socket yet."""
-        return self._unsent_bytes
+        return self._outgoing.bytes
 
     def allow(self, longest: int, altogether: float = inf) -> None:
         """From now on the other side may say no longer messages, and no more bytes than these."""
@@ -95,7 +64,7 @@ class Link:
 
     def bear(self, patience: Patience) -> None:
         """Sets the limits for the other side from now on."""
-        self._patience = patience
+        self._outgoing.patience = patience
 
     def end(self, cause: str) -> None:
         """Ends the connection; the cause that was given first stays."""
@@ -129,8 +98,7 @@ class Link:
             self.peer.end(self.cause or "")
             self.peer.take_apart()
             self.on_end = None
-            self._unsent.clear()
-            self._sending = memoryview(b"")
+            self._outgoing.drop()
             with suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
             self._socket.close()
@@ -167,27 +135,18 @@ class Link:
         received.
         """
         heard, self._heard = self._heard, False
-        return heard or self._must_wait()
-
-    def _must_wait(self) -> bool:
-        return self._patience.makes_wait and self._unsent_bytes > self._patience.unread
+        return heard or self._outgoing.is_too_much
 
     def _say(self, message: bytes) -> None:
         if self.cause is None:
-            self._unsent.append(message)
-            self._unsent_bytes += len(message)
+            self._outgoing.add(message)
 
     def _flush(self) -> None:
-        if self.cause is not None:
-            return
-        if not self._full.is_set() and self._push():
-            self._full.set()
-        if self._unsent_bytes > self._patience.most:
-            self._unsent.clear()
-            self.end(
-                f"{spell_size(self._unsent_bytes)} wait for it, and no more than"
-                f" {spell_size(self._patience.most)} are kept for one that does not read"
-            )
+        if self.cause is None:
+            why_over = self._outgoing.flush()
+            if why_over:
+                self._outgoing.drop()
+                self.end(why_over)
 
     async def _receive(self) -> None:
         connected, receive = self._socket, self.peer.receive
@@ -218,58 +177,19 @@ class Link:
             if self.peer.farewell is not None:
                 self.end(self.peer.farewell)
                 return
-            while self._unsent_bytes and self._must_wait():
-                await self._room.park()
-
-    def _push(self) -> bool:
-        """Sends what the socket takes at once; whether anything is left."""
-        while self._sending or self._unsent:
-            if not self._sending:
-                self._sending = memoryview(b"".join(self._unsent))
-                self._unsent.clear()
-            try:
-                taken = self._socket.send(self._sending)
-            except BlockingIOError:
-                return True
-            except OSError:  # the task that receives finds the end, and what was said before it
-                taken = len(self._sending)
-            self._sending = self._sending[taken:]
-            self._unsent_bytes -= taken
-            self._room.unpark_all()
-            if self._sending:
-                return True
-        return False
+            while self._outgoing.is_too_much:
+                await self._outgoing.some_is_taken()
 
     async def _send(self) -> None:
-        """Sends what the socket did not take when it was said."""
-        while True:
-            await self._full.wait()
-            while self._full.is_set():
-                if not await self._writable(self._socket):
-                    return
-                if not self._push():
-                    self._full = trio.Event()
-
-    async def _writable(self, connected: Connected) -> bool:
-        """Waits for room in the socket; False when the other side has taken nothing for long."""
-        while True:
-            with trio.move_on_after(self._patience.seconds):
-                await trio.lowlevel.wait_writable(connected)
-                return True
-            if self._unsent_bytes > self._patience.unread:
-                self.end(
-                    f"it has read nothing for {self._patience.seconds:g} seconds,"
-                    f" and {spell_size(self._unsent_bytes)} wait for it"
-                )
-                return False
+        self.end(await self._outgoing.send_rest())
 
     async def _linger(self) -> None:
         """Sends the rest, and waits until the other side has read it: closing at once could reset
         the connection first.
         """
         with trio.move_on_after(LINGER):
-            while self._unsent_bytes:
-                await self._room.park()
+            while self._outgoing.bytes:
+                await self._outgoing.some_is_taken()
             with suppress(OSError):
                 self._socket.shutdown(socket.SHUT_WR)
             await trio.sleep_forever()

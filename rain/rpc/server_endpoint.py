@@ -22,9 +22,10 @@ from rain.rpc.capnproto.messages import MESSAGE_LIMIT
 from rain.rpc.codec.amounts import read_resources
 from rain.rpc.handlers import FencedError, GovernorHello, Resumes, ServerHandler
 from rain.rpc.interface import Fields
-from rain.rpc.link import Link, Patience
+from rain.rpc.link import Link
 from rain.rpc.listener import Listener
 from rain.rpc.offered import IncomingCall, RemoteCapability, Served, offer
+from rain.rpc.outgoing import Patience
 from rain.rpc.pending import PENDING_LIMIT
 from rain.rpc.port import Port
 from rain.rpc.server_client import ServedClient

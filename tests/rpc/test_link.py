@@ -14,8 +14,9 @@ from attrs import define
 
 from rain.base.errors import ProtocolError
 from rain.rpc.interface import Fields
-from rain.rpc.link import Link, Patience
+from rain.rpc.link import Link
 from rain.rpc.offered import IncomingCall, Offered, RemoteCapability
+from rain.rpc.outgoing import Patience
 from rain.rpc.peer import Peer
 from rain.rpc.questions import CallError
 from rain.rpc.serving import TOGETHER

@@ -19,8 +19,8 @@ from rain.base.wire.requests import WaitFor
 from rain.daemon import program
 from rain.rpc.codec.requests import write_wait
 from rain.rpc.handlers import Reply
-from rain.rpc.link import Patience
 from rain.rpc.offered import RemoteCapability
+from rain.rpc.outgoing import Patience
 from rain.rpc.server_endpoint import PeerLimits
 from tests.rpc.fakes import FakeServer, Serving, serving
 from tests.rpc.raw import BOOTSTRAP, SERVICE, ByHand, connect_by_hand, governor_hello
