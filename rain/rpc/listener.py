@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 MOST_NEW = 1024
 """Connections that have not said who they are, at most: then the oldest of them is closed."""
 
-Greet = Callable[[Connected, str, Admitted, trio.Nursery], Link]
+Greet: TypeAlias = Callable[[Connected, str, Admitted], Link]
 """Makes the link of an admitted peer, given its host and its role."""
 
 
@@ -139,7 +139,7 @@ class Listener:
         except BaseException:
             accepted.close()
             raise
-        link = self._greet(connected, came_from, admitted, self._nursery)
+        link = self._greet(connected, came_from, admitted)
         self._links[link] = None
         self.accepted += 1
         try:

@@ -69,39 +69,39 @@ def listen(
     reads what the server stores by itself.
     """
 
-    def greet(
-        connected: Connected, peer_host: str, admitted: Admitted, nursery: trio.Nursery
-    ) -> Link:
-        guest = Guest(peer_host, admitted, handler, limits, nursery, machine)
-        return guest.greet(connected)
+    host = Host(handler, limits, nursery, machine)
+
+    def greet(connected: Connected, peer_host: str, admitted: Admitted) -> Link:
+        return Guest(connected, peer_host, admitted, host).link
 
     streams = server_streams(nursery, handler, machine, keys)
     return Listener(nursery, where, greet, streams, limits.handshake, keys)
 
 
+@frozen
+class Host:
+    """What all connections of a server have in common."""
+
+    handler: ServerHandler
+    limits: PeerLimits
+    nursery: trio.Nursery
+    machine: bytes
+
+
 class Guest:
-    """A connection that has not registered yet, and may do only that."""
+    """A connection that has not registered yet, and may do only that.
+
+    Its link is closed unless it registers within the limit.
+    """
 
     def __init__(
-        self,
-        peer_host: str,
-        admitted: Admitted,
-        handler: ServerHandler,
-        limits: PeerLimits,
-        nursery: trio.Nursery,
-        machine: bytes = NOBODY,
+        self, connected: Connected, peer_host: str, admitted: Admitted, host: Host
     ) -> None:
         self._peer_host = peer_host
         self._admitted = admitted
-        self._handler = handler
-        self._limits = limits
-        self._nursery = nursery
-        self._machine = machine
+        self._host = host
+        self._handler = host.handler
         self._role = ""
-        self._link: Link
-
-    def greet(self, connected: Connected) -> Link:
-        """The link of this connection, which is closed unless it registers within the limit."""
         offered = offer(
             schema.server.ServerBootstrap,
             {
@@ -109,18 +109,17 @@ class Guest:
                 "registerGovernor": Served(self._read_governor, self._register_governor),
             },
         )
-        self._link = Link(connected, offered, FIRST_WORDS)
-        self._link.allow(FIRST_WORDS, FIRST_WORDS)
-        self._link.on_end = self._left
-        self._nursery.start_soon(self._judge)
-        return self._link
+        self.link = Link(connected, offered, FIRST_WORDS)
+        self.link.allow(FIRST_WORDS, FIRST_WORDS)
+        self.link.on_end = self._left
+        host.nursery.start_soon(self._judge)
 
     async def _judge(self) -> None:
-        limit = self._limits.handshake
+        limit = self._host.limits.handshake
         with trio.move_on_after(limit):
-            await self._link.ended()
+            await self.link.ended()
         if not self._role:
-            self._link.end_with_reason(f"nobody has registered within {limit:g} seconds")
+            self.link.end_with_reason(f"nobody has registered within {limit:g} seconds")
 
     def _read_client(self, params: Fields) -> bytes:
         self._check_role("client", Role.CLIENT, params["version"], CLIENT_VERSION)
@@ -128,21 +127,21 @@ class Guest:
         return token
 
     def _register_client(self, token: bytes, call: IncomingCall) -> None:
-        self._take("client", evolve(self._limits.patience, makes_wait=True))
+        self._take("client", evolve(self._host.limits.patience, makes_wait=True))
         try:
             client = ServedClient(
-                self._link,
+                self.link,
                 self._handler,
-                self._limits.pending,
+                self._host.limits.pending,
                 token,
-                self._machine,
+                self._host.machine,
                 self._admitted.user,
             )
         except FencedError as error:
             call.answer({"fenced": str(error), "generation": self._handler.generation})
-            self._link.end_with_reason(str(error))
+            self.link.end_with_reason(str(error))
             return
-        self._nursery.start_soon(self._link.expect, self._limits.client_silence)
+        self._host.nursery.start_soon(self.link.expect, self._host.limits.client_silence)
         client.welcome(call, self._handler.cluster, self._handler.generation)
 
     def _read_governor(self, params: Fields) -> tuple[GovernorHello, RemoteCapability]:
@@ -166,19 +165,19 @@ class Guest:
         hello, control = said
         # The server never stops reading from a governor: it would look silent, though its link is
         # only slow. The reactor decides how long a governor may be silent.
-        self._take("governor", self._limits.patience)
+        self._take("governor", self._host.limits.patience)
         try:
-            governor = ServedGovernor(self._link, self._handler, hello, control, self._nursery)
+            governor = ServedGovernor(self.link, self._handler, hello, control, self._host.nursery)
         except FencedError as error:
             call.answer({"fenced": str(error), "generation": self._handler.generation})
-            self._link.end_with_reason(str(error))
+            self.link.end_with_reason(str(error))
         else:
             call.answer({**governor.registered(), "generation": self._handler.generation})
 
     def _take(self, role: str, patience: Patience) -> None:
         self._role = role
-        self._link.allow(MESSAGE_LIMIT)
-        self._link.bear(patience)
+        self.link.allow(MESSAGE_LIMIT)
+        self.link.bear(patience)
 
     def _left(self, cause: str) -> None:
         log.warning("a peer from %s has not registered: %s", self._peer_host, cause)
