@@ -298,8 +298,9 @@ class Service(Parting):
     async def busy(self) -> None:
         """Waits until any task runs."""
         if not self._reactor.is_busy:
-            self._begins = begins = trio.Event()
-            await begins.wait()
+            if self._begins is None:
+                self._begins = trio.Event()
+            await self._begins.wait()
 
     def _carry(self, effect: RareEffect, carriers: Carriers) -> None:
         match effect:

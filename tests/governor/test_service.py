@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
 
 from rain.base.ids import SessionId, session_of
 from rain.base.runs import RunCause
@@ -246,6 +248,18 @@ def test_a_governor_whose_work_folder_was_removed_hands_its_tasks_back(tmp_path:
         assert f"cannot be started: the work folder {governor.folder.executors} was" in message
         assert governor.server.failed[task_id(number)].cause is RunCause.NOT_STARTED
         away.rename(governor.folder.executors)
+
+    governed(tmp_path, scenario)
+
+
+def test_all_that_wait_for_a_task_hear_of_the_first_one(tmp_path: Path) -> None:
+    async def scenario(governor: Running) -> None:
+        with trio.fail_after(30):
+            async with trio.open_nursery() as waiting:
+                for _ in range(2):
+                    waiting.start_soon(governor.service.busy)
+                await wait_all_tasks_blocked()
+                governor.call(governor.function(lambda ctx: 1))
 
     governed(tmp_path, scenario)
 
