@@ -8,7 +8,7 @@ function. If the function cannot be pickled, `what_is_captured` names the value 
 
 import dis
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from types import (
     BuiltinFunctionType,
     CellType,
@@ -98,6 +98,12 @@ class Captured:
         if is_random_generator(value):
             self.generator = name
 
+    def _note_arguments(self, value: object) -> None:
+        """Those of a partial call."""
+        if isinstance(value, partial):
+            for place, item in (*enumerate(value.args), *value.keywords.items()):
+                self._note_generator(str(place), item)
+
     def _look_at(self, value: object) -> None:
         if type(value) in _ATOMS or value is _MISSING or id(value) in self._seen:
             return
@@ -118,6 +124,7 @@ class Captured:
             inner = _inside(value)
             if inner is None:
                 self.can_change = True
+            self._note_arguments(value)
             for item in inner or ():
                 self._look_at(item)
 

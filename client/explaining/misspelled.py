@@ -24,10 +24,13 @@ _GPUS = frozenset({"gpus", "num_gpus", "n_gpus"})
 
 _NEEDLESS = {
     "max_tasks_per_child": "the cluster decides how long its processes live",
+    "broadcast": "a governor gets the value when a call there needs it",
+    "direct": "results take the shortest way by themselves",
+    "fetch_local": "a result is fetched when it is asked for",
     "mp_context": "processes of the cluster are not started from this one",
     "thread_name_prefix": "calls run in processes of the cluster",
 }
-"""Options of Python's own executors that have no counterpart here, and why."""
+"""Options of Python's own executors, of Dask and of Ray that have no counterpart, and why."""
 
 _METHODS_OF_OTHERS = {
     "apply": "client.submit(f, *args).result()",
@@ -125,8 +128,12 @@ METHODS_OF_OTHER_FUTURES = {
 
 
 _OPTIONS_OF_OTHER_CALLS = {
+    "asynchronous": "AsyncClient(), in an event loop",
     "key": "name=",
     "num_returns": "a function that returns a tuple: a call has one result",
+    "raise_errors": "future.exception() in the loop, which tells of failures",
+    "return_when": "num_returns=1 for the first one, or nothing for all",
+    "with_results": "future.result() in the loop",
     "pure": "nothing: each call runs, unless cache=True keeps its result",
     "retry_exceptions": "tries=, and retry_on= for the exceptions",
     "runtime_env": "env=Env(...)",
@@ -201,8 +208,8 @@ def expect_known(where: str, given: Mapping[str, object], known: Collection[str]
 
 def names_misspelled(function: Callable[P, T]) -> Callable[P, T]:
     """A decorator: the error about a misspelled keyword suggests the one that was meant."""
-    known = tuple(inspect.signature(function).parameters)[1:]
-    where = function.__qualname__.removesuffix(".__init__")
+    known = [name for name in inspect.signature(function).parameters if name != "self"]
+    where = function.__qualname__.removesuffix(".__init__").rpartition(".")[-1]
 
     @wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> T:

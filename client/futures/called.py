@@ -36,6 +36,12 @@ FUNCTIONS_REMEMBERED = 256
 
 RESULT = ObjectShape("result", "pickle")
 
+OWN_GENERATORS = (
+    "give each call a generator of its own, such as those of"
+    " numpy.random.default_rng(seed).spawn(count)"
+)
+"""What to do instead of giving several calls copies of one generator."""
+
 _SIMPLE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -58,9 +64,9 @@ class CalledFunctions:
         if known is None or (owner is not None and not known.is_of(owner)):
             if not callable(fn):
                 raise TypeError(f"submit: {fn!r} cannot be called")
-            if inspect.iscoroutinefunction(fn):
+            if _is_async(fn):
                 raise TypeError(
-                    f"submit: {fn.__qualname__} is an async function, and a task awaits nothing:"
+                    f"submit: {_name(fn)} is an async function, and a task awaits nothing:"
                     " submit a function that calls asyncio.run"
                 )
             self._forget_the_dead()
@@ -143,8 +149,7 @@ class CalledFunction:
             generator, sent.generator = sent.generator, ""
             warn_user(
                 f"{self.name} captures the random generator {generator!r}, and each process draws"
-                " the same numbers from its copy: give each call a generator of its own, such as"
-                " those of numpy.random.default_rng(seed).spawn(count)"
+                f" the same numbers from its copy: {OWN_GENERATORS}"
             )
         return sent.inputs
 
@@ -206,6 +211,15 @@ def _name(fn: Any) -> str:
     """What calls are called: a function by its name, also inside of a partial call."""
     named = fn.func if isinstance(fn, partial) else fn
     return getattr(named, "__name__", None) or type(named).__name__
+
+
+def _is_async(fn: Any) -> bool:
+    """Whether its calls give something to be awaited; also of a partial call, and of an object."""
+    kind: Any = type(fn)
+    return any(
+        inspect.iscoroutinefunction(called) or inspect.isasyncgenfunction(called)
+        for called in (fn, kind.__call__)
+    )
 
 
 def _signature(fn: Function, decorated: bool) -> inspect.Signature | None:

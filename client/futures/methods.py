@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar, Unpack, overload
 
+from rain.client.explaining.misspelled import names_misspelled
 from rain.client.explaining.tracebacks import hides_frames
 from rain.client.future import Future
 from rain.client.futures import waiting
@@ -82,6 +83,7 @@ class FutureMethods(Submitting):
         return ClusterExecutor(self.open_futures(), needs, max_workers, initializer, initargs)
 
     @hides_frames
+    @names_misspelled
     def put(self, value: T, name: str = "value") -> Future[T]:
         """Uploads a value, to be given to many calls.
 
@@ -144,6 +146,7 @@ class FutureMethods(Submitting):
     ) -> Any: ...
 
     @hides_frames
+    @names_misspelled
     def gather(self, futures: Any, *, errors: str = "raise", timeout: float | None = None) -> Any:
         """The results of futures in lists, tuples, sets and dictionaries, in their places.
 
@@ -177,6 +180,7 @@ class FutureMethods(Submitting):
         show_progress(futures)
 
     @hides_frames
+    @names_misspelled
     def wait(
         self,
         futures: Future[T] | Iterable[Future[T]],

@@ -8,8 +8,9 @@ from contextlib import suppress
 from itertools import islice
 from queue import Empty, SimpleQueue
 from time import monotonic
-from typing import Any, TypeGuard, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard, TypeVar, cast
 
+from rain.client.explaining.misspelled import names_misspelled
 from rain.client.explaining.tracebacks import hide_frames
 from rain.client.future import Future
 from rain.client.futures.fetching_ahead import FetchingAhead
@@ -44,6 +45,14 @@ class AsCompleted(Iterator[Future[T]]):
         self._left.update(dict.fromkeys(futures))
         self._stop()
 
+    if not TYPE_CHECKING:  # type checkers see no such method
+
+        def __aiter__(self) -> NoReturn:
+            raise TypeError(
+                "this is a plain loop: write async for future in client.as_completed(futures), with"
+                " an AsyncClient"
+            )
+
     def __next__(self) -> Future[T]:
         if self._going is None:
             timeout = None if self._due is None else max(self._due - monotonic(), 0.0)
@@ -65,6 +74,7 @@ class AsCompleted(Iterator[Future[T]]):
             self._going = None
 
 
+@names_misspelled
 def as_completed(futures: Iterable[Future[T]], timeout: float | None = None) -> AsCompleted[T]:
     """Yields each future once, as soon as it is done; `TimeoutError` after `timeout` seconds.
 

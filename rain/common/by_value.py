@@ -101,6 +101,22 @@ def is_dispatch(function: FunctionType) -> bool:
     return function.__code__ is _DISPATCHES
 
 
+def is_made_by_pydantic(function: FunctionType) -> bool:
+    """Whether it is a function in which `validate_call` has put one of the script."""
+    return function.__globals__.get("__name__") == "pydantic._internal._validate_call"
+
+
+def _without_surrounding(attributes: dict[str, Any]) -> dict[str, Any]:
+    """The content of a class without the names that were around it.
+
+    A model of pydantic has them for names that are defined later, and needs none of them once it is
+    complete. They may be anything, such as a client.
+    """
+    if not attributes.get("__pydantic_complete__"):
+        return attributes
+    return {**attributes, "__pydantic_parent_namespace__": None}
+
+
 def _reduced_dispatch(function: Any) -> tuple[Any, ...]:
     """With what is registered as its state: an implementation may call the function itself."""
     made = dict(function.registry)
@@ -154,7 +170,8 @@ def _class(cls: type, reduced: tuple[Any, ...], version: bytes) -> tuple[Any, ..
     """A class with what its annotations mention, and with the name that its script has for it."""
     if isinstance(vars(cls).get("__slots__"), _SLOTS):
         reduced = _with_slots(cls, reduced)
-    make, arguments, state, *_, setter = with_members(cls, reduced)
+    make, arguments, (attributes, *others), *_, setter = with_members(cls, reduced)
+    state = (_without_surrounding(attributes), *others)
     identity: str = arguments[_IDENTITY]
     names: dict[str, Any] = {}
     if cls.__module__ in MAINS:
@@ -207,6 +224,10 @@ class Pickler(cloudpickle.Pickler):
         """How functions and classes are pickled; all else is as pickle itself does it."""
         if type(obj) is FunctionType and is_dispatch(obj) and not is_imported(obj):
             return _reduced_dispatch(obj)
+        if type(obj) is FunctionType and is_made_by_pydantic(obj) and not is_imported(obj):
+            raise TypeError(
+                f"cannot pickle {obj.__qualname__!r}, which validate_call of pydantic has made"
+            )
         if (place := place_of_method(obj)) is not None:
             module, name = place
             return getattr, (sys.modules[module], name)

@@ -229,6 +229,29 @@ def test_a_single_dispatch_method_travels() -> None:
     assert (printer.show(1), printer.show("")) == ("a number", "something")
 
 
+def test_a_complete_model_travels_without_the_names_around_it() -> None:
+    # As pydantic makes a model: the tests do not need the library.
+    names = script(
+        "from threading import Lock\n"
+        "class Model:\n"
+        "    __pydantic_complete__ = True\n"
+        "    __pydantic_parent_namespace__ = {'lock': Lock()}\n"
+    )
+    assert travelled(names["Model"]).__pydantic_parent_namespace__ is None
+    names["Model"].__pydantic_complete__ = False
+    with pytest.raises(TypeError, match="lock"):
+        travelled(names["Model"])
+
+
+def test_a_function_of_validate_call_is_refused_by_name() -> None:
+    made: dict[str, Any] = {"__name__": "pydantic._internal._validate_call"}
+    exec("def wrapper(x): return x", made)  # noqa: S102 # as pydantic makes it
+    wrapper = made["wrapper"]
+    wrapper.__module__, wrapper.__qualname__ = "__main__", "area"
+    with pytest.raises(TypeError, match="cannot pickle 'area', which validate_call of pydantic"):
+        dumps(wrapper, PICKLE_PROTOCOL)
+
+
 @pytest.fixture
 def childs_main(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     """The module of a script in a process that multiprocessing has spawned."""

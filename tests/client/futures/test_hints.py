@@ -7,14 +7,15 @@ import asyncio
 import random
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from rain.client import Client, RainWarning
+from rain.client import Client, RainWarning, as_completed
 from rain.client.sent import large_arguments
 from tests.client.fake import World
 
@@ -171,3 +172,70 @@ def test_calls_that_draw_from_copies_of_one_generator_are_warned_of_once(
     with pytest.warns(RainWarning, match="draw captures the random generator 'generator'") as told:
         here.client.map(draw, range(3))
     assert [Path(one.filename) for one in told] == [Path(__file__)]
+
+
+def test_a_map_that_gives_each_call_a_copy_of_one_generator_is_warned_of(here: World) -> None:
+    def draw(number: int, rng: random.Random) -> float:
+        return number * rng.random()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        here.client.map(draw, [1], rng=random.Random(1))
+        here.client.submit(partial(draw, rng=random.Random(1)), 1)
+    with pytest.warns(RainWarning, match="copy of the random generator 'rng': give each call"):
+        here.client.map(draw, [1, 2], rng=random.Random(1))
+    with pytest.warns(RainWarning, match="draw captures the random generator 'rng'"):
+        here.client.map(partial(draw, rng=random.Random(1)), [1, 2])
+
+
+async def _fetch(number: int) -> int:
+    return number
+
+
+async def _fetch_each(number: int) -> AsyncIterator[int]:
+    yield number
+
+
+class _Fetcher:
+    async def __call__(self) -> int:
+        return 1
+
+
+@pytest.mark.parametrize(
+    ("called", "name"),
+    [(partial(_fetch, 1), "_fetch"), (_Fetcher(), "_Fetcher"), (_fetch_each, "_fetch_each")],
+)
+def test_whatever_gives_an_awaitable_is_refused_as_an_async_function(
+    here: World, called: Callable[..., Any], name: str
+) -> None:
+    with pytest.raises(TypeError, match=rf"submit: {name} is an async function"):
+        here.client.submit(called)
+
+
+def test_an_async_loop_over_plain_futures_says_how_it_is_written(here: World) -> None:
+    running: Any = as_completed([here.client.submit(abs, -1)])
+
+    async def main() -> None:
+        async for _ in running:
+            pass
+
+    with pytest.raises(TypeError, match=r"async for .* client\.as_completed.* AsyncClient"):
+        asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("called", "told"),
+    [
+        (lambda client: client.wait([], return_when="FIRST_COMPLETED"), "write num_returns=1"),
+        (lambda client: client.wait([], fetch_local=False), "leave it out, since a result is"),
+        (lambda client: client.gather([], direct=True), "gather has no option 'direct': leave it"),
+        (lambda client: client.put(1, broadcast=True), "leave it out, since a governor gets"),
+        (lambda _: cast("Any", as_completed)([], with_results=True), r"write future\.result\(\)"),
+        (lambda client: client.gather([], timout=1), "did you mean 'timeout'"),
+    ],
+)
+def test_an_option_of_a_wait_elsewhere_is_answered_with_ours(
+    here: World, called: Callable[[Any], object], told: str
+) -> None:
+    with pytest.raises(TypeError, match=told):
+        called(here.client)
