@@ -39,6 +39,7 @@ from rain.governor.executors.process import (
     place_reached,
     printed_so_far,
 )
+from rain.governor.executors.tokens import Tokens
 from rain.governor.machine.memory_files import KernelKills, take_peak
 from rain.governor.machine.strays import has_left
 from rain.governor.storage.file_work import InOrder
@@ -75,14 +76,12 @@ class ExecutorLink:
         self._store = store
         self._tell = InOrder(around.tell, around.background)
         self._blame = around.blame
-        self._tokens = started.tokens
-        self._taken_tokens = started.taken_tokens
+        self._tokens = Tokens(started.tokens, started.taken_tokens)
         self._stops = started.stops
         self._answers = started.answers
         self._their_socket = started.their_socket
         stages = around.places.stages(number)
         self._reader = AnswerReader(number, stages, store)
-        self._begin_epoch(1)
         self._registered = False
         self._killed = False
         self._answered = 0  # number of calls
@@ -104,8 +103,8 @@ class ExecutorLink:
             return
         # An idle executor has no older calls left once it has answered this one.
         self._stale = self._stale and not effect.idle
-        os.write(self._tokens, self._token * len(effect.calls))
-        self._link.send(calls_frame(effect, self._epoch))
+        self._tokens.give(len(effect.calls))
+        self._link.send(calls_frame(effect, self._tokens.epoch))
 
     def drop(self, effect: DropCached) -> None:
         """Tells the executor which objects it may forget."""
@@ -113,26 +112,10 @@ class ExecutorLink:
 
     def take_back(self) -> None:
         """Takes back all calls that were not started, after it has reported earlier answers."""
-        unstarted = self._take_tokens()
-        self._begin_epoch(self._epoch + 1)
+        unstarted = self._tokens.take_back()
         self._stale = self._stale or unstarted > 0
         self.look()
         self._tell(CallsTakenBack(self.number, unstarted))
-
-    def _begin_epoch(self, epoch: int) -> None:
-        self._epoch = epoch
-        self._token = epoch.to_bytes(protocol.TOKEN, "little")
-
-    def _take_tokens(self) -> int:
-        taken = 0
-        while True:
-            try:
-                tokens = os.read(self._taken_tokens, _READ)
-            except BlockingIOError:
-                return taken // protocol.TOKEN
-            if not tokens:
-                return taken // protocol.TOKEN
-            taken += len(tokens)
 
     def interrupt(self, call: int) -> None:
         """Interrupts a call in whatever it does, unless the executor has answered it meanwhile."""
@@ -214,7 +197,7 @@ class ExecutorLink:
         """The process has ended, but was not reaped yet: reports its last answers and its end."""
         kill_group(self.process)
         status = self.process.wait()
-        unstarted = self._take_tokens()
+        unstarted = self._tokens.take()
         self.look()
         if self._alone > self._link.said - self._unread():
             unstarted += 1
@@ -254,7 +237,8 @@ class ExecutorLink:
         """Closes the channels."""
         self._link.close()
         self._their_socket.close()
-        for descriptor in (self._tokens, self._taken_tokens, self._stops, self._answers):
+        self._tokens.close()
+        for descriptor in (self._stops, self._answers):
             os.close(descriptor)
 
     def _heard(self, frames: list[bytes]) -> None:
