@@ -132,3 +132,22 @@ def test_nobody_waits_any_more_for_an_object_that_is_gone() -> None:
     s.client.close(session_of(a))
     s.world.turn()
     assert not s.world.state.unsourced
+
+
+def test_objects_with_the_same_holders_do_not_all_come_from_the_first_of_them() -> None:
+    s = scene()
+    for machine in range(3):
+        s.governors.append(s.world.governor(cpus=8, host=f"10.0.0.{machine}"))
+    producers = [s.draft.task(keep=True) for _ in range(8)]
+    objects = [outputs[0] for _, outputs in producers]
+    readers = [[s.draft.task(one)[0] for one in objects] for _ in range(2)]
+    s.submit()
+    for producer, _ in producers:
+        s.run(producer, on=0, size=LARGE)
+    s.plan(*[s.assigning(reader, to=1) for reader in readers[0]])
+    for one in objects:
+        s.governors[1].locate(one)
+    s.plan(*[s.assigning(reader, to=2) for reader in readers[1]])
+    senders = Counter(s.governors[2].coming[one].split()[0] for one in objects)
+    assert set(senders) == {s.governors[0].source, s.governors[1].source}
+    assert max(senders.values()) < len(objects) * 3 / 4

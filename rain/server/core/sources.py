@@ -5,12 +5,16 @@ A holder sends one object to few others at the same time. A reader that finds no
 another reader has received the object, and fetches it there. So the object spreads as a tree. On
 one machine only one governor fetches it, and the others link to its file.
 
+Several objects that have the same holders do not all come from the first of these: with which of
+them the search begins depends on the object.
+
 Nothing is counted from turn to turn: each copy has the governor that it comes from.
 """
 
 from __future__ import annotations
 
 from heapq import heappop, heappush
+from zlib import crc32
 
 from attrs import frozen
 
@@ -58,6 +62,9 @@ class Senders:
             elif copy.row is CopyRow.COMING and copy.source:
                 sends[copy.source] = sends.get(copy.source, 0) + 1
                 self._coming.add(_machine(copy))
+        if len(holders) > 1:  # else the first one would send all that they have in common
+            first = crc32(data_object.id.to_bytes(8)) % len(holders)
+            holders = [*holders[first:], *holders[:first]]
         if data_object.spooled:
             holders.append(Sender(AT_SERVER, SERVER))  # the last of those that are as busy
             self._near.setdefault(LOOPBACK, holders[-1])
