@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dask._task_spec import Task
-
 from rain.client.for_dask.graphs import Key, Node
+from rain.client.for_dask.specs import Task
 from rain.common.tables import concatenated
 
 # Dask is annotated in part.

@@ -15,9 +15,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from attrs import frozen
-from dask._task_spec import Alias, Task, TaskRef
 
 from rain.client.for_dask.graphs import Key, Node, fused, list_pieces, reachable
+from rain.client.for_dask.specs import Alias, Task, TaskRef
 from rain.common.errors import RainException
 from rain.common.tables import groups_of, items_by_part, put_together, rows_by_part
 

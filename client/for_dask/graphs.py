@@ -5,12 +5,12 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, S
 from typing import Any, TypeAlias, TypeGuard
 
 from dask import config
-from dask._task_spec import Alias, DataNode, Task, convert_legacy_graph
 from dask.highlevelgraph import HighLevelGraph
 from dask.order import order
 from dask.utils import key_split
 
 from rain.client.for_dask.chunk_grids import Grid, exact
+from rain.client.for_dask.specs import Alias, DataNode, Task, convert_legacy_graph
 
 Key: TypeAlias = Hashable
 Node: TypeAlias = Any  # a GraphNode, of which a mapping of keys and values makes its result

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dask._task_spec import Task
-
 from rain.client.for_dask.graphs import Key, Node, fused
+from rain.client.for_dask.specs import Task
 from rain.common.tables import with_part_numbers
 
 # Dask is annotated in part.

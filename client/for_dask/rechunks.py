@@ -13,10 +13,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from attrs import Factory, define, frozen
-from dask._task_spec import Alias, Task, TaskRef
 
 from rain.client.for_dask.chunk_grids import Exchanged, Grid, Place, exchanges
 from rain.client.for_dask.graphs import Key, Node, list_pieces, reachable
+from rain.client.for_dask.specs import Alias, Task, TaskRef
 from rain.common.chunks import assembled, cut_apart
 from rain.common.partitioned import PARTITIONED
 

@@ -13,9 +13,9 @@ from operator import getitem
 from typing import Any
 
 from attrs import Factory, define, frozen
-from dask._task_spec import Alias, Task, TaskRef
 
 from rain.client.for_dask.graphs import Key, Node
+from rain.client.for_dask.specs import Alias, Task, TaskRef
 from rain.common.partitioned import PARTITIONED
 from rain.common.splitting import TakeApart
 

@@ -13,11 +13,11 @@ from math import prod
 from typing import Any, cast
 
 import numpy as np
-from dask._task_spec import DataNode, GraphNode, Task, TaskRef
 
 from rain.client.for_dask.cheap_functions import is_cheap, parts_of
 from rain.client.for_dask.chunk_grids import exact
 from rain.client.for_dask.graphs import Chain, Key, Node, is_data, target_of
+from rain.client.for_dask.specs import DataNode, GraphNode, Task, TaskRef
 
 SMALL = 256 * 1024
 """Bytes that a small node reads and writes at most: about as many as numpy processes in the time
