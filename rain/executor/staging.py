@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from rain.base.shortage import OwnFiles, ShortageError, is_shortage
+from rain.base.sizes import spell_size
 from rain.common.errors import RainException
 
 if TYPE_CHECKING:
@@ -68,13 +69,24 @@ class StagingFolders:
         try:
             with OwnFiles(f"cannot write into {self.folder}"), _opened(path) as file:
                 write(file, True)
-        except ShortageError:
+        except ShortageError as error:
             _remove(path)
+            if error.errno == errno.ENOSPC:
+                raise self._full(size) from error
             raise
         except OSError as error:
             _remove(path)
             raise RainException(f"cannot write into {self.folder}: {error.strerror}") from None
         return path
+
+    def _full(self, size: int) -> ShortageError:
+        """Says whether there could ever be room for this file."""
+        disk = os.statvfs(self.folder)
+        return ShortageError(
+            errno.ENOSPC,
+            f"cannot write {spell_size(size)} into {self.folder}, which has"
+            f" {spell_size(disk.f_blocks * disk.f_frsize)} in all: {os.strerror(errno.ENOSPC)}",
+        )
 
     def _written_over(self, parts: Sequence[bytes | memoryview], size: int) -> str | None:
         """A spare file that has these parts now; None if there is none, or it cannot grow."""

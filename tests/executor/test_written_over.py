@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pickle
+import shutil
 import stat
 from pathlib import Path
 
@@ -14,6 +16,8 @@ from hypothesis import strategies as st
 
 from rain.base import executor_protocol as protocol
 from rain.base.ids import pack
+from rain.base.shortage import ShortageError
+from rain.base.sizes import spell_size
 from rain.common.errors import RainException
 from rain.executor.context import Context
 from rain.executor.memory import Memory
@@ -148,3 +152,19 @@ def test_data_that_a_task_has_made_itself_and_whose_path_it_knows_is_never_writt
     made = context.blob(array, encode="pickle")
     assert made.path is not None
     assert not may_become_spare(made.path)
+
+
+def test_a_full_disk_is_told_with_what_was_to_be_written_and_how_large_the_disk_is(
+    tmp_path: Path,
+) -> None:
+    stage = StagingFolders(str(tmp_path / "stage"), "", "")
+
+    def write(file: object, on_disk: bool) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(ShortageError) as full:
+        stage.write_by(200 << 20, write)
+    disk = shutil.disk_usage(tmp_path).total
+    told = f"cannot write 200MiB into {stage.folder}, which has {spell_size(disk)} in all: No space"
+    assert told in str(full.value)
+    assert not list((tmp_path / "stage").iterdir())
