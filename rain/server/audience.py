@@ -94,6 +94,12 @@ class Audience:
         else:
             reply.answer(watcher.waiting.take())
 
+    def abandoned(self, client: ClientId, reply: Reply[Lines]) -> None:
+        """A client has given up such a request: the next one gets what it would have got."""
+        watcher = self._clients.get(client)
+        if watcher is not None and watcher.reply is reply:
+            watcher.reply = None
+
     def left(self, client: ClientId) -> None:
         """A client has gone, and its watch ends."""
         self.watch(client, None)

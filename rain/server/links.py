@@ -333,6 +333,8 @@ class ConnectedClient:
         request = self.links.abandon(reply)
         if request is not None:
             self.links.inbox.from_client(RequestAbandoned(self.id, request))
+        else:
+            self.links.audience.abandoned(self.id, reply)
 
     def left(self, cause: str, *, on_purpose: bool = False) -> None:
         if not self._is_here():  # it has come back over another connection

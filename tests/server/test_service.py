@@ -1,13 +1,17 @@
 """The border of the server: its last turns."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
 import pytest
 import structlog
 
-from rain.base.ids import GovernorId
+from rain.base.failures import SessionFailure
+from rain.base.ids import GovernorId, SessionId, TaskId
 from rain.base.resources import Resources
+from rain.base.wire.printed import PrintedLines, Watch
+from rain.base.wire.requests import TakePrinted, WatchPrinted
 from rain.rpc.handlers import ClientLink, FencedError, GovernorHello, GovernorLink
 from rain.scheduler.rain import RainScheduler
 from rain.server.clock import Clock
@@ -50,3 +54,33 @@ def test_nothing_that_comes_after_the_last_turn_makes_another_one(tmp_path: Path
         service.registration.join_client(cast("ClientLink", object()), b"of an earlier client")
     # then
     assert not state.graph.clients
+
+
+class Heard:
+    """A question for what was printed."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def answer(self, value: Sequence[PrintedLines], /) -> None:
+        self.texts += [one.text for one in value]
+
+    def refuse(self, reason: str | SessionFailure, /) -> None:
+        raise AssertionError(reason)
+
+
+def test_what_is_printed_after_a_question_was_given_up_is_for_the_next_one(tmp_path: Path) -> None:
+    # given
+    state = State(ReactorSettings(debug=True))
+    service = Service(RainScheduler, state, Clock(), structlog.get_logger(), Spool(tmp_path))
+    client = service.registration.join_client(cast("ClientLink", object()))
+    service.hear_of_users(())  # with a turn
+    client.say(WatchPrinted(Watch(frozenset([SessionId(1)]))))
+    given_up, asked = Heard(), Heard()
+    # when
+    client.ask(TakePrinted(wait=True), given_up)
+    client.abandoned(given_up)
+    service.links.audience.printed("a:1", 1, [PrintedLines(TaskId(5), "talk", text="hello")])
+    client.ask(TakePrinted(wait=False), asked)
+    # then
+    assert (given_up.texts, asked.texts) == ([], ["hello"])
