@@ -151,3 +151,11 @@ def test_other_built_in_tasks_and_foreign_executors_have_no_environment() -> Non
     failed = [failure for update in world.updates for failure in update.failed]
     assert [failure.task for failure in failed] == [task_id(11), task_id(13)]
     assert "only programs and calls of Python functions" in failed[0].message
+
+
+def test_a_task_that_is_refused_for_its_type_is_refused_in_an_environment_too() -> None:
+    world = world_with()
+    world.assign(
+        evolve(python_kind(7, task_type="lua/f"), environment=LOUD.environment), 11, (), (111,)
+    )
+    assert "no executor 'lua' is registered" in world.failed[task_id(11)].message

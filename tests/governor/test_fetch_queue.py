@@ -65,6 +65,23 @@ def test_an_object_goes_ahead_when_an_urgent_task_comes_to_wait_for_it() -> None
     assert fetched(world).count(object_id(11)) == 1
 
 
+def test_an_object_keeps_its_place_when_a_less_urgent_task_comes_to_wait_for_it() -> None:
+    world = World()
+    kind = builtin_kind()
+    orders = Orders()
+    occupy(world)
+    for number, priority in ((10, 2), (11, 3)):
+        world.place(number, orders=orders, send=False)
+        world.assign(
+            kind, number + 1000, (number,), (number + 2000,), priority=priority, orders=orders,
+            send=False,
+        )  # fmt: skip
+    world.order(orders)
+    world.assign(kind, 1012, (11,), (2012,), priority=1)
+    world.fetched(1, b"")
+    assert fetched(world)[-1] == object_id(11)
+
+
 def test_large_objects_come_one_after_the_other() -> None:
     world = World()
     orders = Orders()

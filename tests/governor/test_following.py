@@ -3,13 +3,15 @@
 from rain.base.ids import TaskId
 from rain.base.resources import Resources
 from rain.base.wire.orders import Orders
+from rain.governor.core.disk import Disk
 from rain.governor.core.effects import CallExecutor
 from rain.governor.core.results import Failed
 from rain.governor.core.tables import TaskRow
 from tests.governor.words import python_kind, task_id
-from tests.governor.world import World
+from tests.governor.world import World, stored
 
 FUNCTION = 10
+MIB = 1024**2
 
 
 def warm_world(cpus: int = 1) -> World:
@@ -80,6 +82,21 @@ def test_a_task_of_an_unknown_duration_has_no_followers() -> None:
     tasks = chain(world, 3)
     world.ready(1)
     assert rows(world, tasks) == [TaskRow.RUNNING, TaskRow.WAITING, TaskRow.WAITING]
+
+
+def test_a_follower_waits_when_what_it_makes_has_no_room() -> None:
+    # given: tasks that each make a file of 30 MiB, and a disk for 100 MiB that has the first one
+    world = World(Resources(1), linger_seconds=0, disk=Disk(100 * MIB))
+    world.place(FUNCTION, b"f")
+    world.assign(python_kind(), 100, (FUNCTION,), (500,))
+    world.ready(1)
+    world.start_next(1)
+    world.answer(1, [stored(world, 30 * MIB)])
+    world.collect(1)
+    # when
+    tasks = chain(world, 2)
+    # then: with the first one, 60 of the 80 MiB are taken up to which tasks may start
+    assert rows(world, tasks) == [TaskRow.RUNNING, TaskRow.WAITING]
 
 
 def test_what_several_tasks_wait_for_is_left_to_all_executors() -> None:

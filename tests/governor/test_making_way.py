@@ -153,6 +153,24 @@ def test_a_task_whose_inputs_and_outputs_do_not_fit_together_is_not_chosen() -> 
     assert chosen(world) == task_id(102)
 
 
+def test_a_task_that_waits_for_more_than_room_is_not_chosen() -> None:
+    # given: nobody has the other input of the more urgent task yet
+    world = a_world()
+    for number in (1, 2, 3, 4):
+        world.assign(MAKE, number, (), (number,))
+    for number in (5, 6, 7):
+        world.place(number, source=LATER, size=SIZE)
+    world.assign(READ, 101, (1, 2, 5, 7), (101,))
+    world.assign(READ, 102, (3, 4, 6), (102,))
+    for number in (1, 2, 3, 4):
+        end(world, number, SIZE)
+    # when
+    for number in (5, 6):
+        world.place(number, size=SIZE)
+    # then
+    assert chosen(world) == task_id(102)
+
+
 def test_only_some_files_are_on_their_way_at_once() -> None:
     world = a_world()
     small = SIZE // 10

@@ -81,6 +81,11 @@ def test_small_ones_are_spared() -> None:
     assert killed(world.sample(960 * MIB, SMALL)) == [1]
 
 
+def test_a_small_one_is_spared_though_it_has_more_than_it_declares() -> None:
+    world = a_world(kind(2), kind(3, 5))
+    assert killed(world.sample(960 * MIB, SMALL)) == [1]
+
+
 def test_no_more_are_ended_than_it_takes() -> None:
     world = a_world(kind(2), kind(3), kind(4), cpus=3)
     assert killed(world.sample(340 * MIB, 340 * MIB, 340 * MIB)) == [3]

@@ -93,6 +93,21 @@ def test_what_a_running_task_reads_stays() -> None:
     assert world.copies == [files[1], *files[3:5]]
 
 
+def test_what_the_cache_copies_stays() -> None:
+    # given: a task has passed on a large input, which the cache keeps as its output
+    world = a_world()
+    large = make(world, 10, 700)
+    world.assign(builtin_kind(7, cache="own"), 1000, (10,), (5,))
+    world.miss(*world.look_ups)
+    (run,) = world.runs
+    world.end_run(run, [Made(PassedOn(object_id(10)))])
+    assert [keep.outputs[0].content for keep in world.keeps.values()] == [large]
+    # when
+    small = make(world, 11, 200)
+    # then
+    assert world.copies == [small]
+
+
 def test_a_task_that_begins_while_its_input_is_copied_keeps_its_path() -> None:
     world = a_world()
     files = [make(world, number + 10) for number in range(HIGH_TENTHS + 1)]

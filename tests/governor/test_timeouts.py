@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from attrs import evolve
+
 from rain.base.attempts import Attempts
 from rain.base.kinds import TaskKind
 from rain.base.resources import Resources
@@ -130,6 +132,16 @@ def test_a_timeout_that_retry_on_does_not_name_is_final() -> None:
     world.answer(1, Failed("KeyboardInterrupt"))
     world.collect(1)
     assert not failure(world).retryable
+
+
+def test_what_runs_inside_the_governor_has_its_time_too() -> None:
+    world = World(Resources(1))
+    kind = builtin_kind()
+    world.assign(evolve(kind, attempts=Attempts(timeout=LIMIT)), 100, (), (200,))
+    world.tick(LIMIT - 1)
+    assert not world.stopped_runs
+    world.tick(1)
+    assert world.stopped_runs == [1]
 
 
 def test_a_run_inside_the_governor_is_stopped_and_says_how_it_has_ended() -> None:
