@@ -212,6 +212,15 @@ def test_a_dialler_knows_that_something_else_answers() -> None:
     assert isinstance(here.error, ProtocolError)
 
 
+@pytest.mark.parametrize(
+    ("answer", "why"), [(b"t", "everything is encrypted there"), (b"HTTP/1.1 400", "HTTP only")]
+)
+def test_a_dialler_knows_what_it_has_reached_instead(answer: bytes, why: str) -> None:
+    here = Side(dial(SECRET, Role.READER, MINE))
+    here.hear(answer)
+    assert why in str(here.error)
+
+
 def test_a_secret_is_what_stands_in_its_file_without_the_end_of_the_line() -> None:
     assert Secret.of("0123456789abcdef\n") == Secret.of(b"0123456789abcdef")
     with pytest.raises(ValueError, match="16 characters or more, this has 3"):

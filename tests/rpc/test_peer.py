@@ -153,6 +153,21 @@ def test_objects_travel_as_results_and_are_called() -> None:
     assert pair.counter.opened[0].sum == 5
 
 
+def test_who_serves_is_told_when_a_result_with_an_object_has_come_and_only_then() -> None:
+    pair = Pair()
+    pair.run()
+    pair.call("add", number=3)
+    pair.call("open", label="second")
+    content = b"".join(pair.up)
+    pair.up.clear()
+    pair.server.receive(content)
+    opened = said(content)[-1]["call"]["questionId"]
+    while pair.down:
+        pair.caller.receive(pair.down.popleft())
+    (message,) = said(b"".join(pair.up))
+    assert message["finish"]["questionId"] == opened
+
+
 def test_objects_travel_as_parameters_and_are_called_back() -> None:
     heard: list[str] = []
 

@@ -1,13 +1,23 @@
 """A submission that comes in pieces is whole, bounded, and never mixed with another one."""
 
+from collections.abc import MutableSequence
+
 import pytest
+from attrs import AttrsInstance, asdict, has
 
 from rain.base.errors import ProtocolError
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId
 from rain.base.kinds import ObjectKind, TaskKind
-from rain.base.wire.submission import ConstantColumns, Submission, TaskColumns
+from rain.base.wire.submission import (
+    ConstantColumns,
+    ContentColumns,
+    DigestColumns,
+    KeyColumns,
+    Submission,
+    TaskColumns,
+)
 from rain.rpc.codec import through_the_wire
-from rain.rpc.pending import KIND_COST, TASK_COST, PendingSubmission
+from rain.rpc.pending import KIND_COST, REFERENCE_COST, TASK_COST, PendingSubmission
 
 S = SessionId(1)
 A, B = ObjectId(1), ObjectId(2)
@@ -102,3 +112,49 @@ def test_tasks_count_beside_their_configs() -> None:
     tasks = TaskColumns([TaskId(1), TaskId(2)], [KindId(1)] * 2, [b"", b"x"], [0, 0], [], [])
     pending.add(Submission(S, tasks=tasks), [])
     assert "larger" in pending.refusal
+
+
+def test_references_count_too() -> None:
+    pending = a_pending({}, 10 * REFERENCE_COST)
+    inside = ContentColumns([1], [11], [ObjectId(number) for number in range(11)])
+    pending.add(Submission(S, contents=inside), [])
+    assert "larger" in pending.refusal
+
+
+def full_part(number: int) -> Submission:
+    """One entry in each column."""
+    task, made, kind = TaskId(number), ObjectId(100 + number), KindId(200 + number)
+    return Submission(
+        S,
+        [TaskKind(kind, "py/")],
+        [ObjectKind(kind)],
+        TaskColumns([task], [kind], [b"%d" % number], [1], [made], [made]),
+        ConstantColumns([made], [kind], [b"%d" % number]),
+        [made],
+        contents=ContentColumns([task], [1], [made]),
+        keys=KeyColumns([task], [b"%d" % number], [1], [made]),
+        digests=DigestColumns([made], [b"%d" % number]),
+    )
+
+
+def lists_of(columns: AttrsInstance, path: str = "") -> dict[str, list[object]]:
+    """All lists in a submission, by their names."""
+    found: dict[str, list[object]] = {}
+    for name, value in asdict(columns, recurse=False).items():
+        if has(type(value)):
+            found |= lists_of(value, f"{path}{name}.")
+        elif isinstance(value, MutableSequence):
+            found[path + name] = list(value)
+    return found
+
+
+def test_nothing_of_any_part_is_missing_in_the_whole() -> None:
+    pending = a_pending({})
+    for number in (1, 2):
+        pending.add(full_part(number), [])
+    whole, _ = pending.take()
+    assert isinstance(whole, Submission)
+    first, second = lists_of(full_part(1)), lists_of(full_part(2))
+    first["constants.sizes"] = second["constants.sizes"] = [1]
+    assert lists_of(whole) == {name: first[name] + second[name] for name in first}
+    assert all(first.values()), "a column that the test does not fill"

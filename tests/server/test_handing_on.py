@@ -82,6 +82,17 @@ def test_those_that_read_the_result_wait_for_it_also_where_they_were_sent_ahead(
     assert row(s, reader) is TaskRow.FINISHED
 
 
+def test_those_that_read_the_result_do_not_read_that_of_the_other_task() -> None:
+    s = scene(4)
+    task, made = begun(s)
+    reader, _ = s.draft.task(made, keep=True)
+    s.submit()
+    _, _, _, result = rest(s, task)
+    s.governors[0].hand_on(task, result)
+    assert not stands_in(s.world.task(reader))
+    assert [one.id for one in s.world.task(reader).inputs] == [made]
+
+
 def test_a_thousand_that_hand_on_leave_one_that_waits_for_the_last() -> None:
     # given
     s = scene(2)

@@ -74,6 +74,14 @@ def test_a_turn_reads_a_limited_number_of_tasks_or_inputs_and_the_next_one_is_du
     assert not s.world.state.growing
 
 
+def test_the_tasks_of_all_parts_keep_their_order() -> None:
+    s = in_parts()
+    tasks = [s.draft.task(keep=True)[0] for _ in range(3 * PART)]
+    turns_until(s, begin(s, s.draft))
+    orders = [s.world.task(task).order for task in tasks]
+    assert orders == sorted(set(orders))
+
+
 def test_one_task_with_very_many_inputs_is_read_in_parts_too() -> None:
     # given: kept, so that a later submission may read them, and one is named twice
     s = in_parts()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rain.base.ids import GovernorId, TaskId
-from rain.base.states import TaskRow, TaskState
+from rain.base.states import ObjectState, TaskRow, TaskState
 from rain.base.wire.update import FinishedTasks, TaskFailure, TaskNote, Update
 from rain.server.core.messages import GovernorUpdated
 from tests.support.scenes import Scene, scene
@@ -115,6 +115,26 @@ def test_a_copy_that_arrives_after_it_was_dropped_is_ignored() -> None:
     assert s.governors[1].send(late) == []
     assert s.world.object(a).located == (s.node(0),)
     assert s.world.state.ignored == 1
+
+
+def test_a_copy_that_arrives_where_the_object_is_made_again_is_ignored() -> None:
+    # given: a copy is on its way to where the maker runs again, for the sake of what was lost
+    s = scene(1, 1, 1)
+    task, (a, b) = s.draft.task(outputs=2, keep=True)
+    s.submit()
+    s.run(task, on=2)
+    s.copied(a, to=0)
+    s.copy(a, to=1)
+    late = s.governors[1].located(a)
+    s.governors[2].leave()
+    s.assign(task, to=1)
+
+    # when / then
+    assert s.governors[1].send(late) == []
+    assert s.world.object(a).located == (s.node(0),)
+    assert s.world.state.ignored == 1
+    s.governors[1].finish(task)
+    assert {s.world.object(one).state for one in (a, b)} == {ObjectState.FINISHED}
 
 
 def test_notes_of_a_task_count_only_from_the_governor_that_runs_it() -> None:

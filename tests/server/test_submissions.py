@@ -289,3 +289,12 @@ def test_an_empty_submission_is_granted_and_changes_nothing() -> None:
     s.draft.submission = Submission(s.draft.session)
     assert isinstance(s.client.submit(s.draft), Granted)
     assert snapshot(s.world.state.graph) == before
+
+
+def test_a_session_keeps_its_priorities_when_kinds_come_that_have_none() -> None:
+    s = scene(1)
+    s.draft.task(priority=3)
+    s.submit()
+    s.draft.task(cpus=2)
+    s.submit()
+    assert s.world.state.graph.sessions[s.draft.session].has_priorities

@@ -22,7 +22,7 @@ from rain.stream.blocks import SendingBlocks, Unpacking, pass_on_blocks
 from rain.stream.bodies import OfFile
 from rain.stream.host_links import HostLink, HostLinks
 from rain.stream.packing import BLOCK, LARGEST_BLOCK, PROBE, Gauge, Run
-from rain.stream.sockets import BrokenError, receive_file, receive_into
+from rain.stream.sockets import BUFFER, BrokenError, Note, receive_file, receive_into
 
 SLOW = 1e6  # bytes per second: any codec is faster
 
@@ -75,7 +75,7 @@ def taken_into_file(wire: bytes, length: int, path: Path, notes: list[int]) -> N
         receive_file(Unpacking(connected, length), file.fileno(), length, 0, notes.append)
 
 
-def sent(path: Path, link: HostLink, start: int = 0) -> bytes:
+def sent(path: Path, link: HostLink, start: int = 0, note: Note | None = None) -> bytes:
     """What a file is on the link, from a place on."""
     with socket.create_server(("127.0.0.1", 0)) as port:
         there = socket.create_connection(port.getsockname())
@@ -91,7 +91,7 @@ def sent(path: Path, link: HostLink, start: int = 0) -> bytes:
     with here, path.open("rb") as file:
         with there:
             size = os.fstat(file.fileno()).st_size
-            SendingBlocks(there, link).send(OfFile(file.fileno(), start, size - start))
+            SendingBlocks(there, link).send(OfFile(file.fileno(), start, size - start), note)
         receiver.join()
     return bytes(came)
 
@@ -266,3 +266,18 @@ def test_a_transfer_too_short_to_tell_the_rate_leaves_what_others_have_found() -
     link.add(5e6, 10, 10, 0)
     link.add(short.rate, 10, 10, 0)
     assert link.rate == 5e6
+
+
+def test_bytes_that_leave_as_they_are_are_told_while_they_move(tmp_path: Path) -> None:
+    # given: the first block is sent compressed
+    path, behind = tmp_path / "text and noise", 8 * BUFFER
+    data = text(BLOCK) + noise(behind)
+    path.write_bytes(data)
+    # when
+    told: list[int] = []
+    wire = sent(path, Slow(), note=told.append)
+    # then
+    assert taken(wire, len(data)) == data
+    assert told == sorted(told)
+    assert (told[0], told[-1]) == (BLOCK, len(data))
+    assert {BLOCK + BUFFER * count for count in range(behind // BUFFER)} <= set(told)

@@ -125,7 +125,7 @@ class Loads:
         ]
         if fitting and task.missing:  # it follows its inputs, and so a chain stays together
             most = max(map(local.__getitem__, fitting))
-            nearest = [found for found in fitting if local[found] == most] or fitting
+            nearest = [found for found in fitting if local[found] == most]
             if len(nearest) == 1:
                 return nearest[0]
             return max(nearest, key=lambda found: (local[found], -load_of(found), -found.number))
