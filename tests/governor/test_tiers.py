@@ -98,7 +98,8 @@ def test_what_the_cache_copies_stays() -> None:
     world = a_world()
     large = make(world, 10, 700)
     world.assign(builtin_kind(7, cache="own"), 1000, (10,), (5,))
-    world.miss(*world.look_ups)
+    (look_up,) = world.look_ups
+    world.miss(look_up)
     (run,) = world.runs
     world.end_run(run, [Made(PassedOn(object_id(10)))])
     assert [keep.outputs[0].content for keep in world.keeps.values()] == [large]
