@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rain.rpc.capnproto.messages import Framer
 from rain.rpc.interface import Fields
+from rain.rpc.peer import Peer
 from rain.rpc.protocol import MESSAGE
 from rain.rpc.questions import CallError, Question
 from tests.rpc.peers import COUNTER, Pair
@@ -58,6 +59,27 @@ def test_calls_of_one_message_are_made_again_together() -> None:
     assert pair.anew() == [call.id for call in calls]
     pair.run()
     assert pair.returned == [{"sum": 1}, {"sum": 3}]
+
+
+def test_a_call_that_has_returned_goes_again_with_its_message_and_returns_once() -> None:
+    # given: one of two calls in a message has returned
+    pair = Kept()
+    calls = [pair.write("add", number=1), pair.write("wait")]
+    pair.caller.questions.say(calls)
+    pair.run()
+    assert pair.returned == [{"sum": 1}]
+    # when
+    pair.lose()
+    pair.server = Peer(pair.down.append, pair.counter.offered)
+    again: list[bytes] = []
+    Peer(again.append).bootstrap()  # as the client does over each connection
+    pair.server.receive(*again)
+    pair.lose()
+    assert pair.anew() == [call.id for call in calls]
+    pair.run()
+    # then
+    assert pair.returned == [{"sum": 1}]
+    assert len(pair.caller.questions) == 1
 
 
 def test_what_has_returned_is_not_made_again_and_is_settled() -> None:

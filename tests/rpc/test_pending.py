@@ -1,9 +1,10 @@
 """A submission that comes in pieces is whole, bounded, and never mixed with another one."""
 
-from collections.abc import MutableSequence
+from collections.abc import Iterable
+from typing import cast
 
 import pytest
-from attrs import AttrsInstance, asdict, has
+from attrs import AttrsInstance, fields
 
 from rain.base.errors import ProtocolError
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId
@@ -21,6 +22,7 @@ from rain.rpc.pending import KIND_COST, REFERENCE_COST, TASK_COST, PendingSubmis
 
 S = SessionId(1)
 A, B = ObjectId(1), ObjectId(2)
+COLUMNS = (TaskColumns, ConstantColumns, ContentColumns, KeyColumns, DigestColumns)
 
 
 def a_pending(uploads: dict[ObjectId, int], limit: int = 1 << 30) -> PendingSubmission:
@@ -137,14 +139,15 @@ def full_part(number: int) -> Submission:
     )
 
 
-def lists_of(columns: AttrsInstance, path: str = "") -> dict[str, list[object]]:
+def lists_of(columns: AttrsInstance) -> dict[str, list[object]]:
     """All lists in a submission, by their names."""
     found: dict[str, list[object]] = {}
-    for name, value in asdict(columns, recurse=False).items():
-        if has(type(value)):
-            found |= lists_of(value, f"{path}{name}.")
-        elif isinstance(value, MutableSequence):
-            found[path + name] = list(value)
+    for one in fields(type(columns)):
+        value: object = getattr(columns, one.name)
+        if isinstance(value, COLUMNS):
+            found |= {f"{one.name}.{name}": entries for name, entries in lists_of(value).items()}
+        elif not isinstance(value, int):
+            found[one.name] = list(cast("Iterable[object]", value))
     return found
 
 
