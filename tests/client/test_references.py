@@ -68,6 +68,16 @@ def args_of(submission: Submission) -> Sequence[bytes]:
     return args
 
 
+def test_a_pickled_future_is_of_its_own_cluster_whoever_has_connected_since(
+    client: Client,
+) -> None:
+    future = client.submit(add, 1)
+    data = pickle.dumps(future)
+    with Client.over(FakeConnection()):
+        again = pickle.loads(data)
+    assert again.handle.packed_id == future.handle.packed_id
+
+
 def given_back(server: FakeConnection) -> list[int]:
     return [one for some in server.unkept for one in some]
 

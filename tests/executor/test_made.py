@@ -31,6 +31,13 @@ def test_the_bytes_are_bounded_and_counted_back(monkeypatch: pytest.MonkeyPatch)
     assert [kept.complete(wanted(output)) for output in (2, 3, 4)] == [False, True, True]
 
 
+def test_bytes_with_notes_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "BYTES_AT_MOST", 10)
+    kept = RecentOutputs()
+    kept.keep([1, 2, 3], [[BYTES, b"12345", "text", "{}"]] * 3)
+    assert [kept.complete(wanted(output)) for output in (1, 2, 3)] == [False, True, True]
+
+
 def test_files_are_not_kept_and_what_has_content_is_left_alone() -> None:
     kept = RecentOutputs()
     kept.keep([1, 2], [[FILE, "/stage/1", "", ""], [BYTES, b"data", "text", "{}"]])

@@ -197,6 +197,22 @@ def test_many_that_are_not_finished_are_none_after_the_timeout(here: World) -> N
     assert here.session.wait_some(made, timeout=0.1) == ([], [])
 
 
+def test_the_server_is_told_for_how_long_many_are_waited_for(here: World) -> None:
+    made = submitted(here.session, 100)
+    here.server.done = [made[3].packed_id]
+    here.session.wait_some(made, timeout=60)
+    (timeout,) = [wait[3] for wait in here.server.waits if wait[2] == "news"]
+    assert timeout is not None
+    assert timeout <= 60
+
+
+def test_an_object_that_is_done_is_told_among_many(here: World) -> None:
+    outputs = [task.output for task in submitted(here.session, 100)]
+    here.server.done = [outputs[3].packed_id]
+    assert here.session.wait_some(outputs, timeout=60) == ([], [outputs[3]])
+    assert here.session.wait_some(outputs, timeout=60) == ([], [outputs[3]])
+
+
 # Fetching.
 
 
