@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar
 
 from rain.client.client import Client
 from rain.client.display.showing import LINES_PER_SECOND
-from rain.client.explaining.misspelled import expect_known
+from rain.client.explaining.misspelled import SaysWhatIsMeant, expect_known
 from rain.client.explaining.tracebacks import hide_frames
 from rain.client.future import Future
 from rain.client.futures import waiting
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class AsyncClient(Submitting):
+class AsyncClient(Submitting, SaysWhatIsMeant):
     """A client for asyncio and trio programs; it takes the arguments of `Client`.
 
     In a task, without arguments, it is the client of the running task, as `get_client` gives it.

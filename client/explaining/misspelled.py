@@ -49,6 +49,7 @@ _METHODS_OF_OTHERS = {
     "delay": "client.submit(f, *args)",
     "execute": "rain.client.tasks.Execute(command), in a session",
     "forward_logging": "client.show_output()",
+    "get": "await client.gather(futures)",
     "get_dataset": "client.session(name, durable=True)",
     "get_executor": "client.executor()",
     "get_worker_logs": "client.show_output(), or future.logs()",
@@ -79,8 +80,11 @@ _METHODS_OF_OTHERS = {
     "starmap": "client.map(f, *zip(*tuples))",
     "terminate": "client.close()",
     "upload_file": "client.upload(path)",
+    "wait": "await client.gather(futures), or async for over client.as_completed(futures)",
 }
-"""What is written here for a method of the clients of Dask, Ray, Celery and Parsl, and of pools."""
+"""What is written here for a method of the clients of Dask, Ray, Celery and Parsl, and of pools. An
+`AsyncClient` has fewer methods than a `Client`.
+"""
 
 
 _NAMES_OF_OTHERS = {

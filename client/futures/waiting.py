@@ -47,11 +47,8 @@ class AsCompleted(Iterator[Future[T]]):
 
     if not TYPE_CHECKING:  # type checkers see no such method
 
-        def __aiter__(self) -> NoReturn:
-            raise TypeError(
-                "this is a plain loop: write async for future in client.as_completed(futures), with"
-                " an AsyncClient"
-            )
+        def __aiter__(self) -> _InALoop:
+            return _InALoop()
 
     def __next__(self) -> Future[T]:
         if self._going is None:
@@ -87,6 +84,16 @@ def as_completed(futures: Iterable[Future[T]], timeout: float | None = None) -> 
     [0, 1, 4]
     """
     return AsCompleted(futures, timeout)
+
+
+class _InALoop:
+    """What `async for` gets, which says what is written there. Bars of tqdm ask for it, too."""
+
+    async def __anext__(self) -> NoReturn:
+        raise TypeError(
+            "this is a plain loop: write async for future in client.as_completed(futures), with an"
+            " AsyncClient"
+        )
 
 
 def _as_completed(

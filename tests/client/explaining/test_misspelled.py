@@ -51,6 +51,11 @@ def test_a_name_of_other_libraries_is_answered_with_ours_where_it_is_imported() 
     assert not hasattr(rain.client, "wait")
 
 
+def test_a_method_that_only_the_plain_client_has_is_answered_with_what_is_awaited() -> None:
+    with pytest.raises(AttributeError, match=r"'AsyncClient' .* 'wait': write await client.gath"):
+        getattr(AsyncClient(), "wait")  # noqa: B009 # type checkers see no such method
+
+
 def test_an_async_client_that_is_awaited_says_how_it_is_opened() -> None:
     async def main() -> None:
         await AsyncClient(local=True)

@@ -223,6 +223,14 @@ def test_an_async_loop_over_plain_futures_says_how_it_is_written(here: World) ->
         asyncio.run(main())
 
 
+def test_a_bar_that_asks_plain_futures_for_an_async_loop_goes_on_with_a_plain_one(
+    here: World,
+) -> None:
+    running: Any = as_completed([here.client.submit(abs, -1)])
+    assert aiter(running).__anext__  # as tqdm.auto does
+    assert iter(running) is running
+
+
 @pytest.mark.parametrize(
     ("called", "told"),
     [
