@@ -20,7 +20,7 @@ from rain.base.errors import ProtocolError
 from rain.stream import sockets
 from rain.stream.bodies import Body
 from rain.stream.host_links import HostLink
-from rain.stream.packing import BLOCK, HEADER_SIZE, Packing, Run
+from rain.stream.packing import BLOCK, HEADER_SIZE, Packing, Segment
 from rain.stream.protocol import StreamAnswer
 from rain.stream.sockets import BrokenError, Connected, InBlocks, Incoming, Note
 from rain.tls.encrypted import Encrypted
@@ -108,7 +108,7 @@ class SendingBlocks:
             self._link.add(self._gauge.rate, done, on_link, compressed, self.seconds - seconds)
 
     def _plain(self, body: Body, start: int, length: int, note: Note | None) -> None:
-        sockets.send(self._connected, Run(length).encode())
+        sockets.send(self._connected, Segment(length).encode())
         body.send(self._connected, start, length, note)
         self.sent += HEADER_SIZE + length
 
@@ -124,10 +124,10 @@ class SendingBlocks:
         self.seconds += time.thread_time() - used
         # Asked before the block is sent: behind it something waits on any link.
         self._idled = not _unsent(self._connected)
-        run = Run(length, len(data) if len(data) < length else 0)
-        if not self._packing.takes(run, self._clock() - began):
+        segment = Segment(length, len(data) if len(data) < length else 0)
+        if not self._packing.takes(segment, self._clock() - began):
             return 0
-        sockets.send(self._connected, run.encode() + data)
+        sockets.send(self._connected, segment.encode() + data)
         self.sent += HEADER_SIZE + len(data)
         self.packed += length
         return length
@@ -165,8 +165,8 @@ class Unpacking(InBlocks):
 
     def __init__(self, connected: Connected, length: int) -> None:
         self._connected = connected
-        self._left = length  # behind the run that is being received
-        self._run: int = 0  # bytes of that which come as they are
+        self._left = length  # behind the segment that is being received
+        self._as_they_are: int = 0  # bytes of that which come as they are
         self._block = memoryview(b"")  # unpacked, and not handed on
         self._decompressor: ZstdDecompressor | None = None
 
@@ -177,20 +177,20 @@ class Unpacking(InBlocks):
             target[:count] = self._block[:count]
             self._block = self._block[count:]
             return count
-        if not self._run:
+        if not self._as_they_are:
             return 0
-        received: int = self._connected.recv_into(target[: self._run])
-        self._run -= received
+        received: int = self._connected.recv_into(target[: self._as_they_are])
+        self._as_they_are -= received
         return received
 
     def into_file(self, target: int, length: int, start: int, note: Note | None) -> None:
         done = start
         while done < length:
             self._next()
-            if self._run:
-                end = min(length, done + self._run)
+            if self._as_they_are:
+                end = min(length, done + self._as_they_are)
                 sockets.receive_file(self._connected, target, end, done, note)
-                self._run -= end - done
+                self._as_they_are -= end - done
                 done = end
                 continue
             if not self._block:
@@ -203,20 +203,20 @@ class Unpacking(InBlocks):
                 note(done)
 
     def _next(self) -> None:
-        """Begins the next run if nothing is left of this one."""
-        if self._run or self._block or not self._left:
+        """Begins the next segment if nothing is left of this one."""
+        if self._as_they_are or self._block or not self._left:
             return
-        run = _receive_run(self._connected, self._left)
-        self._left -= run.length
-        if not run.packed:
-            self._run = run.length
+        segment = _receive_segment(self._connected, self._left)
+        self._left -= segment.length
+        if not segment.packed:
+            self._as_they_are = segment.length
             return
-        data = bytearray(run.packed)
-        if sockets.receive_into(self._connected, memoryview(data)) < run.packed:
+        data = bytearray(segment.packed)
+        if sockets.receive_into(self._connected, memoryview(data)) < segment.packed:
             raise BrokenError("the stream was cut off")
         if self._decompressor is None:
             self._decompressor = _decompressor()
-        self._block = memoryview(unpacked(bytes(data), run.length, self._decompressor))
+        self._block = memoryview(unpacked(bytes(data), segment.length, self._decompressor))
 
 
 def answer_with(
@@ -240,11 +240,11 @@ def body_of(connected: Connected, answer: StreamAnswer) -> Incoming:
 def pass_on_blocks(source: Connected, target: Connected, length: int) -> None:
     """Passes a body on as it comes: a relay compresses nothing, and unpacks nothing."""
     while length:
-        run = _receive_run(source, length)
-        sockets.send(target, run.encode())
-        sockets.pass_on(source, target, run.follows)
-        length -= run.length
+        segment = _receive_segment(source, length)
+        sockets.send(target, segment.encode())
+        sockets.pass_on(source, target, segment.follows)
+        length -= segment.length
 
 
-def _receive_run(connected: Connected, left: int) -> Run:
-    return Run.decode(sockets.receive_rest(connected, HEADER_SIZE), left)
+def _receive_segment(connected: Connected, left: int) -> Segment:
+    return Segment.decode(sockets.receive_rest(connected, HEADER_SIZE), left)

@@ -1,9 +1,9 @@
 """Decides when a body is compressed, and defines the format of its blocks. No I/O: time is an
 argument.
 
-A body in blocks is a sequence of runs. A run is any number of plain bytes, or one compressed block.
-So a sender may decide again for every block, and plain bytes still go from the file to the socket
-inside the kernel.
+A body in blocks is a sequence of segments. A segment is any number of plain bytes, or one
+compressed block. So a sender may decide again for every block, and plain bytes still go from the
+file to the socket inside the kernel.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ HEADER_SIZE = _HEADER.size
 
 
 @frozen
-class Run:
-    """The header of a run."""
+class Segment:
+    """The header of a segment."""
 
     length: int  # of the object's bytes
     packed: int = 0  # bytes that follow if they are compressed; 0 if they are as they were
@@ -61,17 +61,19 @@ class Run:
         return _HEADER.pack(self.length, self.packed)
 
     @staticmethod
-    def decode(data: bytes, left: int) -> Run:
-        """A run of a body with `left` bytes to come; ProtocolError if it cannot be one."""
-        run = Run(*_HEADER.unpack(data))
-        if not 0 < run.length <= left:
-            raise ProtocolError(f"a stream sends a run of {run.length} bytes where {left} are left")
-        if run.packed and not run.packed < run.length <= LARGEST_BLOCK:
+    def decode(data: bytes, left: int) -> Segment:
+        """A segment of a body with `left` bytes to come; ProtocolError if it cannot be one."""
+        segment = Segment(*_HEADER.unpack(data))
+        if not 0 < segment.length <= left:
             raise ProtocolError(
-                f"a stream sends {run.length} bytes compressed into {run.packed}, and a block may "
-                f"have {LARGEST_BLOCK} and must become smaller"
+                f"a stream sends a segment of {segment.length} bytes where {left} are left"
             )
-        return run
+        if segment.packed and not segment.packed < segment.length <= LARGEST_BLOCK:
+            raise ProtocolError(
+                f"a stream sends {segment.length} bytes compressed into {segment.packed}, and a"
+                f" block may have {LARGEST_BLOCK} and must become smaller"
+            )
+        return segment
 
 
 def pays(link: float, codec: float, share: float) -> bool:
@@ -97,7 +99,7 @@ class Gauge:
     _arrived: int = 0
 
     def begin(self, now: float, arrived: int = 0) -> None:
-        """Forgets what was seen before: another transfer begins, or a run to see the link by."""
+        """Forgets what was seen before: another transfer begins, or plain bytes show the link."""
         self.idles = self._idled = False
         self._since, self._arrived = now, arrived
 
@@ -119,7 +121,7 @@ class Gauge:
 
 
 class Packing:
-    """Decides the runs of one body."""
+    """Decides the segments of one body."""
 
     def __init__(self, gauge: Gauge) -> None:
         self._gauge = gauge
@@ -140,19 +142,19 @@ class Packing:
         plain, self._plain = self._plain, 0
         return plain
 
-    def takes(self, run: Run, seconds: float) -> bool:
+    def takes(self, segment: Segment, seconds: float) -> bool:
         """Whether a block that was tried is sent compressed."""
         rate = self._gauge.rate
-        share = run.packed / run.length
+        share = segment.packed / segment.length
         if rate is None or not pays(rate, inf, share):
             self._plain = STRETCH
             return False
-        if pays(rate, run.length / max(seconds, 1e-9), share):
+        if pays(rate, segment.length / max(seconds, 1e-9), share):
             self._was_slow = False
         elif self._was_slow:
             self._plain = STRETCH
             return False
         else:  # something may have held up this one; it is compressed now in any case
             self._was_slow = True
-        self._packed += run.length
+        self._packed += segment.length
         return True

@@ -21,7 +21,7 @@ from rain.base.errors import ProtocolError
 from rain.stream.blocks import SendingBlocks, Unpacking, pass_on_blocks
 from rain.stream.bodies import OfFile
 from rain.stream.host_links import HostLink, HostLinks
-from rain.stream.packing import BLOCK, LARGEST_BLOCK, PROBE, Gauge, Run
+from rain.stream.packing import BLOCK, LARGEST_BLOCK, PROBE, Gauge, Segment
 from rain.stream.sockets import BUFFER, BrokenError, Note, receive_file, receive_into
 
 SLOW = 1e6  # bytes per second: any codec is faster
@@ -38,7 +38,7 @@ def noise(size: int) -> bytes:
 
 def compressed(plain: bytes) -> bytes:
     data = zstandard.ZstdCompressor(1, write_checksum=True).compress(plain)
-    return Run(len(plain), len(data)).encode() + data
+    return Segment(len(plain), len(data)).encode() + data
 
 
 @contextmanager
@@ -118,30 +118,32 @@ pieces = st.lists(
 
 def encode(is_packed: bool, data: bytes) -> bytes:
     plain = data * 40  # so that it becomes smaller
-    return compressed(plain) if is_packed else Run(len(plain)).encode() + plain
+    return compressed(plain) if is_packed else Segment(len(plain)).encode() + plain
 
 
 @settings(max_examples=60, deadline=None)
 @given(pieces)
-def test_any_row_of_runs_gives_the_bytes_of_the_object(runs: list[tuple[bool, bytes]]) -> None:
-    plain = b"".join(data * 40 for _, data in runs)
-    wire = b"".join(encode(is_packed, data) for is_packed, data in runs)
+def test_any_row_of_segments_gives_the_bytes_of_the_object(
+    segments: list[tuple[bool, bytes]],
+) -> None:
+    plain = b"".join(data * 40 for _, data in segments)
+    wire = b"".join(encode(is_packed, data) for is_packed, data in segments)
     assert taken(wire, len(plain)) == plain
 
 
 @settings(max_examples=60, deadline=None)
 @given(pieces, st.data())
 def test_what_is_cut_anywhere_has_given_a_right_beginning(
-    runs: list[tuple[bool, bytes]], data: st.DataObject
+    segments: list[tuple[bool, bytes]], data: st.DataObject
 ) -> None:
-    plain = b"".join(one * 40 for _, one in runs)
-    wire = b"".join(encode(is_packed, one) for is_packed, one in runs)
+    plain = b"".join(one * 40 for _, one in segments)
+    wire = b"".join(encode(is_packed, one) for is_packed, one in segments)
     cut = data.draw(st.integers(0, len(wire) - 1))
     with coming(wire[:cut]) as connected:
         body = Unpacking(connected, len(plain))
         got = bytearray()
         buffer = memoryview(bytearray(1))
-        with suppress(BrokenError):  # in a run that is not compressed, it is simply the end
+        with suppress(BrokenError):  # in a segment that is not compressed, it is simply the end
             while count := receive_into(body, buffer):
                 got += buffer[:count]
     assert plain.startswith(got)
@@ -152,7 +154,7 @@ def test_what_is_cut_anywhere_has_given_a_right_beginning(
 @given(st.data())
 def test_a_damaged_block_gives_a_named_error_and_no_wrong_byte(data: st.DataObject) -> None:
     good, bad = compressed(text(5000)), bytearray(compressed(text(9000)))
-    header = len(Run(1).encode())
+    header = len(Segment(1).encode())
     place = data.draw(st.integers(header, len(bad) - 1))
     bad[place] ^= data.draw(st.integers(1, 255))
     came = bytearray(14_000)
@@ -170,13 +172,13 @@ def test_a_damaged_block_gives_a_named_error_and_no_wrong_byte(data: st.DataObje
 def test_a_bomb_is_refused_by_its_size() -> None:
     bomb = zstandard.ZstdCompressor().compress(bytes(500_000_000 // 8))
     with pytest.raises(ProtocolError, match="a block of 62500000 bytes as one of 1048576"):
-        taken(Run(LARGEST_BLOCK, len(bomb)).encode() + bomb, LARGEST_BLOCK)
+        taken(Segment(LARGEST_BLOCK, len(bomb)).encode() + bomb, LARGEST_BLOCK)
 
 
 def test_what_lies_behind_a_block_is_not_overlooked() -> None:
     data = zstandard.ZstdCompressor().compress(text(5000)) + b"more"
     with pytest.raises(ProtocolError, match="damaged"):
-        taken(Run(5000, len(data)).encode() + data, 5000)
+        taken(Segment(5000, len(data)).encode() + data, 5000)
 
 
 @pytest.mark.parametrize("start", [0, 1, PROBE, 3 * BLOCK + 17])
@@ -195,7 +197,7 @@ def test_noise_goes_as_it_is_behind_one_block_that_was_tried(tmp_path: Path) -> 
     file.write_bytes(noise(3_000_001))
     link = Slow()
     wire = sent(file, link)
-    assert wire == Run(3_000_001).encode() + noise(3_000_001)
+    assert wire == Segment(3_000_001).encode() + noise(3_000_001)
     assert link.packed == 0
 
 

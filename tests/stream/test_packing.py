@@ -17,7 +17,7 @@ from rain.stream.packing import (
     TOO_FAST,
     Gauge,
     Packing,
-    Run,
+    Segment,
     pays,
 )
 
@@ -53,7 +53,7 @@ def test_nothing_is_tried_for_a_link_that_no_processor_keeps_up_with() -> None:
 
 def test_after_a_block_that_is_not_worth_it_many_bytes_go_as_they_are() -> None:
     packing = Packing(Gauge(SLOW))
-    assert not packing.takes(Run(BLOCK), QUICK)
+    assert not packing.takes(Segment(BLOCK), QUICK)
     assert packing.plain() == STRETCH
     assert packing.plain() == 0  # and then there is another look
 
@@ -61,12 +61,12 @@ def test_after_a_block_that_is_not_worth_it_many_bytes_go_as_they_are() -> None:
 def test_one_block_that_something_held_up_does_not_end_compressing() -> None:
     packing = Packing(Gauge(SLOW))
     slow = BLOCK / SLOW  # seconds
-    assert packing.takes(Run(BLOCK, BLOCK // 4), slow)
-    assert packing.takes(Run(BLOCK, BLOCK // 4), QUICK)
-    assert packing.takes(Run(BLOCK, BLOCK // 4), slow)
-    assert not packing.takes(Run(BLOCK, BLOCK // 4), slow)
+    assert packing.takes(Segment(BLOCK, BLOCK // 4), slow)
+    assert packing.takes(Segment(BLOCK, BLOCK // 4), QUICK)
+    assert packing.takes(Segment(BLOCK, BLOCK // 4), slow)
+    assert not packing.takes(Segment(BLOCK, BLOCK // 4), slow)
     assert packing.plain() == STRETCH
-    assert not packing.takes(Run(BLOCK, BLOCK // 4), slow)  # it is known to be slow
+    assert not packing.takes(Segment(BLOCK, BLOCK // 4), slow)  # it is known to be slow
 
 
 def test_what_the_link_did_before_a_run_to_see_it_by_does_not_count() -> None:
@@ -94,7 +94,7 @@ def test_a_link_that_idles_while_blocks_are_compressed_is_measured_again() -> No
     packing = Packing(gauge)
     for _ in range(STRETCH // BLOCK):
         assert packing.plain() == 0
-        assert packing.takes(Run(BLOCK, BLOCK // 4), QUICK)
+        assert packing.takes(Segment(BLOCK, BLOCK // 4), QUICK)
     assert packing.plain() == 0  # it was busy all the time, so its rate is known
     gauge.idles = True
     assert packing.plain() == PROBE
@@ -132,22 +132,22 @@ def test_a_moment_is_too_short_to_tell() -> None:
 
 @given(st.integers(1, 1 << 62), st.integers(0, LARGEST_BLOCK))
 def test_the_header_of_a_run_is_read_as_it_was_written(length: int, packed: int) -> None:
-    run = Run(length, packed if packed < length <= LARGEST_BLOCK else 0)
-    assert Run.decode(run.encode(), left=length) == run
+    run = Segment(length, packed if packed < length <= LARGEST_BLOCK else 0)
+    assert Segment.decode(run.encode(), left=length) == run
 
 
 @pytest.mark.parametrize(
     ("run", "left"),
     [
-        (Run(0), 10),
-        (Run(11), 10),
-        (Run(LARGEST_BLOCK + 1, 10), 1 << 40),  # a bomb
-        (Run(10, 10), 10),
-        (Run(10, 11), 10),
+        (Segment(0), 10),
+        (Segment(11), 10),
+        (Segment(LARGEST_BLOCK + 1, 10), 1 << 40),  # a bomb
+        (Segment(10, 10), 10),
+        (Segment(10, 11), 10),
     ],
 )
 def test_a_run_that_cannot_be_is_refused_before_anything_of_it_is_received(
-    run: Run, left: int
+    run: Segment, left: int
 ) -> None:
     with pytest.raises(ProtocolError):
-        Run.decode(run.encode(), left)
+        Segment.decode(run.encode(), left)

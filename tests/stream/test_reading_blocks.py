@@ -21,7 +21,7 @@ from rain.stream.blocks import Unpacking
 from rain.stream.connections import Transfer
 from rain.stream.errors import UnreachableError
 from rain.stream.holder import UnfinishedUpload
-from rain.stream.packing import IN_BLOCKS_FROM, Run
+from rain.stream.packing import IN_BLOCKS_FROM, Segment
 from rain.stream.protocol import HELLO, REQUEST_SIZE, Ask, Say, StreamAnswer, StreamRequest
 from rain.stream.reading import ask
 from rain.stream.sockets import Connected, receive, receive_into, send
@@ -91,8 +91,8 @@ class Taking(Having):
 def test_an_upload_to_another_machine_goes_in_blocks(
     tmp_path: Path, host: str, blocks: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runs: list[Run] = []
-    monkeypatch.setattr(Run, "encode", _noting(Run.encode, runs))
+    runs: list[Segment] = []
+    monkeypatch.setattr(Segment, "encode", _noting(Segment.encode, runs))
     data = stage("", [b"a line\n" * 1_000_000])
     assert data is not None
     taking, notes = Taking(path=tmp_path / "file"), [0]
@@ -106,8 +106,8 @@ def test_an_upload_to_another_machine_goes_in_blocks(
     assert notes[-1] == len(data)
 
 
-def _noting(encode: Callable[[Run], bytes], runs: list[Run]) -> Callable[[Run], bytes]:
-    def noting(run: Run) -> bytes:
+def _noting(encode: Callable[[Segment], bytes], runs: list[Segment]) -> Callable[[Segment], bytes]:
+    def noting(run: Segment) -> bytes:
         runs.append(run)
         return encode(run)
 
@@ -119,7 +119,7 @@ def sending_a_bad_block(stamp: Stamp, good: bytes) -> Generator[str]:
     """A holder that gives the beginning of an object, and then a damaged block."""
     packed = bytearray(zstandard.ZstdCompressor(write_checksum=True).compress(bytes(1000)))
     packed[-1] ^= 1
-    bad = Run(1000, len(packed)).encode() + bytes(packed)
+    bad = Segment(1000, len(packed)).encode() + bytes(packed)
     with socket.create_server(("127.0.0.1", 0)) as port:
 
         def serve() -> None:
@@ -128,7 +128,7 @@ def sending_a_bad_block(stamp: Stamp, good: bytes) -> Generator[str]:
                 admit(connected, None)
                 receive(connected, len(HELLO) + REQUEST_SIZE)
                 answer = StreamAnswer(Say.BYTES, stamp.length, stamp.spell(), blocks=True)
-                send(connected, answer.encode() + Run(len(good)).encode() + good + bad)
+                send(connected, answer.encode() + Segment(len(good)).encode() + good + bad)
                 receive(connected, 1)  # until the reader has left
 
         thread = threading.Thread(target=serve)
