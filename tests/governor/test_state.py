@@ -13,6 +13,7 @@ from rain.governor.core.events import BuiltinDone, CallsDone
 from rain.governor.core.outbox import HEAVY
 from rain.governor.core.reactor import HEARTBEAT
 from rain.governor.core.results import Failed, Made, PassedOn
+from tests.governor.busy import a_busy_world
 from tests.governor.words import (
     PLAIN,
     add_task,
@@ -163,6 +164,32 @@ def test_it_is_busy_while_an_executor_or_a_program_inside_of_it_works() -> None:
     assert world.reactor.is_busy
     world.work(1)
     assert not world.reactor.is_busy
+
+
+def test_a_call_surely_runs_when_no_other_one_lies_behind_it() -> None:
+    world = a_busy_world(calls=3)
+    state = world.reactor.state
+    world.start_next(1)
+    assert state.running(task_id(101)) is None  # it may have ended, and the next one runs
+    assert state.all_running() == []
+    world.answer(1)
+    world.collect(1)
+    world.start_next(1)
+    task = state.running(task_id(102))
+    assert task is not None
+    assert state.all_running() == [task]
+    assert state.running(task_id(103)) is None
+
+
+def test_a_program_inside_the_governor_runs() -> None:
+    world = World(Resources(1))
+    for number in (100, 101):
+        world.assign(builtin_kind(), number, (), (number + 100,))
+    state = world.reactor.state
+    task = state.running(task_id(100))
+    assert task is not None
+    assert state.all_running() == [task]
+    assert state.running(task_id(101)) is None
 
 
 def test_a_turn_without_news_says_nothing_until_the_heartbeat() -> None:

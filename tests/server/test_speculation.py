@@ -8,6 +8,7 @@ from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import ObjectId, TaskId, is_of_server
 from rain.base.runs import RunCause, RunState
 from rain.base.states import ObjectState, TaskRow, TaskState
+from rain.base.wire.update import TaskNote
 from rain.server.core.messages import Answered, Refuse
 from tests.support.late_tasks import SETTINGS, Late, late, nothing_is_left, runs
 from tests.support.remaking import come_back
@@ -40,6 +41,21 @@ def test_a_second_run_and_what_it_makes_have_numbers_of_their_own() -> None:
     one.wait()
     shadow = one.scene.world.task(one.the_shadow())
     assert [output.id for output in shadow.outputs] == [shadow.id + 1, shadow.id + 2]
+
+
+def test_what_a_second_run_has_printed_and_the_cache_has_said_of_it_is_of_the_task() -> None:
+    one = late()
+    one.wait()
+    shadow = one.the_shadow()
+    update = one.second.finished(shadow, data=b"made there")
+    update.task_notes += [
+        TaskNote(shadow, cache="ran: no entry"),
+        TaskNote(shadow, logs="printed there"),
+    ]
+    one.second.send(update)
+    session = one.node.session
+    assert session.logs[one.task] == "printed there"
+    assert session.cached == {one.task: "ran: no entry"}
 
 
 def test_a_task_without_outputs_that_nobody_has_leaves_when_its_second_run_wins() -> None:
