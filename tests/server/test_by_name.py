@@ -321,6 +321,16 @@ def test_a_name_is_its_own() -> None:
     assert other.row(same) is not TaskRow.FINISHED
 
 
+def test_a_call_that_only_its_own_program_reads_can_be_cancelled() -> None:
+    one = started()
+    task, made = one.call(b"f")
+    reader, _ = one.call(b"g", made)
+    one.submit()
+    one.client.cancel(one.draft.session, task, always=True)
+    assert one.row(task) is TaskRow.CANCELLED
+    assert one.row(reader) is not TaskRow.READY
+
+
 def test_what_cannot_be_durable_is_refused() -> None:
     s = scene(4)
     client = s.world.client()

@@ -51,6 +51,17 @@ def test_a_circle_in_one_session_goes_while_its_client_stays() -> None:
     assert len(s.world.state.graph.sessions) == 2
 
 
+def test_the_next_look_comes_a_while_after_the_last_one() -> None:
+    s = a_scene()
+    one, _, a, _ = circle(s)
+    one.lets_go(a)
+    s.world.turn(after=circles.PAUSE)
+    state = s.world.state
+    assert state.circles_due == state.now + circles.PAUSE
+    s.world.turn(after=circles.PAUSE)
+    assert state.circles_due == inf  # there has been no suspect since
+
+
 def test_a_circle_whose_clients_leave_goes_with_its_sessions() -> None:
     # given
     s = a_scene()
