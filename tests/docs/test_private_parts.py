@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -14,6 +15,7 @@ OF_PYTHON = {"_getframe", "_current_frames"}
 """Functions of `sys` that are documented."""
 
 
+@cache
 def sources() -> dict[str, ast.Module]:
     """The modules of the package, by the path under which it is installed."""
     found = {path: path.relative_to(ROOT) for path in (ROOT / "rain").rglob("*.py")}
