@@ -19,8 +19,8 @@ import io
 import sys
 import typing
 from collections import ChainMap
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from functools import cached_property, lru_cache, singledispatch
 from types import CodeType, FunctionType
 from typing import Any
@@ -47,6 +47,14 @@ from rain.common.script_main import (
 
 WITH_CACHE: type = type(lru_cache(len))
 """The type of what `functools.lru_cache` and `functools.cache` make of a function."""
+
+
+def _nothing() -> Generator[None, None, None]:
+    yield
+
+
+_MANAGER: Any = type(contextmanager(_nothing)())
+"""The type of what functions with `contextlib.contextmanager` return."""
 
 _dispatch: Any = singledispatch
 _DISPATCHES: CodeType = _dispatch(len).__code__
@@ -94,6 +102,17 @@ def _cached(function: Callable[..., Any], parameters: dict[str, Any]) -> Callabl
 def _reduced_property(value: cached_property[Any]) -> tuple[Any, ...]:
     """Without the lock that it has in some releases of Python."""
     return cached_property, (value.func,), {"attrname": value.attrname}
+
+
+def _reduced_manager(value: Any) -> tuple[Any, ...]:
+    """One that was not entered yet, as where it decorates a function. An entered one has no `func`
+    any more.
+    """
+    return _managed, (value.func, value.args, value.kwds)
+
+
+def _managed(function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    return _MANAGER(function, args, keywords)
 
 
 def is_dispatch(function: FunctionType) -> bool:
@@ -191,6 +210,7 @@ _TABLE: Any = ChainMap(
         type(dataclasses.MISSING): _reduced_missing,
         WITH_CACHE: _reduced_cache,
         cached_property: _reduced_property,
+        _MANAGER: _reduced_manager,
         typing.NewType: _reduced_new_type,
         typing.ParamSpec: _reduced_parameters,
         typing.TypeVarTuple: _reduced_parameters,

@@ -229,6 +229,33 @@ def test_a_single_dispatch_method_travels() -> None:
     assert (printer.show(1), printer.show("")) == ("a number", "something")
 
 
+_TWICE = """
+from contextlib import contextmanager
+
+seen = []
+
+@contextmanager
+def noting(name):
+    seen.append(name)
+    yield
+
+@noting("in")
+def double(number):
+    return 2 * number, list(seen)
+"""
+
+
+def test_a_function_that_a_context_manager_decorates_travels() -> None:
+    double = travelled(script(_TWICE)["double"])
+    assert [double(1), double(2)] == [(2, ["in"]), (4, ["in", "in"])]
+
+
+def test_a_context_manager_that_was_entered_stays_where_it_is() -> None:
+    manager = script(_TWICE)["noting"]("in")
+    with manager, pytest.raises(AttributeError, match="func"):
+        dumps(manager, PICKLE_PROTOCOL)
+
+
 def test_a_complete_model_travels_without_the_names_around_it() -> None:
     # As pydantic makes a model: the tests do not need the library.
     names = script(
