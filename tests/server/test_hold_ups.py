@@ -219,6 +219,7 @@ def test_a_scheduler_of_the_user_s_that_plans_nothing_is_told() -> None:
         " run it has nothing to do",
         "it waits until the scheduler plans it",
     )
+    assert hold_ups.of_client(state, s.client.id, s.world.now).each == [told(s)]
 
     # when
     s.assign(task)

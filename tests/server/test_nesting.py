@@ -10,6 +10,7 @@ from rain.base.states import TaskRow
 from rain.base.wire.requests import JoinSession, OpenSession
 from rain.base.wire.update import Update
 from rain.server.core.messages import Answered, Asked, Refuse
+from rain.server.core.reactor_settings import ReactorSettings
 from tests.support.fake_client import FakeClient
 from tests.support.scenes import Scene, scene
 from tests.support.submissions import Draft
@@ -45,6 +46,22 @@ def test_a_task_of_a_task_is_one_deeper_and_its_governor_is_told() -> None:
     assert s.world.task(child).kind.depth == 1
     told = [(kind.depth, kind.root) for kind in s.governors[0].told[-1].task_kinds]
     assert told == [(1, s.draft.session)]
+
+
+def test_a_governor_is_told_of_no_more_tasks_of_a_depth_than_of_others() -> None:
+    # given: a governor that is told of three tasks at a time
+    settings = ReactorSettings(overbooking=3, debug=True, governor_silence=1e9)
+    s = scene(2, settings=settings)
+    parent = a_running_task(s)
+    # when
+    client = s.world.client()
+    draft = client.session(parent=parent)
+    children = [draft.task()[0] for _ in range(5)]
+    client.submit(draft)
+    s.world.turn()
+    # then
+    rows = [row(s.world, child) for child in children]
+    assert rows == [TaskRow.ASSIGNED] * 3 + [TaskRow.QUEUED] * 2
 
 
 def test_what_a_task_adds_to_its_own_session_is_deeper_than_the_task() -> None:

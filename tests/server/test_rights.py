@@ -6,7 +6,7 @@ import pytest
 from attrs import define
 
 from rain.base.failures import OnFailure
-from rain.base.ids import ObjectId, TaskId
+from rain.base.ids import FIRST_NUMBER, ObjectId, TaskId, pack
 from rain.base.users import UserRule
 from rain.base.wire.answers import JoinedSession
 from rain.base.wire.printed import Watch
@@ -183,6 +183,17 @@ def test_a_user_watches_no_output_of_others(cluster: Cluster) -> None:
     assert rights.may_watch(state, cluster.bob.id, watch) == Watch(frozenset([of_bob]))
     assert rights.may_watch(state, cluster.root.id, watch) == watch
     assert rights.may_watch(state, cluster.owner.id, watch) == watch
+
+
+def test_a_user_watches_own_tasks_only(cluster: Cluster) -> None:
+    of_ada, of_bob = (
+        TaskId(pack(client.session().session, FIRST_NUMBER))
+        for client in (cluster.ada, cluster.bob)
+    )
+    watch = Watch(tasks=frozenset([of_ada, of_bob]))
+    state = cluster.world.state
+    assert rights.may_watch(state, cluster.bob.id, watch) == Watch(tasks=frozenset([of_bob]))
+    assert rights.may_watch(state, cluster.root.id, watch) == watch
 
 
 def test_a_locked_user_is_not_let_in(cluster: Cluster) -> None:
