@@ -240,7 +240,9 @@ def test_a_server_whose_disk_is_full_ends_by_name_and_goes_on_when_there_is_room
         assert said.startswith(f"rain: cannot go on with the journal {turns}: File too large")
     with server(tmp_path, *kept) as serving:
         (told,) = status(serving)["sessions"]
-        assert told["tasks"] == accepted > 0
+        # The last one may be in the journal without an answer: it is answered when that is synced.
+        assert told["tasks"] in {accepted, accepted + 1}
+        assert accepted
 
 
 def test_two_servers_cannot_use_one_journal(tmp_path: Path) -> None:
