@@ -116,6 +116,7 @@ class AnswerReader:
     def _done(self, rows: Iterable[Any]) -> CallsDone | None:
         done = CallsDone(self._executor, [], [], [])
         tasks, starts, durations, results = done.tasks, done.starts, done.durations, done.results
+        self._put_off.clear()  # of an answer in a wrong form
         try:
             for row in rows:
                 task, start, end, result, *words = row

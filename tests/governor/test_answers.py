@@ -196,6 +196,15 @@ def test_nonsense_is_the_executors_fault(data: bytes) -> None:
         reader().feed(data)
 
 
+def test_what_follows_an_answer_in_a_wrong_form_gets_none_of_its_files() -> None:
+    reading = reader()
+    with pytest.raises(ProtocolError):
+        reading.feed(packed(task_id(1), 0.5, [[protocol.FILE, "/there/stage/8.many", "", ""], 7]))
+    done = reading.feed(packed(task_id(2), 0.5, [b"plain"]))
+    assert done is not None
+    assert reading.take_staged() == []
+
+
 def test_an_answer_without_end_is_the_executors_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answers, "LARGEST_ANSWER", 1000)
     reading = reader()
