@@ -204,3 +204,19 @@ def test_the_queue_says_whose_turn_it_is() -> None:
         "The scheduler has not chosen a governor yet. All cpus are taken, 2 of 4 by tasks of this"
         " user, whose share is 3 (weight 3 of 4): this user goes next."
     )
+
+
+def test_a_user_whose_tasks_all_run_is_not_next() -> None:
+    s = scene(4)
+    s.world.turn(UsersRead((UserRule("root", admin=True),)))
+    begun: list[TaskId] = []
+    for name, runs, waits in (("ada", 1, 0), ("bob", 3, 1)):
+        client = s.world.client(name)
+        draft = client.session()
+        begun += [draft.task(keep=True)[0] for _ in range(runs + waits)][:runs]
+        client.submit(draft)
+    s.assign(*begun)
+    s.governors[0].start(*begun)
+    queue = told.waiting(seen(s, s.world.client("root")).sessions)
+    (why,) = [row.why for row in queue if row.user == "bob"]
+    assert "this user goes next" in why
