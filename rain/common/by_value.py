@@ -31,6 +31,7 @@ from rain.common.annotated import brought_by_annotations, looked_up_in
 from rain.common.code import HERE, made_by
 from rain.common.enum_classes import with_members
 from rain.common.errors import RainException
+from rain.common.exception_values import has_own_init, reduced_exception
 from rain.common.importable import is_imported
 from rain.common.pickles import PICKLE_PROTOCOL, REDUCERS, UNPICKLABLE
 from rain.common.random_generators import place_of_method
@@ -248,6 +249,8 @@ class Pickler(cloudpickle.Pickler):
             raise TypeError(
                 f"cannot pickle {obj.__qualname__!r}, which validate_call of pydantic has made"
             )
+        if has_own_init(obj):
+            return reduced_exception(obj)
         if (place := place_of_method(obj)) is not None:
             module, name = place
             return getattr, (sys.modules[module], name)
