@@ -8,9 +8,7 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any
 
-import msgpack
 from attrs import frozen
 
 from rain.base import executor_protocol as protocol
@@ -26,8 +24,16 @@ from rain.governor.core.events import (
     ProcessesLeft,
     Tell,
 )
-from rain.governor.executors.answers import AnswerReader, adopt_all
-from rain.governor.executors.call_frames import calls_frame, drop_frame
+from rain.governor.executors.messages import (
+    BLOCKED,
+    LOOK,
+    RESUMED,
+    AnswerReader,
+    adopt_all,
+    calls_frame,
+    drop_frame,
+    registers,
+)
 from rain.governor.executors.process import (
     KILLED,
     TAIL_OF_A_START,
@@ -48,10 +54,6 @@ from rain.rpc.background import Background
 from rain.rpc.executor_frames import SocketLink
 
 _READ = 1 << 16  # the capacity of a pipe; a larger buffer would cost new pages each time
-
-_LOOK: bytes = msgpack.packb([protocol.LOOK])
-_BLOCKED: bytes = msgpack.packb([protocol.BLOCKED])
-_RESUMED: bytes = msgpack.packb([protocol.RESUMED])
 
 
 @frozen
@@ -244,14 +246,14 @@ class ExecutorLink:
     def _heard(self, frames: list[bytes]) -> None:
         look = False
         for frame in frames:
-            if frame == _LOOK:
+            if frame == LOOK:
                 look = True
-            elif frame in (_BLOCKED, _RESUMED):
+            elif frame in (BLOCKED, RESUMED):
                 if not self._alone:  # else nothing before it is unread, and what follows must wait
                     self.look()  # what it has answered before comes first
-                self._tell(CallWaits(self.number, waits=frame == _BLOCKED))
-            elif lacks := protocol.lack_of(frame):
-                self._lacks = lacks
+                self._tell(CallWaits(self.number, waits=frame == BLOCKED))
+            elif frame.startswith(protocol.LACKS_HEAD):
+                self._lacks = protocol.lack_of(frame)
             elif self._alone:
                 self._alone = 0
                 try:
@@ -266,11 +268,7 @@ class ExecutorLink:
 
     def _registers(self, frame: bytes) -> bool:
         """Handles the registration, the only other message of an executor; False for any other."""
-        try:
-            message: Any = msgpack.unpackb(frame)
-        except (ValueError, msgpack.UnpackException):
-            message = None
-        if message != [protocol.REGISTER, protocol.PROTOCOL, self.number]:
+        if not registers(frame, self.number):
             self._wrong(f"it registers with {frame[:100]!r}, which is not {protocol.PROTOCOL!r}")
             return False
         self._registered = True

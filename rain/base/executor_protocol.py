@@ -82,8 +82,8 @@ TOKEN: Final = 4
 STOP: Final = 8
 _CALL: Final = 5  # bytes of a stop
 _LONGEST_TEXT: Final = 255  # bytes
-_LACKS_HEAD: Final = bytes([0x92, 0xA0 + len(LACKS), *LACKS.encode(), 0xD9])
-"""A list of this text and another one, as msgpack begins it."""
+LACKS_HEAD: Final = bytes([0x92, 0xA0 + len(LACKS), *LACKS.encode(), 0xD9])
+"""The beginning of the body of such a frame: a list of this text and another one, in msgpack."""
 
 ALONE: Final = 0
 """The epoch of a call without a token; other epochs begin with 1."""
@@ -191,11 +191,10 @@ HANDED_ON: Final = "handed on"
 def lacks_frame(text: str) -> bytes:
     """The frame of LACKS, without msgpack: there may be no descriptor left to import it."""
     said = text.encode(errors="replace")[:_LONGEST_TEXT]
-    body = _LACKS_HEAD + bytes([len(said)]) + said
+    body = LACKS_HEAD + bytes([len(said)]) + said
     return len(body).to_bytes(HEADER, "little") + body
 
 
 def lack_of(body: bytes) -> str:
-    """What the executor lacks, from the body of such a frame; empty for every other frame."""
-    head = len(_LACKS_HEAD)
-    return body[head + 1 :].decode(errors="ignore") if body[:head] == _LACKS_HEAD else ""
+    """What the executor lacks, from the body of such a frame."""
+    return body[len(LACKS_HEAD) + 1 :].decode(errors="ignore")

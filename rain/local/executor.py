@@ -30,8 +30,7 @@ from rain.executor.memory import Memory
 from rain.executor.printed import with_printed
 from rain.governor.core.effects import CallExecutor, DropCached
 from rain.governor.core.events import CallsDone, CallWaits, Tell
-from rain.governor.executors.answers import AnswerReader, adopt_all
-from rain.governor.executors.call_frames import calls_frame, drop_frame
+from rain.governor.executors.messages import AnswerReader, adopt_all, calls_frame, drop_frame
 from rain.governor.storage.store import Store
 from rain.local.clock import DURATION, Steps
 from rain.local.errors import keeping_frames

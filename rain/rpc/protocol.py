@@ -40,17 +40,14 @@ class Outlet:
         self.is_closed = False  # the connection has ended, and nothing more is said
 
     def say(self, message: Fields) -> None:
-        self.pass_on(MESSAGE.write(message))
+        if not self.is_closed:
+            self.hand(MESSAGE.write(message))
+            self.flush()
 
     def say_later(self, message: Fields) -> None:
         """The same for a message that may wait for the next one."""
         if not self.is_closed:
             self.hand(MESSAGE.write(message))
-
-    def pass_on(self, content: bytes) -> None:
-        if not self.is_closed:
-            self.hand(content)
-            self.flush()
 
     def take_apart(self) -> None:
         """Called after the end: drops the reference to the driver."""

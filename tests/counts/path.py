@@ -48,7 +48,7 @@ from rain.governor.core.events import CallsDone, ExecutorReady, OrdersReceived, 
 from rain.governor.core.events import Event as GovernorEvent
 from rain.governor.core.reactor import Reactor as GovernorReactor
 from rain.governor.core.reactor_settings import DataLimits, Offer, PoolSettings
-from rain.governor.executors.call_frames import calls_frame
+from rain.governor.executors.messages import calls_frame
 from rain.rpc import schema
 from rain.rpc.capnproto.layout import Layout
 from rain.rpc.codec import from_bytes, to_bytes

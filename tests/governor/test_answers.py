@@ -14,8 +14,8 @@ from rain.base.errors import ProtocolError
 from rain.base.wire.update import TaskNote
 from rain.common.notes import NOTES_LIMIT
 from rain.governor.core.results import Failed, Made, Outputs, PassedOn, Stored
-from rain.governor.executors import answers
-from rain.governor.executors.answers import AnswerReader, adopt_all
+from rain.governor.executors import messages
+from rain.governor.executors.messages import AnswerReader, adopt_all
 from rain.governor.storage.errors import StoreError
 from tests.governor.words import object_id, task_id
 from tests.support.malformed import spoiled
@@ -206,7 +206,7 @@ def test_what_follows_an_answer_in_a_wrong_form_gets_none_of_its_files() -> None
 
 
 def test_an_answer_without_end_is_the_executors_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "LARGEST_ANSWER", 1000)
+    monkeypatch.setattr(messages, "LARGEST_ANSWER", 1000)
     reading = reader()
     endless = msgpack.packb([bytes(10_000)])
     with pytest.raises(ProtocolError, match="the executor 3"):

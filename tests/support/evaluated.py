@@ -19,7 +19,7 @@ from rain.executor.executor import Executor
 from rain.executor.interrupts import Interrupts
 from rain.executor.memory import Memory
 from rain.governor.core.effects import CallExecutor
-from rain.governor.executors.call_frames import calls_frame
+from rain.governor.executors.messages import calls_frame
 
 
 class NoDesk(Desk):

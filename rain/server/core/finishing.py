@@ -46,7 +46,7 @@ def finish(state: State, governor: Governor, update: Update) -> None:
     another one.
     """
     finished, sessions = update.finished, state.graph.sessions
-    if finished.peaks:
+    if any(finished.peaks):
         memory.note_peaks(state, governor, finished)
     known: dict[TaskId, Task] = {}  # those of one session
     sizes, data = finished.sizes, finished.data

@@ -1,14 +1,15 @@
-"""Decodes the answers of executors from their pipes into columns.
+"""Writes what a governor says to its Python executors, and reads what they say.
 
-Answers come from a process that runs user code, so nothing in them is trusted: an answer that makes
-no sense raises `ProtocolError`, and the executor is killed.
+The protocol is described in `rain/base/executor_protocol.py`. Calls go down as frames. Answers come
+up and become columns. They come from a process that runs user code, so nothing in them is trusted:
+an answer that makes no sense raises `ProtocolError`, and the executor is killed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeGuard
+from typing import Any, Final, Protocol, TypeGuard
 
 import msgpack
 from attrs import evolve, frozen
@@ -16,10 +17,12 @@ from attrs import evolve, frozen
 from rain.base import executor_protocol as protocol
 from rain.base.errors import ProtocolError
 from rain.base.ids import ObjectId, TaskId
+from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.runs import RunCause
 from rain.base.wire.update import MOST_SECONDS, TaskNote
 from rain.common.notes import NOTES_LIMIT
 from rain.common.printed import HEAD, TAIL, KeptText, Streams, logs_of
+from rain.governor.core.effects import CallExecutor, DropCached
 from rain.governor.core.events import CallsDone
 from rain.governor.core.results import NOT_RUN, Failed, Made, NotRun, Outputs, PassedOn, Stored
 from rain.governor.storage.errors import StoreError, not_stored
@@ -41,6 +44,66 @@ class Adopts(Protocol):
     def discard(self, outputs: Outputs) -> None:
         """Removes what it has taken of these."""
         ...
+
+
+LOOK: Final[bytes] = msgpack.packb([protocol.LOOK])
+BLOCKED: Final[bytes] = msgpack.packb([protocol.BLOCKED])
+RESUMED: Final[bytes] = msgpack.packb([protocol.RESUMED])
+
+_IDS_END = 1 << 63
+
+_NOT_YET = Stored(0, 0)
+"""A placeholder for an output that has not been adopted yet."""
+
+_NONE: Final = ()
+_pack = msgpack.Packer(autoreset=True).pack
+
+
+def calls_frame(effect: CallExecutor, epoch: int) -> bytes:
+    """Encodes calls and what the executor needs to read them. The rows are sent as they are."""
+    frame: list[Any] = [
+        protocol.CALLS,
+        epoch,
+        [_task_kind(kind) for kind in effect.task_kinds] if effect.task_kinds else _NONE,
+        [_object_kind(kind) for kind in effect.object_kinds] if effect.object_kinds else _NONE,
+        effect.remembered,
+        effect.calls,
+        effect.gpus,
+    ]
+    return _pack(frame)
+
+
+def drop_frame(effect: DropCached) -> bytes:
+    """Encodes the list of objects and sessions that the executor may forget."""
+    return _pack([protocol.DROP, effect.objects, effect.sessions])
+
+
+def _task_kind(kind: TaskKind) -> protocol.TaskKindRow:
+    return protocol.TaskKindRow(
+        kind.id,
+        kind.task_type,
+        kind.name,
+        list(kind.resources.items()),
+        list(kind.input_labels),
+        list(kind.outputs),
+        kind.user,
+        kind.attempts.retry_on,
+    )
+
+
+def _object_kind(kind: ObjectKind) -> protocol.ObjectKindRow:
+    return protocol.ObjectKindRow(
+        kind.id, kind.label, kind.content_type, kind.data_type.value, kind.user
+    )
+
+
+def registers(frame: bytes, number: int) -> bool:
+    """Whether this is the registration of the executor with that number."""
+    try:
+        message: Any = msgpack.unpackb(frame)
+    except (ValueError, msgpack.UnpackException):
+        return False
+    return bool(message == [protocol.REGISTER, protocol.PROTOCOL, number])
 
 
 @frozen
@@ -66,12 +129,6 @@ def adopt_all(done: CallsDone, staged: Iterable[StagedOutput], store: Adopts) ->
             _discard(store, result)
             done.results[one.task] = not_stored(error)
     return done
-
-
-_IDS_END = 1 << 63
-
-_NOT_YET = Stored(0, 0)
-"""A placeholder for an output that has not been adopted yet."""
 
 
 class AnswerReader:
