@@ -9,10 +9,10 @@ from rain.base.kinds import ObjectKind, TaskKind
 from rain.base.wire.columns import check_counts, outputs_of_nobody, uneven
 
 SERVER = "server"
+"""The source of a placed object that the server itself holds."""
 
 LATER = "later"
 """In place of a source: the sender will be named as soon as one has room."""
-"""The source of a placed object that the server itself holds."""
 
 
 @define
