@@ -29,6 +29,9 @@ LEFT_OF_TEXT = 2000
 """The characters or bytes that are left of a text which is too large."""
 
 
+DEEPEST = 2000
+"""Calls of a traceback that are described. Python takes 40 seconds for a million."""
+
 FILES_NAMED = 3
 """If a task has left more files, only their number is reported."""
 
@@ -161,6 +164,8 @@ class _AsItsClassSays:
 _OURS = ("rain.executor.", "rain.common.", "rain.local.")
 """Modules with the functions that call those of users."""
 
+_HEAD = "Traceback (most recent call last):\n"
+
 _INTERRUPTING = frozenset({"rain.executor.interrupts", "rain.local.interrupts"})
 
 
@@ -176,12 +181,30 @@ def text_of(error: BaseException) -> str:
         trace = trace.tb_next
     if isinstance(error, RainException) and trace is None:
         return str(error)
+    left_out = 0
+    if trace is not None:
+        trace, left_out = _inner(trace)
     told = TracebackException(type(error), error, trace)
     if trace is None:  # it was raised by what is not written in Python, as `int("one")`
         told.stack = None  # type: ignore[assignment] # pyright: ignore[reportAttributeAccessIssue] # as it is without a traceback
     else:
         del told.stack[_length(trace) :]
-    return "".join(told.format())
+    lines = list(told.format())
+    if left_out:
+        last = len(lines) - lines[::-1].index(_HEAD)  # those of its causes come before it
+        lines.insert(last, f"  [outer calls that are left out: {left_out:,}]\n")
+    return "".join(lines)
+
+
+def _inner(trace: "TracebackType") -> "tuple[TracebackType, int]":
+    """The innermost calls of a traceback, and how many others there are."""
+    begin, inner, left_out = trace, trace, -DEEPEST + 1
+    while inner.tb_next is not None:
+        inner = inner.tb_next
+        left_out += 1
+        if left_out > 0 and begin.tb_next is not None:
+            begin = begin.tb_next
+    return begin, max(left_out, 0)
 
 
 def _length(trace: "TracebackType") -> int:

@@ -68,6 +68,7 @@ def maker_of(name: str) -> Callable[[], Scheduler]:
             f"the method schedule of the scheduler {plain!r} is a coroutine or a generator, which"
             " would plan nothing: write a plain function"
         )
+    _check_signature(plain, factory)
     try:
         with _by_name(f"the scheduler {plain!r} cannot be read"):
             arguments = _read_options(factory, options)
@@ -82,6 +83,21 @@ def maker_of(name: str) -> Callable[[], Scheduler]:
             raise _refused(plain, error) from error
 
     return make
+
+
+def _check_signature(name: str, factory: Factory) -> None:
+    """Refuses a method of a class that cannot be called as schedulers are."""
+    method = inspect.getattr_static(factory, "schedule")
+    if not inspect.isclass(factory) or not inspect.isfunction(method):
+        return
+    signature = inspect.signature(method)
+    try:
+        signature.bind(None, None, None, None)
+    except TypeError:
+        raise StartError(
+            f"the method schedule{signature} of the scheduler {name!r} has to take"
+            " (self, graph, news, plan)"
+        ) from None
 
 
 _LAZY = (

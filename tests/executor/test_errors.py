@@ -18,11 +18,13 @@ from typing import Any
 import pytest
 
 from rain.executor.errors import (
+    DEEPEST,
     FUTURES_INSIDE,
     LEFT_OF_TEXT,
     NO_TERMINAL,
     close_what_it_held,
     pickled_error,
+    text_of,
     with_hint,
 )
 
@@ -137,6 +139,49 @@ def test_a_type_error_about_anything_else_has_no_hint() -> None:
     error = TypeError("expected str instance, FutureWarning found")
     with_hint(error)
     assert not hasattr(error, "__notes__")
+
+
+def descend(depth: int) -> None:
+    if depth == 0:
+        raise WrongError("too deep")
+    descend(depth - 1)
+
+
+def descend_after_another() -> None:
+    try:
+        raise KeyError("first")
+    except KeyError:
+        descend(DEEPEST)
+
+
+@pytest.mark.parametrize(("more", "said"), [(-2, ""), (-1, "1"), (2000, "2,002")])
+def test_of_a_very_deep_traceback_the_inner_calls_are_told(more: int, said: str) -> None:
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(2 * DEEPEST + 1000)
+    try:
+        with pytest.raises(WrongError) as caught:
+            descend(DEEPEST + more)
+    finally:
+        sys.setrecursionlimit(limit)
+    first, second, *_, last = text_of(caught.value).splitlines()
+    assert first == "Traceback (most recent call last):"
+    assert ("left out" in second) is bool(said)
+    assert not said or second == f"  [outer calls that are left out: {said}]"
+    assert last.endswith("WrongError: too deep")
+
+
+def test_the_causes_of_a_very_deep_traceback_come_before_what_is_left_out() -> None:
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(2 * DEEPEST + 1000)
+    try:
+        with pytest.raises(WrongError) as caught:
+            descend_after_another()
+    finally:
+        sys.setrecursionlimit(limit)
+    cause, _, rest = text_of(caught.value).partition("another exception occurred")
+    assert "KeyError: 'first'" in cause
+    assert "left out" not in cause
+    assert "left out: 3]" in rest
 
 
 @pytest.mark.parametrize(("number", "stays"), [(errno.EMFILE, False), (errno.ENOENT, True)])

@@ -83,6 +83,12 @@ def test_an_unknown_name_is_told_with_the_known_ones() -> None:
         ("mine.py", "raise SystemExit", "cannot be loaded: it raised SystemExit"),
         ("mine.py", "class Mine:\n async def schedule(s, g, n, p): ...", "write a plain function"),
         ("mine.py", "class Mine:\n def schedule(s, g, n, p): yield", "write a plain function"),
+        (
+            "mine.py",
+            "class Mine:\n def schedule(graph, news, plan): ...",
+            r"schedule\(graph, news, plan\) of the scheduler .* has to take \(self, graph, news,",
+        ),
+        ("mine.py", "class Mine:\n def schedule(self, graph): ...", r"has to take \(self, graph,"),
         ("mine.py", "Mine = [1]", r"is \[1\]: name the class"),
         ("mine.py", "Mine = object", r"has no method schedule\(graph, news, plan\)"),
     ],
@@ -121,6 +127,11 @@ class Bare:
     def schedule(self, graph, news, plan): ...
 
 
+class Static:
+    @staticmethod
+    def schedule(graph, news, plan, *more): ...
+
+
 class Strict:
     def __init__(self, limit: int = 1) -> None:
         if limit < 1:
@@ -145,6 +156,10 @@ def test_options_are_read_by_the_types_of_an_attrs_class(options: Path) -> None:
 def test_options_are_read_by_the_defaults_of_keyword_arguments(options: Path) -> None:
     made: Any = make_scheduler(f"{options}:Plain?limit=9&mode=slow")
     assert (made.limit, made.mode) == (9, "slow")
+
+
+def test_a_method_that_needs_no_self_may_be_static(options: Path) -> None:
+    assert type(make_scheduler(f"{options}:Static")).__name__ == "Static"
 
 
 def test_an_option_without_a_default_is_asked_for(tmp_path: Path) -> None:
