@@ -22,8 +22,8 @@ SELDOM = {
     "sysconfig",  # an environment of tasks
 }
 
-MODULES_AT_MOST = 620
-"""There are 617 today, with those of Python itself, whose versions differ."""
+MODULES_AT_MOST = 630
+"""There are 622 today, with those of Python itself, whose versions differ."""
 
 
 def test_a_governor_loads_only_what_it_needs_to_begin(tmp_path: Path) -> None:

@@ -274,7 +274,7 @@ def test_a_file_whose_path_a_reader_has_had_is_deleted(sparing: Store) -> None:
     assert spare_files(sparing) == 0
 
 
-def test_a_file_that_was_shared_with_another_governor_is_deleted(
+def test_a_file_that_another_governor_has_too_is_deleted_and_the_last_one_keeps_it(
     sparing: Store, tmp_path: Path
 ) -> None:
     number = an_adopted(sparing, sparing.folder.parent)
@@ -284,9 +284,14 @@ def test_a_file_that_was_shared_with_another_governor_is_deleted(
     other.folder.mkdir()
     linked = other.link_in(place, LEAST, is_folder=False)
     assert linked is not None
-    other.delete([linked.file])
     sparing.delete([number])
     assert spare_files(sparing) == 0
+    back = SharedPlace(str(other.folder / str(linked.file)), status.st_dev, status.st_ino)
+    again = sparing.link_in(back, LEAST, is_folder=False)
+    assert again is not None
+    other.delete([linked.file])
+    sparing.delete([again.file])
+    assert spare_files(sparing) == 1
 
 
 def test_a_file_that_leaves_shared_memory_can_be_kept_there(sparing: Store) -> None:
