@@ -20,6 +20,8 @@ _OWN_OPTIONS = {CPUS: "--cpus", GPUS: "--gpus", MEMORY: "--memory"}
 LARGEST = 2**63 - 1
 """The largest amount that fits on the wire."""
 
+_FACTOR = re.compile(r"\d+(\.\d+)?x", re.ASCII)
+
 _NAME = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 
 
@@ -31,6 +33,12 @@ def checked_amount(name: str, amount: object) -> int:
     if _NAME.fullmatch(name) is None:
         raise ValueError(f"{name!r} is not the name of a resource: use letters, digits and _ . -")
     if name == MEMORY and isinstance(amount, str):
+        if _FACTOR.fullmatch(amount.strip()):
+            raise ValueError(
+                f"the resource 'memory': {amount!r} is not a size; a task that was ended for its"
+                " memory gets twice as much for its next run by itself, and memory_tries= says how"
+                " often"
+            )
         try:
             amount = parse_size(amount)
         except ValueError as error:

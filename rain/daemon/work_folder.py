@@ -98,7 +98,7 @@ class WorkFolder:
         self.let_go()
 
     def let_go(self) -> None:
-        """Leaves the folder to the next program, if it is still there; twice is once."""
+        """Leaves the folder to the next program, if it is still there. Idempotent."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None

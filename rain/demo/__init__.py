@@ -1,1 +1,1 @@
-"""A pipeline to look at: `python -m rain.demo`."""
+"""A demonstration with a sweep and a pipeline: `python -m rain.demo`."""

@@ -30,7 +30,7 @@ class Job:
 
 
 class JobState(StrEnum):
-    """How far a job is."""
+    """The state of a job."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -39,7 +39,7 @@ class JobState(StrEnum):
 
 @frozen
 class Standing:
-    """How far a job is, and what the batch system says of it: why it waits, how it has ended."""
+    """The state of a job, and why it waits or how it has ended, as the batch system says it."""
 
     state: JobState
     why: str = ""
@@ -58,7 +58,7 @@ class Launcher(Protocol):
         ...
 
     def look(self, numbers: Sequence[str]) -> Mapping[str, Standing]:
-        """How far these jobs are. A job that the batch system has forgotten is left out."""
+        """Returns the states of these jobs, without those that the batch system has forgotten."""
         ...
 
     def cancel(self, numbers: Sequence[str]) -> None:
@@ -91,5 +91,5 @@ class Housed(Protocol):
     """A launcher inside an existing cluster, which knows how many governors fit."""
 
     def room(self, options: Sequence[str]) -> int:
-        """How many governors there are to be, unless the user says another number."""
+        """The default number of governors."""
         ...

@@ -38,7 +38,7 @@ def launcher_names() -> list[str]:
 
 
 def find_launcher(name: str) -> Launcher:
-    """The launcher of that name; StartError names those that there are."""
+    """Returns the launcher of that name; StartError lists the known ones."""
     if name == "ssh":  # the jobs are sessions, which are processes of this machine
         return LocalJobs(name)
     ours = {"local": LocalJobs, **OURS}.get(name)

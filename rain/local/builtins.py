@@ -56,24 +56,24 @@ class Builtins:
             self._running = 0
 
     def stop(self, run: int) -> None:
-        """Nobody wants the result of this one, if it runs. From any thread."""
+        """Stops this run, if it is the current one. Any thread may call it."""
         if run == self._running:
             self._sleeps.set()
             if self._loop is not None:
                 self._loop.stop(run)
 
     def stop_any(self) -> None:
-        """The same of whichever runs."""
+        """Stops the current run, if there is one."""
         if self._running:
             self.stop(self._running)
 
     def forget(self, sessions: Sequence[SessionId]) -> None:
-        """These sessions have ended: what their programs have left behind is ended."""
+        """Ends what the programs of these ended sessions have left behind."""
         if self._loop is not None:
             self._loop.forget(sessions)
 
     def close(self) -> None:
-        """The cluster has ended."""
+        """Ends the thread with the loop, if there is one."""
         if self._loop is not None:
             self._loop.close()
 

@@ -82,7 +82,7 @@ class HereCluster:
 
     @contextmanager
     def held(self) -> Generator[None]:
-        """Something is added to the next turn, or looked up between two turns."""
+        """Holds the lock: the caller may add to the next turn, or read between two turns."""
         with self._shield, self._lock:
             if self._closed:
                 raise ConnectionLostError(self._closed)
@@ -90,7 +90,7 @@ class HereCluster:
             self._note_change()
 
     def settle(self) -> None:
-        """Takes turns until nothing moves but calls. Call it with the lock."""
+        """Makes turns until only calls of functions are left. Call it with the lock."""
         server, governor, clock = self.server, self.governor, self.clock
         while True:
             now = clock.step()
@@ -102,11 +102,11 @@ class HereCluster:
                 return
 
     def tell_later(self, tell: Callable[[], object]) -> None:
-        """An answer has come for a function."""
+        """Queues an answer for a function."""
         self._answers.append(tell)
 
     def tell_answers(self) -> None:
-        """Tells them, without the lock, unless another thread does so."""
+        """Hands out the queued answers, without the lock, unless another thread does so."""
         while self._answers:
             if not self._telling.acquire(blocking=False):
                 return
@@ -119,12 +119,12 @@ class HereCluster:
             self.ring()
 
     def ring(self) -> None:
-        """Threads that wait shall look again."""
+        """Wakes the threads that wait, so that they check again."""
         with self._shield, self._lock:
             self._note_change()
 
     def check_own_call(self) -> None:
-        """Raises if the call of this thread is one that nobody wants any more."""
+        """Raises if the call that runs in this thread was cancelled."""
         if self._runner == threading.get_ident() and self._running:
             executor = self._running[-1]
             if executor is not None:
@@ -142,10 +142,10 @@ class HereCluster:
         timeout: float | None = None,
         more: Callable[[], bool] | None = None,
     ) -> None:
-        """Runs calls in this thread until it is done, or the time is over.
+        """Runs calls in this thread until `is_done`, or until the timeout.
 
-        `more` sends what was not sent yet; whether there was anything. The time is looked at
-        between two calls.
+        `more` sends what was not sent yet, and returns whether there was anything. The timeout is
+        checked between two calls.
         """
         due = None if timeout is None else monotonic() + timeout
         has_run = False
@@ -167,14 +167,14 @@ class HereCluster:
                     self._changed.wait(left)
 
     def work_once(self) -> None:
-        """Runs a call in this thread, if one can run now: somebody asks how things stand."""
+        """Runs one call in this thread, if one is ready: a program asks for states of tasks."""
         self._settle()
         self.check_own_call()
         if self._run_next():
             self._settle()
 
     def work_for(self, is_done: Callable[[], bool], more: Callable[[], bool]) -> None:
-        """A thread of the cluster runs calls until it is done."""
+        """Lets a thread of the cluster run calls until `is_done`."""
         with self._shield, self._lock:
             self._wanted.append((is_done, more))
             self._note_change()
@@ -203,7 +203,7 @@ class HereCluster:
         return not self._wanted
 
     def _send_for_others(self) -> bool:
-        """Sends what was not sent yet of those who want something."""
+        """Sends what the waiting sessions have not sent yet."""
         senders = dict.fromkeys(more for _, more in list(self._wanted))
         return sum(more() for more in senders) > 0
 
@@ -212,7 +212,7 @@ class HereCluster:
         self._changed.notify_all()
 
     def _settle(self) -> int:
-        """Takes turns, and tells what has come of them; gives the number of the last change."""
+        """Makes turns and hands out their answers; returns the number of the last change."""
         with self._shield, self._lock:
             seen = self._news
             if not self._closed:
@@ -221,7 +221,7 @@ class HereCluster:
         return seen
 
     def _let_time_pass(self) -> bool:
-        """Sets the clock to the next time at which a turn is due; False if that helps nobody."""
+        """Sets the clock to the time of the next turn; False if no turn would change anything."""
         with self._shield, self._lock:
             if self._closed or self._idle > PATIENCE:
                 return False
@@ -232,7 +232,7 @@ class HereCluster:
     # Calls.
 
     def _run_next(self) -> bool:
-        """Runs a call, if one can run now; in this thread."""
+        """Runs one call in this thread, if one is ready."""
         with self._shield, self._lock:
             runner = self._begin()
             if runner is None:
@@ -265,7 +265,7 @@ class HereCluster:
         return chosen
 
     def run(self, runner: Runner) -> Event:
-        """Runs it, without the lock; gives what the governor has to hear."""
+        """Runs a call, without the lock; returns the event for the governor."""
         if isinstance(runner, Executor):
             with self._told_if_interrupted(runner.given_up):
                 return runner.run()
@@ -274,7 +274,7 @@ class HereCluster:
 
     @contextmanager
     def _told_if_interrupted(self, event: Callable[[], Event]) -> Generator[None]:
-        """Ctrl-C, or a debugger that quits, ends the program; but the governor hears of the end."""
+        """Tells the governor of the end of a call even if Ctrl-C or a debugger ends the program."""
         try:
             yield
         except BaseException:
@@ -283,7 +283,7 @@ class HereCluster:
             raise
 
     def _end_late(self, limit: float, runs: Callable[[], bool]) -> None:
-        """A call runs for longer than it may: its seconds have gone by on the clock, too."""
+        """Ends a call at its time limit: the clock jumps ahead by these seconds."""
         with self._lock:
             if self._closed or not runs():
                 return
@@ -301,7 +301,7 @@ class HereCluster:
     # Clients.
 
     def connect(self) -> LocalConnection:
-        """One more client."""
+        """Connects another client."""
         with self.held():
             return LocalConnection(self)
 
@@ -309,7 +309,7 @@ class HereCluster:
         return TaskClient.over(self.connect())
 
     def close(self, why: str = "the local cluster was closed") -> None:
-        """Ends everything; twice is once. A call that runs in another thread is interrupted."""
+        """Ends everything. A call that runs in another thread is interrupted. Idempotent."""
         with self._shield, self._changed:
             if self._closed:
                 return

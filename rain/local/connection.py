@@ -198,18 +198,18 @@ class LocalConnection:
             raise
 
     def _give_up(self, answer: AwaitedAnswer[Any]) -> None:
-        """Nobody waits for it any more."""
+        """Abandons an answer that is no longer needed."""
         with self._cluster.held():
             self._handler.abandoned(answer)
 
     def _tell(self, tell: Callable[[], object]) -> None:
-        """Something that is not answered here; it belongs to the next turn."""
+        """Passes on a message without an answer; it belongs to the next turn."""
         with self._cluster.held():
             self._check_open()
             tell()
 
     def _tell_now(self, tell: Callable[[], object]) -> None:
-        """The same, and its turn is now."""
+        """Does the same as `_tell`, and makes the turn at once."""
         with self._cluster.held():
             self._check_open()
             tell()
@@ -217,7 +217,7 @@ class LocalConnection:
         self._cluster.tell_answers()
 
     def _later(self, then: Callable[[Any], object]) -> ForwardedAnswer[Any]:
-        """The answer goes to a function."""
+        """Makes an answer that is handed to a function."""
 
         def tell(answer: object) -> None:
             self._cluster.tell_later(partial(then, answer))
@@ -232,7 +232,7 @@ class LocalConnection:
             )
 
     def _raise_failure(self, session: SessionId | None) -> None:
-        """Tells, once, that a submission of this session has failed."""
+        """Raises the failure of a submission of this session, once."""
         if self._failed and session is not None:
             failure = self._failed.pop(session, None)
             if failure is not None:
@@ -243,7 +243,7 @@ class LocalConnection:
             self._failed.setdefault(session, answer)
 
     def _submit(self, submit: Submit, reply: Reply[Any]) -> None:
-        """Hands it over as it would arrive at a server, large constants in files."""
+        """Submits as through a connection: large constants go into files."""
         submission = submit.submission
         pending = PendingSubmission(self._uploads.size)
         try:
@@ -292,11 +292,11 @@ class LocalConnection:
                 raise RefusedError(f"{spell(object_id)} cannot be fetched: it is gone")
 
     def stage(self, parts: Sequence[bytes | memoryview]) -> Staged | None:
-        """There is no other process that could take a file over."""
+        """Stages nothing: no other process could take a file over."""
         return None
 
     def give_up(self) -> None:
-        """Nobody loses a server that is here."""
+        """Does nothing: a server in the same process cannot be lost."""
 
     def close(self) -> None:
         try:
@@ -311,12 +311,12 @@ class LocalConnection:
 
 
 def _may_wait(request: Request[Any]) -> bool:
-    """Whether somebody asks how things stand, perhaps again and again until something is done."""
+    """Whether this request asks for the state of tasks: programs repeat it until they are done."""
     return isinstance(request, ReportsOf) and not request.logs
 
 
 def _nothing(_: object) -> None:
-    """Nobody waits for this answer."""
+    """Drops an answer that is not needed."""
 
 
 def _large(constants: ConstantColumns) -> list[tuple[ObjectId, bytes]]:
@@ -325,7 +325,7 @@ def _large(constants: ConstantColumns) -> list[tuple[ObjectId, bytes]]:
 
 
 def _without(submission: Submission, uploaded: set[ObjectId]) -> Submission:
-    """With empty data in the place of what is in files."""
+    """The submission with empty data for the constants that are in files."""
     if not uploaded:
         return submission
     constants = submission.constants

@@ -45,7 +45,7 @@ class Interrupts:
         self._before: Any = None  # the handler of the signal
 
     def begin(self) -> None:
-        """The next call begins, in this thread."""
+        """Notes that the next call begins in this thread."""
         self._in_main = threading.current_thread() is threading.main_thread()
         if self._in_main:
             self._before = signal.signal(_SIGNAL, self._signalled)
@@ -55,13 +55,13 @@ class Interrupts:
         self._refused = ""
 
     def end(self) -> None:
-        """The call is over; in its thread."""
+        """Notes the end of the call. Its own thread calls this."""
         if self._in_main:
             signal.signal(_SIGNAL, self._before)
 
     @property
     def is_stopped(self) -> bool:
-        """Whether nobody wants the running call any more."""
+        """Whether the running call was cancelled."""
         return self._stopped == self.call
 
     @property
@@ -84,7 +84,7 @@ class Interrupts:
         self.check()
 
     def check(self) -> None:
-        """In the thread of the call, when its function is about to go on, or to wait."""
+        """Raises in a cancelled call, in its thread, before its function goes on or waits."""
         if self._open and self.is_stopped:
             self.open = False
             raise KeyboardInterrupt
@@ -93,7 +93,7 @@ class Interrupts:
             raise RainException(told)
 
     def stop(self, call: int) -> None:
-        """Nobody wants this call. From any thread."""
+        """Interrupts this call. Any thread may call it."""
         with self._lock:
             self._stopped = call
             elsewhere = self.thread != threading.get_ident()
@@ -123,15 +123,15 @@ class Interrupts:
             raise KeyboardInterrupt
 
     def refuse(self, call: int, why: str) -> None:
-        """This call may not wait."""
+        """Refuses that this call waits for others; it raises in the call."""
         if call == self.call and self.waits:
             self._refused = why
 
 
 def _let_it_arrive() -> None:
-    """What was sent to this thread, and is not wanted any more, is raised here at the latest.
+    """Gives an exception that is on its way to this thread, and too late, a place to be raised.
 
-    To take it back instead makes CPython 3.11 hang where a debugger or a coverage tool traces: the
+    To withdraw it instead makes CPython 3.11 hang where a debugger or a coverage tool traces: the
     interpreter goes on to look for it at the first line of the next function, for ever.
     """
     for _ in range(2):  # it is looked for when a loop begins again

@@ -263,9 +263,9 @@ class Scaler:
         )
 
     def _place(self, order: KindOrder, now: float) -> str:
-        """The host for the next governor: a free one, and of these the one that is tried last.
+        """The free host whose last try was longest ago.
 
-        So a host that cannot be reached is not tried again before the others were.
+        So a host that cannot be reached is not tried again before the others.
         """
         if not order.places:
             return ""

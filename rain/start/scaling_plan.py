@@ -112,7 +112,7 @@ def _plan_hosts(
 
 
 def _session_script(settings: Settings, daemon: PlannedDaemon, access: RemoteAccess) -> str:
-    """What runs here as long as the governor lives there. It has no secret in it, but its path."""
+    """The script that runs here while the governor lives there. It has the path of the secret."""
     if is_encrypted(settings):
         key, file, way = "--tls", str(settings.tls), evolve(access, certificate=CERTIFICATE)
     elif settings.insecure or settings.secret_file is None:

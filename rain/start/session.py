@@ -65,7 +65,7 @@ class Session:
     status: int | None = None  # that of the governor, when it has ended
 
     def note(self, report: Report | None) -> None:
-        """What the host says."""
+        """Handles a report of the host."""
         match report:
             case Started():
                 self.started = True
@@ -87,7 +87,7 @@ class Session:
                 pass
 
     def signalled(self, number: int) -> None:
-        """What somebody wants of it."""
+        """Handles a signal that was sent to this process."""
         if number == signal.SIGUSR2 or not self.drains:
             if not self.drains and self.started:
                 self._say(DRAIN)
@@ -108,7 +108,7 @@ class Session:
 
 
 def run(command: Sequence[str], script: str) -> int:
-    """Lives as long as the governor, and has its status; or that of the session, if it has none."""
+    """Runs the governor until it ends; returns its exit status, or else that of the session."""
     with _signals() as signals:
         pipe = subprocess.PIPE
         ssh = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=_OUTPUT)
@@ -164,7 +164,7 @@ def _print(line: str) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """See above."""
+    """Runs one governor on another host, as the docstring of this module says."""
     script, (key, file, host, *command) = sys.stdin.read(), arguments
     if key == "--secret-file":
         script = script.replace(SECRET, read_secret(Path(file)).key.decode())

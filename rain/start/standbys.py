@@ -140,7 +140,7 @@ def look_at_servers(cluster: ClusterDescription) -> dict[str, str]:
 
 @contextmanager
 def _shared(settings: Settings, access: RemoteAccess) -> Generator[RemoteAccess]:
-    """The same way to a host, on which it is looked whether the journal is there that is here.
+    """Access to the host that also checks that it sees the same journal as this machine.
 
     A standby that finds another folder would lead a cluster of its own.
     """

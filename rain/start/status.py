@@ -277,7 +277,7 @@ def _server_info(
 
 
 def _words(answer: HTTPResponse, body: bytes) -> str:
-    """What an answer says beside its status, if it is one of our lines of text."""
+    """The text of an answer, if it is a one-line message of a Rain server."""
     if not (answer.getheader("content-type") or "").startswith("text/plain"):
         return ""
     line = body.decode("utf-8", "replace").strip().partition("\n")[0]

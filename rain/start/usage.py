@@ -38,7 +38,7 @@ GB_HOUR = 3600e9
 
 
 def ask_usage(reached: ReachedServer) -> UsageReport:
-    """What the server tells this user."""
+    """The answer of the server to this user."""
     with asking(reached.address, reached.keys) as connection:
         return connection.ask(UsageOf())
 
@@ -87,7 +87,7 @@ def _most_first(one: UserUsage) -> tuple[float, str]:
 
 
 def waiting(sessions: Iterable[SessionUsage]) -> list[SessionUsage]:
-    """Those that have something to do."""
+    """The sessions that have unfinished tasks."""
     return [one for one in sessions if one.waiting or one.running]
 
 
@@ -187,7 +187,7 @@ def queue_as_text(rows: Sequence[SessionUsage]) -> str:
 
 
 def _table(rows: Sequence[Sequence[object]], texts: Sequence[int]) -> str:
-    """Columns of texts begin, and those of numbers end, in the same place."""
+    """Left-aligns columns of text, and right-aligns columns of numbers."""
     cells = [[str(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return "\n".join(

@@ -65,7 +65,7 @@ class Encrypted:
             view = view[self.send(view) :]
 
     def send_end(self) -> None:
-        """Says that nothing more comes; to one that does not read, nothing is said."""
+        """Sends the end of the stream, unless the other side does not read."""
         self._pump.end()
         with suppress(BlockingIOError):
             self.socket.send(self._pump.to_send())
@@ -73,9 +73,9 @@ class Encrypted:
     # Receiving.
 
     def recv(self, size: int, /) -> bytes:
-        """All that one piece from the socket, of this size at most, makes readable.
+        """Returns what one read of at most `size` bytes decrypts to; b"" at the end.
 
-        Nothing is left behind of which the socket would not tell; nothing means the end.
+        No decrypted bytes stay buffered here, because a poll of the socket would not show them.
         """
         pieces: list[bytes] = []
         while True:
@@ -87,7 +87,7 @@ class Encrypted:
                 return b""
 
     def take(self, most: int) -> bytes:
-        """Bytes that have come, `most` at most; the others are left for the next call."""
+        """Returns at most this number of decrypted bytes; the others are left for the next call."""
         while True:
             if self._pump.holds and (piece := self._pump.read(most)):
                 return piece
@@ -112,7 +112,7 @@ class Encrypted:
         return received
 
     def recv_into(self, target: memoryview, /) -> int:
-        """The same into memory."""
+        """Decrypts what one read brings into this memory; returns the number of bytes."""
         if self._buffer is None:
             self._buffer = bytearray(READ_SIZE)
         view = memoryview(self._buffer)

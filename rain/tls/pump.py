@@ -29,7 +29,7 @@ USER = "rain-user:"
 
 @frozen
 class Who:
-    """Whom a certificate names."""
+    """The member or user that a certificate names."""
 
     member: MemberKind
     name: str
@@ -67,7 +67,7 @@ class Pump:
         return self._who
 
     def shake_hands(self) -> bool:
-        """Goes on with the handshake; whether it is done. `TlsError` if it fails.
+        """Goes on with the handshake; returns whether it is done. `TlsError` if it fails.
 
         Whatever it is, `to_send` has something for the other side.
         """
@@ -113,7 +113,7 @@ class Pump:
         return data
 
     def read_into(self, target: memoryview) -> int:
-        """The same into memory; how many bytes."""
+        """Decrypts into this memory; returns the number of bytes."""
         done = 0
         try:
             while done < len(target) and self.holds:
@@ -141,17 +141,17 @@ class Pump:
             raise explained(error) from None
 
     def end(self) -> None:
-        """Says in TLS that nothing more comes; HTTP wants it (close_notify)."""
+        """Ends the stream of this side (close_notify), as HTTP clients expect."""
         with suppress(ssl.SSLError):  # the other side has not said so, and need not
             self._tls.unwrap()
 
     def to_send(self) -> bytes:
-        """What is to be sent, once."""
+        """Returns the bytes to send, and forgets them."""
         return self._outgoing.read()
 
 
 def read_who(certificate: Mapping[str, Any]) -> Who:
-    """Whom a verified certificate names, as `SSLObject.getpeercert` gives it."""
+    """The member or user in a verified certificate, as `SSLObject.getpeercert` gives it."""
     alternatives: tuple[tuple[str, str], ...] = certificate.get("subjectAltName", ())
     subject: tuple[tuple[tuple[str, str], ...], ...] = certificate.get("subject", ())
     uris = [value for kind, value in alternatives if kind == "URI"]

@@ -75,6 +75,11 @@ def test_what_is_no_amount_is_refused_by_name(name: str, amount: object, text: s
         checked_amount(name, amount)
 
 
+def test_a_factor_is_answered_with_what_happens_by_itself() -> None:
+    with pytest.raises(ValueError, match="twice as much for its next run by itself, and memory_tr"):
+        checked_amount("memory", "2x")
+
+
 def test_memory_is_shown_as_a_size_and_everything_else_as_a_number() -> None:
     assert spell_amount("memory", 3 * 1024**3) == "3GiB"
     assert spell_amount("licence", 1024) == "1024"
