@@ -169,6 +169,7 @@ class Governor(Daemon):
             if not server.is_alive or server.lives != life:
                 connection.cut("the server is gone")
             else:
+                server.accept(connection)  # its machine does, even while it stands still
                 server.in_this_life(partial(server.greet_governor, connection, hello, self))()
 
         connection.up.say(arrive)

@@ -282,7 +282,6 @@ class Server(Daemon):
     def greet_governor(
         self, connection: Connection, hello: GovernorHello, governor: Governor
     ) -> None:
-        self._accept(connection)
         link = ToGovernor(connection, governor)
         generation = self.registration.generation
         try:
@@ -321,13 +320,14 @@ class Server(Daemon):
     # Clients.
 
     def greet_client(self, connection: Connection, client: Client) -> SimulatedLink:
-        self._accept(connection)
+        self.accept(connection)
         hear = partial(client.hear, connection)
         link = SimulatedLink(connection, self.registration, hear)
         connection.lost_at_server = self._told(link.lost)
         return link
 
-    def _accept(self, connection: Connection) -> None:
+    def accept(self, connection: Connection) -> None:
+        """From now on it breaks when this server dies."""
         self.connections = [one for one in self.connections if one.up.is_open]
         self.connections.append(connection)
 
