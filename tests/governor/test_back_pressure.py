@@ -110,22 +110,8 @@ def test_tasks_that_free_as_much_as_they_make_go_first() -> None:
     assert running(world) == [task_id(8), task_id(32)]
 
 
-def test_an_input_that_others_read_too_is_not_freed() -> None:
-    world = a_learned_world(cpus=20)
-    make(world, *range(1, 9))
-    for number in range(1, 8):
-        end(world, number)
-    kind = builtin_kind(5)
-    world.assign(kind, 30, (1,), (30,))
-    end(world, 30)
-    world.drop(30)
-    eat(world, 31, 1, 8)  # it waits for 8, and reads 1
-    world.assign(kind, 32, (1,), (32,))
-    assert held(world) == [task_id(32)]
-
-
-def test_a_task_that_frees_nothing_starts_when_there_is_room_though_others_run() -> None:
-    # given: it reads what another task reads, too, and does not fit
+def a_world_that_reads_an_input_twice() -> World:
+    """32 does not fit, and reads what 31 reads, too, which waits for 8."""
     world = a_learned_world(cpus=20)
     make(world, *range(1, 9))
     for number in range(1, 8):
@@ -136,7 +122,15 @@ def test_a_task_that_frees_nothing_starts_when_there_is_room_though_others_run()
     world.drop(30)
     eat(world, 31, 1, 8)
     world.assign(kind, 32, (1,), (32,))
-    assert held(world) == [task_id(32)]
+    return world
+
+
+def test_an_input_that_others_read_too_is_not_freed() -> None:
+    assert held(a_world_that_reads_an_input_twice()) == [task_id(32)]
+
+
+def test_a_task_that_frees_nothing_starts_when_there_is_room_though_others_run() -> None:
+    world = a_world_that_reads_an_input_twice()
     # when
     world.drop(2)
     # then

@@ -52,15 +52,21 @@ def test_those_of_a_failed_task_are_kept_in_a_session_that_goes_on_and_in_the_ev
     assert "printed" in repr(end)
 
 
-def test_the_oldest_are_let_go_when_a_session_prints_very_much(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("rain.server.core.logs.LIMIT", 80_000)
+def nine_that_print(characters: int) -> tuple[Scene, list[TaskId]]:
+    """Nine finished tasks, each of which has printed this much."""
     s = scene(1)
     many = [s.draft.task()[0] for _ in range(9)]
     s.submit()
     for task in many:
-        finish(s, task, "x" * 10_000)
+        finish(s, task, "x" * characters)
+    return s, many
+
+
+def test_the_oldest_are_let_go_when_a_session_prints_very_much(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("rain.server.core.logs.LIMIT", 80_000)
+    s, many = nine_that_print(10_000)
     assert "dropped older output" in logs(s, many[0])
     assert len(logs(s, many[-1])) == 10_000
 
@@ -69,11 +75,7 @@ def test_those_of_the_latest_tasks_stay_when_the_oldest_are_let_go(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("rain.server.core.logs.LIMIT", 80_000)
-    s = scene(1)
-    many = [s.draft.task()[0] for _ in range(9)]
-    s.submit()
-    for task in many:
-        finish(s, task, "x" * 9_000)
+    s, many = nine_that_print(9_000)
     kept = [task for task in many if len(logs(s, task)) == 9_000]
     assert kept == many[-4:]  # half of the limit
 
