@@ -8,6 +8,7 @@ cause that says where the call ran and shows the remote traceback. Waits in sess
 import concurrent.futures
 import pickle
 from functools import lru_cache
+from typing import TypeGuard
 
 from rain.base.failures import SessionFailure
 from rain.base.runs import RunCause
@@ -27,6 +28,13 @@ class CancelledError(concurrent.futures.CancelledError, TaskException):
     ...     print("cancelled")
     cancelled
     """
+
+
+def was_cancelled(error: BaseException) -> TypeGuard[CancelledError]:
+    """Whether this says that the call itself was cancelled. If its function has raised a
+    `CancelledError`, that has a cause, and the call has failed.
+    """
+    return isinstance(error, CancelledError) and error.__cause__ is None
 
 
 def exception_of(failure: SessionFailure) -> Exception | None:

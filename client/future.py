@@ -14,7 +14,7 @@ from weakref import ref
 
 from rain.base.ids import ObjectId
 from rain.base.wire.grace import check_seconds
-from rain.client.errors import CancelledError
+from rain.client.errors import CancelledError, was_cancelled
 from rain.client.explaining.not_a_value import NotAValue
 from rain.client.explaining.tracebacks import hide_frames
 from rain.client.in_loops import expect_no_wait_of_asyncio, wait_for
@@ -89,6 +89,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         self._fetched: DataInstance | None = None  # a larger one that was fetched ahead
         self._value: Any = _NOT_LOADED
         self._is_over = False  # the server has said that it is done
+        self._reason: CancelledError | None = None  # why it is cancelled, if the server has said so
         if home.here is not None:
             waiters: list[Any] = _Waiters(ref(self))
             self._waiters = waiters
@@ -279,16 +280,20 @@ class Future(NotAValue, concurrent.futures.Future[T]):
 
     def note_failed(self, error: BaseException) -> None:
         """The call will have no result, unless it was cancelled here meanwhile."""
+        self._is_over = True
         self._trace = error.__traceback__
+        if was_cancelled(error) and self.note_cancelled(error):
+            return
         self._note(partial(self.set_exception, error))
 
-    def note_cancelled(self) -> bool:
+    def note_cancelled(self, reason: CancelledError | None = None) -> bool:
         """The call is cancelled; returns False if it has finished, or counts as running."""
         with _cancelling:
             if self.cancelled():
                 return True
             if not super().cancel():
                 return False
+            self._reason = reason
             self.set_running_or_notify_cancel()  # tells those who wait
         self._tell_ended()
         return True
@@ -342,7 +347,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
 
     def _hide_frames(self, error: BaseException) -> None:
         """Restores the traceback of the failure, so that it is the same each time it is raised."""
-        if error is self._exception:
+        if error is self._exception or error is self._reason:
             error.__traceback__ = self._trace
         else:
             hide_frames(error)
@@ -381,7 +386,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         except concurrent.futures.CancelledError as error:
             if isinstance(error, CancelledError):
                 raise
-            raise CancelledError(f"{self.name} was cancelled") from None
+            raise self._reason or CancelledError(f"{self.name} was cancelled") from None
         except TimeoutError:
             if self.is_done():  # then it is what the call has raised
                 raise

@@ -18,7 +18,7 @@ from rain.base.ids import ObjectId, SessionId
 from rain.base.wire.answers import WaitAnswer
 from rain.base.wire.requests import WaitFor
 from rain.client.connection import Connection
-from rain.client.errors import CancelledError, raised_by_future
+from rain.client.errors import raised_by_future, was_cancelled
 from rain.client.futures.borrowed import waits_for
 from rain.client.rpc.common import DataObjectState, TaskState
 from rain.common.errors import SessionException
@@ -164,7 +164,7 @@ class Ends:
         future = self.find(object_id)
         if future is not None:
             if future.task is not None:
-                cancelled = isinstance(error, CancelledError)
+                cancelled = was_cancelled(error)
                 future.task.known_state = TaskState.cancelled if cancelled else TaskState.failed
             future.note_failed(error)
 

@@ -94,10 +94,10 @@ class PoolFuture(Future[T]):
         self._pool.release(self)
         return self.handle
 
-    def note_failed(self, error: BaseException) -> None:
-        """The call will have no result."""
-        if not (isinstance(error, CancelledError) and self._pool.note_cancelled(self)):
-            super().note_failed(error)
+    def note_cancelled(self, reason: CancelledError | None = None) -> bool:
+        """The call is cancelled; returns False if its result was made or is being made."""
+        with self._pool.lock:
+            return super().note_cancelled(reason)
 
     def _note(self, end: Callable[[], None]) -> None:
         with suppress(concurrent.futures.InvalidStateError):  # it was given up meanwhile
@@ -122,7 +122,7 @@ class PoolState:
         self._is_shut = False
         self._process = os.getpid()
         # Never held while anything is sent: the thread of the connection takes it, too.
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         self._waiting: dict[PoolFuture[Any], None] = {}
         self._sent: dict[PoolFuture[Any], None] = {}
         _wait_at_exit()
@@ -139,7 +139,7 @@ class PoolState:
         call = self._futures.new_call(fn, args, keywords, options or self._options)
         future: PoolFuture[T] = PoolFuture(self, self._futures, *call)
         future.when_done(self._done)
-        with self._lock:
+        with self.lock:
             self._check_usable()
             _at_work.add(self)
             self._waiting[future] = None
@@ -153,11 +153,11 @@ class PoolState:
 
     def cancel(self, futures: Iterable[PoolFuture[Any]]) -> None:
         """Cancels those of these that have not started."""
-        with self._lock:
+        with self.lock:
             chosen = list(futures)
             for future in chosen:
                 if future in self._waiting:
-                    self.note_cancelled(future)
+                    future.note_cancelled()
             sent = [] if self._limit else [one for one in chosen if one in self._sent]
         if not sent:
             return
@@ -165,16 +165,11 @@ class PoolState:
             cancelled = self._futures.cancel_unstarted(sent)
             for future in sent:
                 if future.handle.packed_id in cancelled:
-                    self.note_cancelled(future)
-
-    def note_cancelled(self, future: PoolFuture[Any]) -> bool:
-        """Cancels this result; False if it was made or is being made."""
-        with self._lock:
-            return future.cancelled() or future.note_cancelled()
+                    future.note_cancelled()
 
     def release(self, future: PoolFuture[Any]) -> None:
         """Something needs the result, so the call is sent now."""
-        with self._lock:
+        with self.lock:
             if future in self._waiting:
                 self._start(future)
 
@@ -189,7 +184,7 @@ class PoolState:
 
     def shut(self) -> None:
         """Nothing more is submitted."""
-        with self._lock:
+        with self.lock:
             self._is_shut = True
 
     def cancel_all(self) -> None:
@@ -209,7 +204,7 @@ class PoolState:
             self.wait()
 
     def _unfinished(self) -> list[PoolFuture[Any]]:
-        with self._lock:
+        with self.lock:
             return [*self._sent, *self._waiting]
 
     def _check_usable(self) -> None:
@@ -234,7 +229,7 @@ class PoolState:
     def _done(self, future: PoolFuture[Any]) -> None:
         """In the thread of the connection, or in the one that cancels."""
         error = None if future.cancelled() else future.failure
-        with self._lock:
+        with self.lock:
             self._leave(future)
             if error is not None and self._futures.sending.thread.is_over:
                 self._drop(error)
@@ -258,7 +253,7 @@ class PoolState:
 
     def _break(self, error: InitializerError) -> None:
         """The initializer has failed in some process: the executor is broken."""
-        with self._lock:
+        with self.lock:
             if self.broken is not None:
                 return
             _log.critical("Exception in initializer:\n%s", error.text)
@@ -266,7 +261,7 @@ class PoolState:
         self._futures.callbacks.put(self._give_up, error)  # not here, where nothing may be sent
 
     def _give_up(self, error: InitializerError) -> None:
-        with self._lock:
+        with self.lock:
             rest = self._unfinished()
             sent = [future for future in rest if future in self._sent]
             for future in rest:

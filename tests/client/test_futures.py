@@ -1,6 +1,7 @@
 """Futures of a client: what is sent, when, and what becomes of the answers. There is no server."""
 
 import gc
+import pickle
 import threading
 import weakref
 from collections.abc import Iterator
@@ -177,8 +178,23 @@ def test_a_call_that_another_cancellation_took_along_is_cancelled(server: Server
     )
     server.connection.asked_why[0][1](SessionFailedError(failure))
 
-    with pytest.raises(CancelledError, match="was cancelled"):
-        future.result()
+    for ask in (future.result, future.exception):
+        with pytest.raises(CancelledError, match="it was cancelled"):
+            ask()
+    assert future.cancelled()
+    assert future.status == "cancelled"
+
+
+def test_a_call_whose_function_raised_a_cancellation_has_failed(server: Server) -> None:
+    (future,) = server.client.map(add, [1])
+    server.news([], failed=server.outputs())
+    raised = pickle.dumps(CancelledError("another call was cancelled"))
+    failure = SessionFailure("it raised", task=server.submission.tasks.ids[0], exception=raised)
+    server.connection.asked_why[0][1](SessionFailedError(failure))
+
+    assert isinstance(future.exception(), CancelledError)
+    assert not future.cancelled()
+    assert future.status == "error"
 
 
 def test_a_refused_submission_fails_its_calls_and_no_others(server: Server) -> None:
