@@ -10,7 +10,7 @@ is slower by the `MARGIN`, and whatever delays there are.
 
 Each time that the lease is taken, a number is increased: the generation. A holder that was
 suspended after it has checked the clock may still write something. That does no harm, because it is
-written with the number of an earlier generation (docs/decisions/standby.md).
+written with the number of an earlier generation (docs/decisions/recovery.md).
 """
 
 from __future__ import annotations
