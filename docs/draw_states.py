@@ -98,13 +98,13 @@ is ours:
   once if no governor has it, and so is what depends on it. Otherwise it is *cancelling*: its
   governor was told to end it, it still takes its cpus, and it ends as *cancelled* whatever its
   governor says next. Its outcome is known from the moment in which it is *cancelling*: its objects
-  have failed, and those that wait for it are told ([why](decisions/cancelling.md)).
+  have failed, and those that wait for it are told ([why](decisions/failures.md#cancelling)).
 * *governor lost*, *input lost* and *output lost* lead back. In the original, the loss of a
   governor ended the server. Here its tasks are planned again, and lost data that is still needed
-  is made again ([why](decisions/attempts-and-lost-governors.md)).
+  is made again ([why](decisions/failures.md#lost-governors)).
 * *take back* leads from every planned row to the same row without the plan: a scheduler may
   change its mind until the task is finished. A task that was sent is stopped, and its next
-  assignment is another run, with a higher number ([why](decisions/attempts-and-lost-governors.md)).
+  assignment is another run, with a higher number ([why](decisions/failures.md)).
 * A *unit* of tasks that a client has fused ([why](decisions/tasks-that-go-ahead.md)) is one task
   here, the last of its members, and moves like any other task. The graph has no objects for those
   inside it. In the client each member shows the unit's state. When the unit fails in one of its
@@ -119,7 +119,7 @@ A run is one attempt of a task: it begins when a governor is told to run the tas
 task has a list of them, numbered from 1. It has at most one open run, which is the last one. It
 has one exactly as long as it is assigned, and then both name the same incarnation of a governor.
 News of another run than the open one is late and is ignored. *Tries* says what a run counts for
-when the server decides whether the task is tried again ([why](decisions/tries-and-failures.md)).
+when the server decides whether the task is tried again ([why](decisions/failures.md#tries)).
 """
 
 RUN_NOTES = """\
@@ -157,7 +157,7 @@ OBJECT_NOTES = """\
   server, too; so "finished" means located somewhere *or* at the server.
 * *remove*: no claim holds its data any more: no client keeps it, and no task will read it. The
   object stays known as long as a client has a handle of it or of its task, or lineage needs it
-  ([claims](decisions/keeps-waits-and-handles.md)).
+  ([claims](decisions/sessions.md#claims)).
 * *lose* and *revive* are ours: when the last copy of a needed object is gone, it is unfinished
   again and its producer runs again; if that needs objects that were removed, they are revived.
 * *fail* is ours, too: the producer has failed, is skipped or was cancelled, or the last copy of a
@@ -195,7 +195,7 @@ GOVERNOR_NOTES = """\
 * A governor that has left, or is lost, is not known any more.
 * *drain*: it was told to end (SIGTERM), and has told the server of all that it has started. No move
   leads back. Why it rests or drains, and when it leaves, is in `rain/server/core/rests.py` and
-  `rain/server/core/draining.py` ([why](decisions/governors-that-come-and-go.md)).
+  `rain/server/core/draining.py` ([why](decisions/governors.md#draining)).
 """
 
 
