@@ -67,6 +67,14 @@ struct TaskKind {
   # long it may take to make it), and optionally "conda" (the text of an environment.yml) or "conda_name".
   # The last inputs of each task are the folders "files" and "wheels", in this order, as directories; a
   # folder without a digest is left out.
+  near @25 :List(Near);     # what one task reads from outside of the store
+}
+
+# Bytes outside of the store that some governors reach faster than others. Tasks run there by
+# preference, and elsewhere if those are busy.
+struct Near {
+  places @0 :List(Text);    # governors ("host:port"), hosts, or resources that the governors there offer
+  size @1 :Int64;           # bytes
 }
 
 # The properties that many data objects have in common. Sent once, before or with its first object.

@@ -294,6 +294,7 @@ class Client(Looking):
         block_size: int | str | None = None,
         delimiter: bytes = b"\n",
         storage_options: Mapping[str, Any] | None = None,
+        near: str | Iterable[str] | None = None,
     ) -> list[File]:
         """Handles of the files that match, as arguments of calls and inputs of programs.
 
@@ -314,9 +315,15 @@ class Client(Looking):
             delimiter: what ends a record; a record is in one block. b"" cuts anywhere.
             storage_options: what the file system is made with, as for pandas. Without them it looks
                 for credentials in the environment of each process.
+            near: where the files are read fastest: governors ("host:port"), hosts, or a resource
+                that the governors there offer. Tasks run there by preference.
         """
         return open_files(
-            urls, block_size=block_size, delimiter=delimiter, storage_options=storage_options
+            urls,
+            block_size=block_size,
+            delimiter=delimiter,
+            storage_options=storage_options,
+            near=near,
         )
 
     def upload(self, path: str | PathLike[str]) -> list[str]:

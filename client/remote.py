@@ -47,6 +47,7 @@ from rain.client.sent.arguments import (
 from rain.client.sent.binding import Binding
 from rain.client.sent.function import SentFunction
 from rain.client.sent.large_arguments import is_surely_large
+from rain.client.sent.near_files import with_near
 from rain.client.shapes import (
     SHAPES_REMEMBERED,
     ObjectShape,
@@ -169,7 +170,7 @@ class Remote(Wrapper):
             inputs, labels = tuple(collector.objects), tuple(collector.labels)
         inputs, labels = session.environments.inputs_with(env, inputs, labels)
         key = (name or self.name, labels, None if made is self._outputs else made.shapes, env)
-        shape = self._shapes.get(key) or self._new_shape(key, made)
+        shape = with_near(self._shapes.get(key) or self._new_shape(key, made), collector)
         task = quick_task(session, shape, config, inputs, created_at)
         if collector is not None and collector.references:
             session.note_contents(task.packed_id, collector.references)

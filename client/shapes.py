@@ -13,6 +13,7 @@ from rain.base import constraints as base_constraints
 from rain.base.attempts import MOST_TRIES, ONE_TRY, Attempts
 from rain.base.constraints import Constraints
 from rain.base.kinds import MOST_PRIORITY
+from rain.base.near import Near
 from rain.base.resources import CPUS, MEMORY, Resources, checked_amount
 from rain.common.data_type import DataType
 from rain.common.errors import RainException
@@ -47,6 +48,7 @@ class TaskShape(NamedTuple):
     cache: str = ""  # the folder that keeps its results, "" for none
     idempotent: bool | None = None  # whether it may run twice at a time; None: as its session says
     environment: str = ""  # the text of its environment, "" for none
+    near: tuple[Near, ...] = ()  # what it reads from outside of the store
 
 
 PLAIN_BLOB = ObjectShape()

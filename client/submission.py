@@ -65,6 +65,7 @@ class KindTable:
             cache=shape.cache,
             idempotent=self._idempotent if shape.idempotent is None else shape.idempotent,
             environment=shape.environment,
+            near=shape.near,
         )
         self._tasks[shape] = kind.id
         self._new_tasks.append((shape, kind))

@@ -30,6 +30,7 @@ class _Form:
         self.name = unit_name([shape.name or "" for shape in shapes])
         hints = [shape.duration for shape in shapes]
         self._duration = sum(hints) if all(hints) else 0.0
+        self._near = tuple(dict.fromkeys(near for shape in shapes for near in shape.near))
         self._first, self._last = shapes[0], shapes[-1]
         self._by_labels: dict[Labels, TaskShape] = {}
         objects: dict[ObjectShape, int] = {}
@@ -57,6 +58,7 @@ class _Form:
                 first.attempts,
                 first.priority,
                 idempotent=first.idempotent,
+                near=self._near,
             )
         return found
 

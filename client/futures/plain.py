@@ -35,6 +35,7 @@ from rain.client.sent.arguments import (
     placeholder,
 )
 from rain.client.sent.large_arguments import LargeArguments, is_surely_large
+from rain.client.sent.near_files import with_near
 from rain.client.task import Task
 from rain.common.content_type import encode_parts
 from rain.common.errors import RainException
@@ -107,7 +108,7 @@ class PlainCalls:
                 if one.session is not self._session:
                     return self._with_others(fn, args, keywords, options, one)
         inputs, labels = environments.inputs_with(options.env, inputs, labels)
-        shape = function.shape(options, labels)
+        shape = with_near(function.shape(options, labels), collector)
         task = quick_task(self._session, shape, config, inputs, here(1))
         if collector is not None and collector.references:
             self._session.note_contents(task.packed_id, collector.references)

@@ -21,6 +21,7 @@ from rain.client.task import Task
 from rain.common.by_value import Pickler
 from rain.common.errors import RainWarning
 from rain.common.pickles import PICKLE_PROTOCOL, Part, dump_parts, length_of
+from rain.files.file import File
 
 LARGEST_PICKLE = 256 * 1024
 LONGEST_PICKLING = 1.0  # seconds of CPU time
@@ -59,12 +60,13 @@ _OURS = frozenset({_Reference, _ModuleReference})
 class InputCollector:
     """Gathers the inputs of one call while its arguments are pickled. Input 0 is the function."""
 
-    __slots__ = ("labels", "objects", "references")
+    __slots__ = ("files", "labels", "objects", "references")
 
     def __init__(self, function: tuple[DataObject]) -> None:
         self.objects: list[DataObject] = [*function]
         self.labels: list[str | None] = [None]
         self.references: list[Future[Any]] = []  # inside of arguments, and no inputs
+        self.files: dict[File, None] = {}  # those that are near to some governors
 
     def add(self, label: str, value: Any) -> int:
         """Adds a data object, and answers its index among the inputs."""
@@ -124,6 +126,9 @@ class _Finder:
         self._content_type = content_type
         self._count = 0
 
+    def found(self, file: File) -> None:
+        self._collector.files[file] = None
+
     def replaced(self, value: Any) -> tuple[Any, ...]:
         if isinstance(value, Future):
             future: Future[Any] = value
@@ -168,6 +173,8 @@ class _CloudPickler(Pickler):
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, _HANDLES):
             return self._finder.replaced(obj)
+        if type(obj) is File and obj.near:
+            self._finder.found(obj)
         return super().reducer_override(obj)
 
 

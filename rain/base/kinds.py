@@ -12,6 +12,7 @@ from attrs import field, frozen
 from rain.base.attempts import ONE_TRY, Attempts
 from rain.base.constraints import Constraints
 from rain.base.ids import NO_SESSION, KindId, SessionId
+from rain.base.near import Near
 from rain.base.resources import ONE_CPU, Resources
 
 SAME = "buildin/same"
@@ -66,3 +67,4 @@ class TaskKind:
     cache: str = ""  # the folder that keeps the results of its tasks (rain.base.caching)
     idempotent: bool = False  # its tasks may run twice at a time, so late ones get shadows
     environment: str = ""  # the software that its tasks need (rain.base.environment), "" for none
+    near: tuple[Near, ...] = ()  # what its tasks read from outside of the store

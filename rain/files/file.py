@@ -50,6 +50,7 @@ class File:
     stop: int | None = None  # None: to the end
     delimiter: bytes = b""  # between records, at which parts begin
     storage_options: Options = field(factory=dict[str, Any], hash=False)
+    near: tuple[str, ...] = ()  # places from which it is read faster than from elsewhere
     _opened: list[IO[Any]] = field(factory=list[Any], init=False, eq=False)  # by `with`
 
     @property
@@ -241,7 +242,7 @@ class File:
         return f"<File {shown(self.url)}{part}>"
 
 
-_SENT = ("url", "size", "version", "start", "stop", "delimiter", "storage_options")
+_SENT = ("url", "size", "version", "start", "stop", "delimiter", "storage_options", "near")
 """The fields that are sent with a handle."""
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from attrs import evolve
 
+from rain.base.near import checked_places
 from rain.base.sizes import parse_size
 from rain.files.errors import FilesError, MissingFileError
 from rain.files.file import File, local_info
@@ -27,6 +28,7 @@ def open_files(
     block_size: int | str | None = None,
     delimiter: bytes = b"\n",
     storage_options: Options | None = None,
+    near: str | Iterable[str] | None = None,
 ) -> list[File]:
     """The files that match URLs, paths or patterns, in the order of their names.
 
@@ -39,12 +41,15 @@ def open_files(
     'drop'
     """
     options = dict(storage_options or {})
+    places = () if near is None else checked_places(near)
     several = [urls] if isinstance(urls, str | PathLike) else list(urls)
     files: list[File] = []
     for place in several:
         url = checked(place)
         with naming(url):
             files += _found(url, options)
+    if places:
+        files = [evolve(file, near=places) for file in files]
     if block_size is None:
         return files
     size = parse_size(block_size) if isinstance(block_size, str) else int(block_size)

@@ -21,7 +21,7 @@ from math import inf
 from sys import getrecursionlimit, setrecursionlimit
 from typing import NoReturn, Protocol, TypeVarTuple
 
-from attrs import Factory, define
+from attrs import Factory, define, field
 
 from rain.base.copies import CopyMove
 from rain.base.errors import PlanError
@@ -31,6 +31,7 @@ from rain.graph import DataObject, Governor, Graph, Session, Task, moving, plann
 from rain.graph.copy import Copy, move_copy
 from rain.graph.run import Ending
 from rain.scheduler.estimates import Estimates
+from rain.scheduler.nearby import Nearby
 
 _WAITING, _READY = TaskRow.WAITING, TaskRow.READY  # used for every task, and enum look-ups are slow
 
@@ -114,6 +115,10 @@ class Plan:
     steps: int = 0  # steps made so far
     last: int = -1  # the number of steps after which the plan is over
     over: bool = False  # the scheduler was interrupted; set by the interrupter
+    nearby: Nearby = field(init=False)  # to files outside of the store
+
+    def __attrs_post_init__(self) -> None:
+        self.nearby = Nearby(self.graph.governors.values())
 
     def assign(self, task: Task, governor: Governor, priority: int = 0) -> None:
         """Plans the task on this governor. Tasks with larger priorities run first there.

@@ -33,7 +33,7 @@ class BlevelScheduler:
             kind = task.kind
             governor = None
             if kind.id not in refused:
-                governor = rooms.choose(task, bytes_by_governor(task, plan.estimates))
+                governor = rooms.choose(task, bytes_by_governor(task, plan))
             if governor is not None:
                 plan.assign(task, governor, mark_of(task).priority)
                 rooms.take(task, governor)

@@ -6,17 +6,18 @@ goes where it would end first; it may fill a gap between earlier bookings if the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from attrs import Factory, define
 
-from rain.graph import DataObject, Governor, Graph, Task
+from rain.graph import Governor, Graph, Task
 from rain.graph.rules import allows
 from rain.scheduler.api import News, Plan
 from rain.scheduler.toolbox.fit import fit
 from rain.scheduler.toolbox.levels import Mark, enter_news, mark_of, urgency
 from rain.scheduler.toolbox.places import LOOKED_AT, has_place, travels_along
 from rain.scheduler.toolbox.slots import kept, surely_kept
+from rain.scheduler.toolbox.transfers import LATENCY
 from rain.scheduler.toolbox.waiting_list import WaitingList, needs_plan
 
 REMEMBERED = 256
@@ -110,7 +111,7 @@ class HeftScheduler:
 def _arrival(task: Task, plan: Plan) -> Callable[[Governor], float]:
     """Returns a function that says when all inputs will be on a governor."""
     estimates = plan.estimates
-    wanted: list[tuple[DataObject, float, float]] = []
+    wanted: list[tuple[Sequence[Governor], float, float]] = []
     for data_object in task.inputs[:LOOKED_AT]:
         producer = data_object.producer
         made = plan.now
@@ -118,16 +119,15 @@ def _arrival(task: Task, plan: Plan) -> Callable[[Governor], float]:
             rank = kept(producer, Rank)
             made = made if rank is None else max(made, rank.end)
         travels = travels_along(data_object)
-        wanted.append(
-            (data_object, made, 0.0 if travels else estimates.transfer(estimates.size(data_object)))
-        )
+        seconds = 0.0 if travels else estimates.transfer(estimates.size(data_object))
+        wanted.append((data_object.scheduled, made, seconds))
+    for near in task.kind.near:
+        seconds = LATENCY + estimates.transfer(near.size)
+        wanted.append((plan.nearby.governors(near), plan.now, seconds))
 
     def arrives(governor: Governor) -> float:
         return max(
-            (
-                made if governor in data_object.scheduled else made + transfer
-                for data_object, made, transfer in wanted
-            ),
+            (made if governor in places else made + transfer for places, made, transfer in wanted),
             default=plan.now,
         )
 

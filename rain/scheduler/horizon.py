@@ -333,8 +333,9 @@ class HorizonScheduler:
             for wanted in wanted_inputs(task, plan):
                 if governor not in wanted.places:
                     occupy_links(site, self._sites, wanted)
-                    if task.missing and wanted.object.is_finished:
-                        plan.copy(wanted.object, governor)
+                    data_object = wanted.object
+                    if task.missing and data_object is not None and data_object.is_finished:
+                        plan.copy(data_object, governor)
         self._list_consumers((task,))
 
     def _moves(self, task: Task, donor: Governor, taker: Governor, plan: Plan) -> bool:

@@ -62,7 +62,7 @@ class MarsScheduler:
         for task in sorted(tasks, key=lambda task: (-_priority(task), task.order)):
             governor = homes.get(task)
             if governor is None or not allows(task, governor, governors):
-                governor = loads.nearest(task, bytes_by_governor(task, plan.estimates))
+                governor = loads.nearest(task, bytes_by_governor(task, plan))
             if governor is None:
                 self._waiting[task] = None
             else:

@@ -26,7 +26,7 @@ class StealingScheduler:
         held: list[Task] = []
         loads = Loads(governors)
         for task in self._waiting.take() if governors else ():
-            governor = loads.nearest(task, bytes_by_governor(task, plan.estimates))
+            governor = loads.nearest(task, bytes_by_governor(task, plan))
             if governor is None:
                 held.append(task)
             else:

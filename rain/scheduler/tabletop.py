@@ -15,6 +15,7 @@ from rain.base.constraints import Constraints
 from rain.base.copies import CopyMove
 from rain.base.ids import ClientId, GovernorId, KindId, ObjectId, TaskId, pack
 from rain.base.kinds import ObjectKind, TaskKind
+from rain.base.near import Near
 from rain.base.resources import Resources
 from rain.base.runs import RunCause
 from rain.base.states import TaskRow
@@ -48,6 +49,7 @@ WISHES = (
     Constraints(spread="wide"),
     Constraints(apart="alone"),
 )
+NEAR = (*((),) * 6, (Near(("host-1", "gpus"), 5_000_000),), (Near(("nowhere",), 100),))
 
 
 @define(eq=False)
@@ -176,9 +178,10 @@ class Tabletop:
         random, kind = self.random, KindId(self._next_id(session))
         needs = {"cpus": random.choice((0, 1, 1, 1, 2, 4)), "gpus": int(random.random() < 0.1)}
         wishes = random.choice(WISHES)
-        hint = random.choice((0.0, 0.01, 3.0))
+        hint, near = random.choice((0.0, 0.01, 3.0)), NEAR[kind % len(NEAR)]
+        needed, name = Resources.of(needs), f"f{hint}"
         submission.task_kinds.append(
-            TaskKind(kind, "py/", f"f{hint}", Resources.of(needs), (), (blob,), "", hint, wishes)
+            TaskKind(kind, "py/", name, needed, (), (blob,), "", hint, wishes, near=near)
         )
         made, columns = ObjectId(self._next_id(session)), submission.tasks
         columns.ids.append(TaskId(self._next_id(session)))

@@ -7,6 +7,7 @@ from rain.base.constraints import Constraints
 from rain.base.failures import SessionFailure
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId, pack
 from rain.base.kinds import DataType, ObjectKind, TaskKind
+from rain.base.near import Near
 from rain.base.resources import Resources
 from rain.base.runs import TOLD_BY_GOVERNORS, RunCause, RunReport, RunState
 from rain.base.states import ObjectState, TaskState
@@ -90,6 +91,9 @@ task_kinds = st.builds(
         numbers,
     ),
     idempotent=st.booleans(),
+    near=st.lists(st.builds(Near, st.lists(texts, max_size=2).map(tuple), sizes), max_size=2).map(
+        tuple
+    ),
 )
 
 

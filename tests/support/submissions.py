@@ -9,6 +9,7 @@ from rain.base.constraints import Constraints
 from rain.base.exchange import EXCHANGE, LISTED
 from rain.base.ids import FIRST_NUMBER, KindId, ObjectId, SessionId, TaskId, pack
 from rain.base.kinds import ObjectKind, TaskKind
+from rain.base.near import Near
 from rain.base.resources import Resources
 from rain.base.wire import INLINE_LIMIT
 from rain.base.wire.submission import Submission
@@ -54,8 +55,9 @@ class Draft:
         *,
         idempotent: bool = False,
         task_type: str = "py/",
+        near: tuple[Near, ...] = (),
     ) -> KindId:
-        key = (outputs, cpus, gpus, constraints, tries, priority, idempotent, task_type)
+        key = (outputs, cpus, gpus, constraints, tries, priority, idempotent, task_type, near)
         kind = self.task_kinds.get(key)
         if kind is None:
             made = self.list_kind() if task_type == EXCHANGE else self.blob_kind()
@@ -73,6 +75,7 @@ class Draft:
                     attempts=tries if isinstance(tries, Attempts) else Attempts(tries),
                     priority=priority,
                     idempotent=idempotent,
+                    near=near,
                 )
             )
         return kind
@@ -107,6 +110,7 @@ class Draft:
         priority: int = 0,
         idempotent: bool = False,
         task_type: str = "py/",
+        near: tuple[Near, ...] = (),
     ) -> tuple[TaskId, list[ObjectId]]:
         kind = self.task_kind(
             outputs,
@@ -117,6 +121,7 @@ class Draft:
             priority,
             idempotent=idempotent,
             task_type=task_type,
+            near=near,
         )
         task_id = TaskId(self.next_id())
         made = [ObjectId(self.next_id()) for _ in range(outputs)]

@@ -13,6 +13,7 @@ from rain.base.constraints import Constraints
 from rain.base.environment import read_environment
 from rain.base.errors import RefusedError
 from rain.base.kinds import MOST_PRIORITY, DataType, ObjectKind, TaskKind
+from rain.base.near import Near
 from rain.base.resources import LARGEST, Resources
 from rain.rpc.codec.amounts import read_amounts, write_amounts
 from rain.rpc.codec.record import choices
@@ -68,6 +69,7 @@ def write_task_kind(kind: TaskKind) -> Fields:
         "cache": kind.cache,
         "idempotent": kind.idempotent,
         "environment": kind.environment,
+        "near": [{"places": near.places, "size": near.size} for near in kind.near],
     }
 
 
@@ -101,6 +103,7 @@ def read_task_kind(place: int, fields: Fields) -> TaskKind:
             fields["cache"],
             fields["idempotent"],
             fields["environment"],
+            tuple(Near(tuple(row["places"]), row["size"]) for row in fields["near"]),
         )
         _check_task_numbers(kind)
     except ValueError as error:
@@ -161,7 +164,7 @@ def weight(kind: TaskKind | ObjectKind) -> int:
     if isinstance(kind, ObjectKind):
         return _OBJECT_WEIGHT + sum(map(len, (kind.label, kind.content_type, kind.user)))
     wishes = kind.constraints or _NO_CONSTRAINTS
-    lists = (kind.input_labels, wishes.pin)
+    lists = (kind.input_labels, wishes.pin, *(near.places for near in kind.near))
     return (
         _TASK_WEIGHT
         + _WORD * len(kind.outputs)
@@ -171,10 +174,11 @@ def weight(kind: TaskKind | ObjectKind) -> int:
         + sum(map(len, (kind.task_type, kind.name, kind.user, wishes.spread, wishes.apart)))
         + len(kind.cache)
         + len(kind.environment)
+        + _NEAR_WEIGHT * len(kind.near)
     )
 
 
-_OBJECT_WEIGHT, _TASK_WEIGHT, _TEXT_WEIGHT, _WORD = 80, 168, 16, 8
+_OBJECT_WEIGHT, _TASK_WEIGHT, _TEXT_WEIGHT, _NEAR_WEIGHT, _WORD = 80, 176, 16, 24, 8
 
 
 def _check_task_numbers(kind: TaskKind) -> None:
@@ -188,6 +192,8 @@ def _check_task_numbers(kind: TaskKind) -> None:
     _check_number("priority", kind.priority, MOST_PRIORITY, -MOST_PRIORITY)
     for output in kind.outputs:
         _check_number("outputs", output)
+    for near in kind.near:
+        _check_number("near", near.size)
     if kind.environment:
         read_environment(kind.environment)
 
@@ -207,6 +213,7 @@ def _check_task_texts(kind: TaskKind) -> None:
     _check_texts("cache", kind.cache)
     _check_texts("environment", kind.environment)
     _check_texts("constraints", *wishes.pin, wishes.spread, wishes.apart)
+    _check_texts("near", *(place for near in kind.near for place in near.places))
     for amount in kind.resources.as_dict().values():
         _check_number("resources", amount)
 

@@ -29,7 +29,7 @@ def choose_place(
     It needs this many bytes of memory beyond what its kind declares.
     """
     now, cpus = plan.now, task.cpus
-    wanted = wanted_inputs(task, plan) if task.inputs else []
+    wanted = wanted_inputs(task, plan) if task.inputs or task.kind.near else []
     near: dict[Governor, float] = {}
     for found in wanted:
         for governor in found.places:

@@ -80,7 +80,7 @@ def look_at(task: Task, estimates: Estimates) -> Sight:
         known = seconds < TINY or seconds >= SURE or learned.finished >= ENOUGH
     if kind.resources.others:
         passes = True  # it is placed by its scarce resources, for which cpu times do not matter
-    elif kind.constraints is not None or (known and seconds >= TINY):
+    elif kind.constraints is not None or kind.near or (known and seconds >= TINY):
         passes = False
     else:
         size = 0

@@ -14,6 +14,7 @@ from rain.graph import Governor, Task
 from rain.graph.rules import allows
 from rain.graph.times import has_time
 from rain.scheduler.estimates import Estimates
+from rain.scheduler.nearby import Nearby
 from rain.scheduler.toolbox.fit import fit, load_of
 from rain.scheduler.toolbox.places import LOOKED_AT
 
@@ -42,7 +43,7 @@ UNKNOWN_SIZE = 1024
 """The assumed bytes of an output of unknown size."""
 
 
-def _bytes_if_placed(task: Task) -> dict[Governor, int] | None:
+def _bytes_if_placed(task: Task, nearby: Nearby) -> dict[Governor, int] | None:
     """Like `places.bytes_by_governor`, but cheaper, and None if an input has no place yet."""
     local: dict[Governor, int] = {}
     for data_object in task.inputs[:LOOKED_AT]:
@@ -57,6 +58,8 @@ def _bytes_if_placed(task: Task) -> dict[Governor, int] | None:
         if producer is None or producer.scheduled is None:
             return None
         local[producer.scheduled] = local.get(producer.scheduled, 0) + (size or UNKNOWN_SIZE)
+    if task.kind.near:
+        nearby.add_bytes(task, local)
     return local
 
 
@@ -106,10 +109,12 @@ class Loads:
         self._heap: list[Entry] = []
         self._asked = False
         self._there: dict[Governor, None] = {}  # the governors, as a set
+        self._nearby = Nearby(governors)
 
     def choose(self, task: Task) -> Governor | None:
         """The governor with its inputs, unless it is overloaded; None if it has no place yet."""
-        local = _bytes_if_placed(task) if task.inputs else _NOWHERE
+        reads = task.inputs or task.kind.near
+        local = _bytes_if_placed(task, self._nearby) if reads else _NOWHERE
         if local is None:
             return None  # a producer has no place yet
         if not local:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rain.base.wire import INLINE_LIMIT
 from rain.graph import DataObject, Governor, Task
-from rain.scheduler.estimates import Estimates
+from rain.scheduler.api import Plan
 
 LOOKED_AT = 64
 """The inputs of a task that count for its place; a merge of thousands need not check all."""
@@ -15,15 +15,17 @@ def travels_along(data_object: DataObject) -> bool:
     return data_object.data is not None and len(data_object.data) <= INLINE_LIMIT
 
 
-def bytes_by_governor(task: Task, estimates: Estimates) -> dict[Governor, int]:
-    """The bytes of the task's inputs that are or will be on each governor."""
+def bytes_by_governor(task: Task, plan: Plan) -> dict[Governor, int]:
+    """The bytes that the task reads and that are or will be on each governor, or near to it."""
     local: dict[Governor, int] = {}
     for data_object in task.inputs[:LOOKED_AT]:
         places = data_object.scheduled
         if places and not travels_along(data_object):
-            size = estimates.size(data_object) or 1
+            size = plan.estimates.size(data_object) or 1
             for governor in places:
                 local[governor] = local.get(governor, 0) + size
+    if task.kind.near:
+        plan.nearby.add_bytes(task, local)
     return local
 
 

@@ -52,10 +52,10 @@ def note_of(task: Task) -> Note:
 
 
 class Wanted(NamedTuple):
-    """An input that must be transferred."""
+    """An input that must be transferred, or bytes outside of the store that must be read."""
 
-    object: DataObject
-    places: tuple[Governor, ...]  # where it is or will be
+    object: DataObject | None
+    places: tuple[Governor, ...]  # where it is or will be, or the governors near to it
     made: float  # when it was or will be finished
     seconds: float  # duration of its transfer
 
@@ -69,7 +69,10 @@ class PossiblePlace(NamedTuple):
 
 
 def wanted_inputs(task: Task, plan: Plan) -> list[Wanted]:
-    """The inputs of a task that need transfers: none of an exchange, which only lists them."""
+    """What a task reads that takes time: its inputs, and files from elsewhere than near to them.
+
+    There are none of an exchange, which only lists its inputs.
+    """
     if is_exchange(task):
         return []
     estimates, now = plan.estimates, plan.now
@@ -85,6 +88,9 @@ def wanted_inputs(task: Task, plan: Plan) -> list[Wanted]:
             made = note_of(data_object.producer).end
             seconds = LATENCY + estimates.transfer(size)
             found.append(Wanted(data_object, data_object.scheduled, made, seconds))
+    for near in task.kind.near:
+        seconds = LATENCY + estimates.transfer(near.size)
+        found.append(Wanted(None, plan.nearby.governors(near), now, seconds))
     return found
 
 
@@ -102,7 +108,7 @@ def place_on(
     for found in wanted:
         if site.governor in found.places:
             continue
-        down = max(found.made, down, _source_free(found.places, sites)) + found.seconds
+        down = max(found.made, down, _source_free(found, sites)) + found.seconds
         moving += found.seconds
         arrival = max(arrival, down)
     if need:
@@ -112,18 +118,24 @@ def place_on(
 
 def occupy_links(site: Site, sites: Sites, wanted: Wanted) -> None:
     """Books the links for the transfer of an input."""
-    places = wanted.places
-    end = max(wanted.made, site.download, _source_free(places, sites)) + wanted.seconds
+    end = max(wanted.made, site.download, _source_free(wanted, sites)) + wanted.seconds
     site.download = end
-    source = sites.get(places[0]) if places else None
+    source = _source(wanted, sites)
     if source is not None:
         source.upload = end
 
 
-def _source_free(places: tuple[Governor, ...], sites: Sites) -> float:
-    """When the upload of the sending governor is free; the server counts as always free."""
-    source = sites.get(places[0]) if places else None
-    return source.upload if source is not None else 0.0
+def _source_free(wanted: Wanted, sites: Sites) -> float:
+    """When the upload of the sending governor is free; all others count as always free."""
+    source = _source(wanted, sites)
+    return 0.0 if source is None else source.upload
+
+
+def _source(wanted: Wanted, sites: Sites) -> Site | None:
+    """The governor that sends it; None for the server, and for what is outside of the store."""
+    if wanted.object is None or not wanted.places:
+        return None
+    return sites.get(wanted.places[0])
 
 
 def kin(task: Task, plan: Plan) -> dict[Governor, float]:
