@@ -84,7 +84,7 @@ is ours:
 * *ahead* did not exist either: a task whose missing inputs are all made on its governor is sent
   there before they are finished, and the governor starts it by itself. *recall* takes it back to
   *planned* when one of those inputs will not be made there after all
-  ([why](decisions/tasks-that-go-ahead.md)).
+  ([why](decisions/executors.md#going-ahead-to-the-governor)).
 * A finished task is not scheduled any more. The original leaves the mark S on it. But a plan is
   work that is still to be done, and a finished task would have to be removed from the lists of
   its governor again.
@@ -105,11 +105,11 @@ is ours:
 * *take back* leads from every planned row to the same row without the plan: a scheduler may
   change its mind until the task is finished. A task that was sent is stopped, and its next
   assignment is another run, with a higher number ([why](decisions/failures.md)).
-* A *unit* of tasks that a client has fused ([why](decisions/tasks-that-go-ahead.md)) is one task
-  here, the last of its members, and moves like any other task. The graph has no objects for those
-  inside it. In the client each member shows the unit's state. When the unit fails in one of its
-  members, the members before that one show *finished*. The members after it never ran: they fail
-  with it in a session that goes on, and keep their state in a session that stops.
+* A *unit* of tasks that a client has fused ([why](decisions/executors.md#units-in-the-client)) is
+  one task here, the last of its members, and moves like any other task. The graph has no objects
+  for those inside it. In the client each member shows the unit's state. When the unit fails in one
+  of its members, the members before that one show *finished*. The members after it never ran: they
+  fail with it in a session that goes on, and keep their state in a session that stops.
 """
 
 RUNS = """\
