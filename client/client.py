@@ -389,7 +389,7 @@ class Client(Looking):
         return Session(self, session_id, options=options, env=self.env)
 
     def _numbers_of(self, session_id: SessionId) -> SharedNumbers:
-        """The same ones each time that this client joins the session."""
+        """The numbers for new nodes, one object however often this client joins the session."""
 
         def next_range() -> int:
             with Asking(nameless_failure):

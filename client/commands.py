@@ -37,7 +37,7 @@ _PATTERN = re.compile(r"(?=\S*(/|\*[\w-]*\.\w))[\w./-]*\*[\w./*-]*")
 """In a line: a pattern of file names, and not one of a text."""
 
 _CODE = re.compile(r"-\w*[ce]")
-"""What comes before a word that is a program itself: `sh -c`, `perl -e`."""
+"""The words before a word that is a program itself: `sh -c`, `perl -e`."""
 
 _LITERAL = re.compile(r"""'[^']*'|\\.""", re.DOTALL)
 """In a line: what a shell leaves as it is."""

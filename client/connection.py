@@ -56,7 +56,7 @@ class Here(Protocol):
         ...
 
     def work_for(self, is_done: Callable[[], bool], more: Callable[[], bool]) -> None:
-        """The same in another thread; the caller does not wait for it."""
+        """Runs calls in another thread until `is_done` is true; the caller does not wait for it."""
         ...
 
     def ring(self) -> None:
@@ -125,11 +125,11 @@ class Connection(Protocol):
         ...
 
     def complete(self, fetched: Fetched, into: Path | None = None) -> Fetched:
-        """What was fetched with all of its bytes; with a path they go there, and `data` is None."""
+        """The fetched object with all of its bytes; with a path they go there: `data` is None."""
         ...
 
     def complete_all(self, fetched: Sequence[Fetched]) -> list[Fetched]:
-        """The same for several objects, in parallel if they come over a network."""
+        """Several fetched objects with all their bytes, in parallel if they come over a network."""
         ...
 
     def piece(self, fetched: Fetched, wanted: Range) -> Piece:

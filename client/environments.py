@@ -252,7 +252,7 @@ def text_of(env: Env | None) -> str:
 
 
 def said_of(env: Env | None) -> list[str]:
-    """The same as part of a larger text; "" without an environment, so that the larger text stays
+    """The part of a larger cache key for an environment; nothing without one, so that the key stays
     the same.
     """
     return [] if env is None else [text_of(env)]

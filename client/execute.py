@@ -151,7 +151,7 @@ class _Folder:
             self.add_output(_output_path(item), None)
 
     def command(self, words: list[str], *, shell: bool) -> list[str]:
-        """What is run: the program that the words name, or a shell with them."""
+        """The command: the program that the words name, or a shell with them."""
         if not words:
             raise RainException("Execute: the program is missing, args is empty")
         if shell:

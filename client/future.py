@@ -229,7 +229,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         return self.task.info
 
     def logs(self) -> str:
-        """What the call has printed; while it runs, what it has printed so far.
+        """The output of the call; while it runs, the output so far.
 
         The text of stdout comes first. The text of stderr follows below a line "[stderr]".
 
@@ -321,7 +321,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         super().add_done_callback(then)
 
     def is_done(self) -> bool:
-        """The same as `done`, but runs no calls to find out."""
+        """Whether it is done. Unlike `done`, this never runs a call."""
         return super().done()
 
     def want(self) -> None:

@@ -68,7 +68,7 @@ def quick_task(
 
 
 def unit_task(last: Task, shape: TaskShape, config: bytes, inputs: tuple[DataObject, ...]) -> Task:
-    """What is sent for a chain of tasks; it has the id and the outputs of the last of them.
+    """The task that is sent for a chain of tasks, with the id and the outputs of the last of them.
 
     It is no handle of anybody's, and belongs to no session.
     """

@@ -1,4 +1,4 @@
-"""What a client does in the background: it reports collected handles, and it cleans up.
+"""The background work of a client: it reports collected handles, and it cleans up.
 
 A finalizer runs wherever the garbage collector happens to, so it may neither block nor take a lock.
 It only leaves a note, and a thread of the client processes the notes in batches.
@@ -30,8 +30,10 @@ for each of many tasks that run one after the other; a larger value saves nothin
 """
 
 HOLDING_NOTHING = 1.0
-"""The same for all other handles, which keep only nodes of the server's graph alive. Removing nodes
-while small tasks run would take a tenth of their time, and a short session ends before that.
+"""Seconds for which all other collected handles are gathered.
+
+They keep only nodes of the server's graph alive. Removing nodes while small tasks run would
+take a tenth of their time, and a short session ends before that.
 """
 
 TOLD_AT_ONCE = 10_000
@@ -79,12 +81,12 @@ class Housekeeper:
         self._note(HOLDING_DATA if holds_data else HOLDING_NOTHING)
 
     def drop_task(self, packed_id: TaskId) -> None:
-        """The same of a task."""
+        """The handle of a submitted task was collected. Called by finalizers."""
         self._collected_tasks.append(packed_id)
         self._note(HOLDING_NOTHING)
 
     def give_back(self, packed_id: ObjectId) -> None:
-        """The same of an object that was borrowed."""
+        """The handle of a borrowed object was collected. Called by finalizers."""
         self._given_back.append(packed_id)
         self._note(HOLDING_DATA)
 

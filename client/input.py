@@ -51,7 +51,7 @@ class InputBase:
         return obj
 
     def bound(self, label: str, dataobj: Any) -> "InputBase":
-        """The same input, filled with a data object."""
+        """A copy of this input, filled with a data object."""
         return type(self)(label, self.path, dataobj, self.load, self.content_type, self.write)
 
     def __repr__(self) -> str:

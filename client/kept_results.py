@@ -35,8 +35,9 @@ class KeptResults:
         self._options: dict[Options, Options] = {}
 
     def keeping(self, options: Options) -> Options:
-        """The same options, and results are kept; unless they depend on what an executor prepares,
-        or are kept elsewhere."""
+        """The options with a cache in the folder, unless results depend on an initializer, or are
+        kept elsewhere.
+        """
         if options.cache or options.surrounding is not None:
             return options
         known = self._options.get(options)

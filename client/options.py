@@ -110,7 +110,7 @@ class Options:
 
 
 def checked(what: str, words: OptionWords) -> Options:
-    """The same; messages about a wrong one begin with `what`."""
+    """Options as users say them; the RainException about an invalid one begins with `what`."""
     amounts = {
         CPUS: words.get("cpus", 1),
         **with_memory(words.get("resources"), words.get("memory")),

@@ -91,7 +91,7 @@ def attempts_of_program(
 
 
 def _given(what: str, retry_on: Any, tries: Any) -> tuple[Any, ...]:
-    """What was named; a lone one needs no tuple."""
+    """The named classes or codes; a single one needs no tuple."""
     if retry_on is None:
         return ()
     several: Iterable[Any] = (retry_on,)

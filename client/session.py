@@ -141,7 +141,7 @@ class Session(Computing):
             self.client.housekeeper.drop(packed_id, holds_data=kept)
 
     def drop_task(self, packed_id: TaskId, state: TaskState | None) -> None:
-        """The same of a submitted task."""
+        """The handle of a submitted task was collected. Called by a finalizer."""
         if not self.active and self._owned:
             return
         self._outgoing.history.leave(packed_id, finished=state is TaskState.finished)
@@ -151,7 +151,7 @@ class Session(Computing):
             self.client.housekeeper.drop_task(packed_id)
 
     def drop_member(self, unit: Unit, packed_id: TaskId, state: TaskState | None) -> None:
-        """The same of a task in a unit, which goes with the last of its handles."""
+        """The handle of a task in a unit was collected. The last handle takes the unit along."""
         unit.handles.discard(packed_id)
         if not unit.handles and (self.active or not self._owned):
             self._outgoing.history.leave_unit(unit, finished=state is TaskState.finished)

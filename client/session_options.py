@@ -19,6 +19,6 @@ class SessionOptions:
     fuse: bool = False
     """Whether submits fuse chains that do not say it themselves."""
     is_durable: bool = False
-    """What it makes stays under its name."""
+    """Its results stay under its name."""
     idempotent: bool = False
     """Whether tasks that do not say it themselves may run twice at a time."""

@@ -27,7 +27,7 @@ def encode_constant(session: Session, value: Any, content_type: str) -> Constant
 
 
 def staged(session: Session, parts: Sequence[Part]) -> Constant:
-    """The same for parts that follow each other. The parts are not needed afterwards."""
+    """The bytes of consecutive parts, in memory or in a file. The parts may change afterwards."""
     if session.client is not None and length_of(parts) >= STAGED_FROM:
         made = session.client.connection.stage(parts)
         if made is not None:

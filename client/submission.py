@@ -92,7 +92,7 @@ class KindTable:
 
 
 class Same(NamedTuple):
-    """What makes a task or a constant the same as one of an earlier run."""
+    """The key by which a task or a constant is matched with one of an earlier run."""
 
     key: bytes
     objects: Sequence[ObjectId]

@@ -231,7 +231,7 @@ class Task:
 
     @property
     def spec(self) -> TaskSpec:
-        """What the task asks for. All but type, inputs and outputs can change until `submit()`.
+        """The description of the task. All but type, inputs and outputs can change until `submit`.
 
         >>> text = tasks.Concat((blob("ra"), blob("in")))
         >>> text.spec.user = {"station": 7}
@@ -260,7 +260,7 @@ class Task:
 
     @property
     def info(self) -> TaskInfo | None:
-        """What happened to the task: times, governor, error. None until `update()`.
+        """Notes on the run of the task: times, governor, error. None until `update()`.
 
         >>> text = tasks.Concat((blob("ra"), blob("in")))
         >>> session.submit()
@@ -383,7 +383,7 @@ class Task:
         self.session.update((self,))
 
     def logs(self) -> str:
-        """What the task has printed; while it runs, what it has printed so far.
+        """The output of the task; while it runs, the output so far.
 
         The text of stdout comes first. The text of stderr follows below a line "[stderr]".
 

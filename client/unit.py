@@ -59,7 +59,7 @@ class Unit:
 
 
 def unit_name(names: Sequence[str]) -> str:
-    """What is inside, so that people see it: "load + scale x 3 + total"; never long."""
+    """A short name for people, made of the tasks inside: "load + scale x 3 + total"."""
     runs: list[str] = []
     for name, same in groupby(names):
         count = sum(1 for _ in same)

@@ -70,7 +70,7 @@ class Ties:
 
 @frozen
 class Ground:
-    """What a governor stands on: its folders, and what ends its processes if it is killed."""
+    """The folders of a governor, and the guard that ends its processes if it is killed."""
 
     folder: FolderPaths
     shared: Path | None  # in shared memory

@@ -214,7 +214,7 @@ class Service(Parting):
         self._reactor.numbers.confirm(number)
 
     def resumes(self) -> Resumes:
-        """What the governor has, for a server that has come back."""
+        """The message with which this governor resumes at a server that has come back."""
         if self._events:
             self._turns.turn_now()  # for orders that have come before the end of the connection
         if self._watcher is not None:

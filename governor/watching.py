@@ -44,7 +44,7 @@ Look = Callable[[int, int], Unsent]
 
 @frozen
 class Cut:
-    """What can be told of a stream."""
+    """The part of a stream that can be reported."""
 
     text: str
     left_out: int
@@ -77,7 +77,7 @@ def as_seen(text: str) -> str:
 
 
 def unsent_of(kept: KeptText, told: int) -> Unsent:
-    """What was not told of a stream that has ended."""
+    """The part of an ended stream that was not reported."""
     data, size = kept
     count = max(size - told, 0)
     if size > HEAD + TAIL:
@@ -139,7 +139,7 @@ class Watching:
                 self._tell(number, task, told, 0.0, over=True)
 
     def take(self) -> list[tuple[int, Sequence[PrintedLines]]]:
-        """What is to be told, by watch."""
+        """The output to report, by watch."""
         waiting, self._waiting = self._waiting, {}
         return [(number, lines.take()) for number, lines in waiting.items()]
 

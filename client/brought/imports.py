@@ -131,7 +131,7 @@ def _own_folders(known: tuple[str, ...]) -> Iterator[str]:
 
 @lru_cache(maxsize=1)  # each nested task asks again, and a thousand modules may be loaded
 def _files_in_task(names: tuple[str, ...], program: Imports) -> tuple[str, ...]:
-    """The same files while the modules with these names are loaded for this program."""
+    """The loaded files, as long as the modules with these names are loaded for this program."""
     del names, program
     return tuple(_loaded_files())
 

@@ -21,7 +21,7 @@ _PYTHON = ".".join(map(str, sys.version_info[:2]))
 
 
 def key_of_function(fn: Callable[..., object]) -> Same:
-    """What a function does, and the data that it has captured."""
+    """The key of a function: of its code, and of the data that it has captured."""
     stands: list[ObjectId] = []
     return Same(value_digest(fn, _noting(stands)).encode(), stands)
 
@@ -29,7 +29,7 @@ def key_of_function(fn: Callable[..., object]) -> Same:
 def key_of_call(
     function: Same, outputs: object, cache_key: str, arguments: Iterable[tuple[str, object]]
 ) -> Same:
-    """What a call makes; `arguments` are named."""
+    """The key of a call; `arguments` are named."""
     stands = [*function.objects]
     digest = blake2b(function.key, digest_size=16)
     for said in (_PYTHON, cache_key, value_digest(outputs)):

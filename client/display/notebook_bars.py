@@ -18,7 +18,7 @@ EVERY = 0.25
 
 
 def in_notebook(bars: Progress) -> Progress:
-    """The same bars, which are shown so."""
+    """Shows the bars by ipywidgets; returns them."""
     bars.live = cast("Live", NotebookBars(bars))
     return bars
 

@@ -33,7 +33,7 @@ LAST = 0.5
 
 
 class Lookout:
-    """What holds up the tasks of one client; each reason is shown once."""
+    """The reasons that hold up the tasks of one client; each is shown once."""
 
     def __init__(self, connection: Connection, warn: Callable[[str], object]) -> None:
         self._connection = connection

@@ -38,8 +38,8 @@ def here(above: int = 0) -> Stack:
 
 
 def outside_libraries() -> Stack:
-    """The same, but also without the frames of libraries (joblib, Dask) that have called the
-    client.
+    """The innermost frames of the caller, without the client library and the libraries (joblib,
+    Dask) that have called it.
     """
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage] # as above
     while frame.f_code.co_filename.startswith((_OURS, *LIBRARIES)) and frame.f_back is not None:

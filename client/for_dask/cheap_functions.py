@@ -55,7 +55,7 @@ _NUMPY_TYPES = (np.generic, np.random.BitGenerator, np.random.Generator, np.rand
 
 
 def parts_of(fn: Any) -> list[Any]:
-    """What a function is made of that others have put together; empty for a single one."""
+    """The functions that a composed function combines; empty for a simple one."""
     if isinstance(fn, partial) or type(fn) is _Curry:
         return [fn.func, *fn.args, *fn.keywords.values()]
     if type(fn) is _Compose:

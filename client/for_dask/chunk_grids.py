@@ -40,7 +40,7 @@ class Exchanged:
 
 @frozen
 class _Overlap:
-    """What a new range of one axis takes of an old one."""
+    """The part of an old range of one axis that goes into a new one."""
 
     old: int
     start: int

@@ -19,7 +19,7 @@ _CONCATENATE = "_concat"
 
 
 def concatenate_in_files(nodes: dict[Key, Node]) -> dict[Key, Node]:
-    """The same graph, in which tables are put together so."""
+    """The graph, in which tables are concatenated in files."""
     return {key: _replaced(key, node) for key, node in nodes.items()}
 
 

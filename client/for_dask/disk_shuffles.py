@@ -81,7 +81,7 @@ _KINDS = (
 def replace_disk_shuffles(
     nodes: dict[Key, Node], wanted: Collection[Key]
 ) -> tuple[dict[Key, Node], set[Key]]:
-    """The same graph with exchanges in their place, and its nodes that make pieces for them.
+    """The graph with exchanges in place of shuffles through files, and the nodes that make pieces.
 
     Raises:
         RainException: if it has another shuffle that would be wrong here.
@@ -135,7 +135,7 @@ def _number(key: Any) -> int:
 
 
 def _taken_apart(nodes: Mapping[Key, Node]) -> dict[Key, Node]:
-    """The same graph, in which the nodes of such shuffles are not fused with others.
+    """The graph, in which the nodes of such shuffles are not fused with others.
 
     Dask fuses a node that merges with what is computed of it, for bags and arrays, and one that
     splits with the barrier if there is no other. Both come first in what is fused. The others stay

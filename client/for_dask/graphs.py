@@ -46,7 +46,7 @@ def reachable(nodes: Mapping[Key, Node], wanted: Iterable[Key]) -> dict[Key, Nod
 
 
 def ordered(nodes: Mapping[Key, Node]) -> dict[Key, Node]:
-    """The same nodes, each after those that it depends on.
+    """Sorts nodes, each after those that it depends on.
 
     Dask's own order ends branches before it begins new ones, so that little is held at a time.
     """
@@ -55,7 +55,7 @@ def ordered(nodes: Mapping[Key, Node]) -> dict[Key, Node]:
 
 
 def notes_of(graph: Any) -> dict[str, Mapping[str, Any]]:
-    """What Dask has noted of the arrays in a graph, by their names."""
+    """Dask's notes on the arrays in a graph, by their names."""
     found: dict[str, Mapping[str, Any]] = {}
     left: list[Any] = [graph]
     while left:
@@ -86,7 +86,7 @@ def _has(value: Any, name: str) -> bool:
 
 
 def chains(nodes: Mapping[Key, Node], wanted: Sequence[Key]) -> dict[Key, Chain]:
-    """The same nodes in chains, by the keys of their ends.
+    """Splits the nodes into chains, by the keys of their ends.
 
     Only the first node of a chain reads others than those before it, and only the last is read by
     others than those behind it; one call runs all of them. Dask makes chains itself for arrays,
@@ -147,7 +147,7 @@ def is_exchange(node: Node) -> bool:
 
 
 def fused(node: Node) -> tuple[dict[Key, Node], Key]:
-    """What runs as one node, and which of it is the result."""
+    """The nodes inside of a fused node, and the key of their result; none if it is not fused."""
     fn: Any = getattr(node, "func", None)
     if getattr(fn, "__name__", "") != "_execute_subgraph":
         return {}, None

@@ -20,7 +20,7 @@ _ASSIGN = "AssignPartitioningIndex.operation"
 
 
 def number_some_at_a_time(nodes: dict[Key, Node]) -> dict[Key, Node]:
-    """The same graph, in which the rows of a table are numbered so."""
+    """The graph, in which the rows of a table are numbered some at a time."""
     return {key: _replaced(key, node) for key, node in nodes.items()}
 
 

@@ -68,7 +68,7 @@ class _Step:
 def find_rechunks(
     nodes: dict[Key, Node], grids: Mapping[str, Grid], wanted: Collection[Key]
 ) -> Rechunks:
-    """The same graph with exchanges in place of rechunks, as far as that is less work.
+    """The graph with exchanges in place of rechunks, where that is less work.
 
     Args:
         nodes: all that are needed, in any order.
@@ -106,7 +106,7 @@ def _is_less_work(parts: list[Exchanged]) -> bool:
 
 
 def _unfused(nodes: Mapping[Key, Node]) -> dict[Key, Node]:
-    """The same nodes, where those that Dask has fused with nodes of a rechunk are apart again."""
+    """The nodes, after undoing Dask's fusion of nodes of a rechunk with others."""
     apart = dict(nodes)
     for key, node in nodes.items():
         if not isinstance(node, _Task) or not node.has_subgraph():

@@ -258,7 +258,7 @@ class _Graph:
 
 
 def _read_by(nodes: Chain) -> Iterable[Key]:
-    """What nodes read of others."""
+    """The keys of other nodes that a chain reads."""
     if len(nodes) == 1:
         return cast("Iterable[Key]", nodes[0][1].dependencies)
     inner = {key for key, _ in nodes}

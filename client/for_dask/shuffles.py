@@ -50,7 +50,7 @@ class TakingApart:
 
 @define
 class Shuffles:
-    """What is shuffled in a graph."""
+    """The shuffles of a graph."""
 
     reads: dict[Key, Read] = Factory(dict)  # by the nodes that read
     parts: dict[Key, tuple[int, ...]] = Factory(dict)  # by the nodes that split: what is read

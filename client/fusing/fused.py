@@ -31,7 +31,7 @@ _OUTSIDE = (OUTSIDE,)
 
 
 def fused(batch: Batch, *, check: bool = False) -> tuple[Batch, Units]:
-    """The same work in fewer tasks; with `check` the plan is verified."""
+    """A batch with the same work in fewer tasks; with `check` the plan is verified."""
     tasks = batch.tasks
     links = _links(batch)
     chains = plan_chains(links)

@@ -40,7 +40,7 @@ OWN_GENERATORS = (
     "give each call a generator of its own, such as those of"
     " numpy.random.default_rng(seed).spawn(count)"
 )
-"""What to do instead of giving several calls copies of one generator."""
+"""Advice for a user who gives several calls copies of one generator."""
 
 _SIMPLE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -173,7 +173,7 @@ class CalledFunction:
     def same(
         self, fn: Function, args: Sequence[Any], keywords: Mapping[str, Any], options: Options
     ) -> Same:
-        """What makes a call the same as one of an earlier run."""
+        """The key by which a call is matched with one of an earlier run."""
         assert self._sent is not None  # its inputs are known
         around = None if self._surrounding is None else self._surrounding.around
         function = self._sent.same(fn if around is None else around(fn))
@@ -208,7 +208,7 @@ class CalledFunction:
 
 
 def _name(fn: Any) -> str:
-    """What calls are called: a function by its name, also inside of a partial call."""
+    """The name of calls: that of the function, also inside of a partial call."""
     named = fn.func if isinstance(fn, partial) else fn
     return getattr(named, "__name__", None) or type(named).__name__
 
@@ -223,7 +223,7 @@ def _is_async(fn: Any) -> bool:
 
 
 def _signature(fn: Function, decorated: bool) -> inspect.Signature | None:
-    """What a function takes; None if it does not say so, as some functions in C.
+    """The signature of a function; None if it has none, as some functions in C.
 
     Of a decorated function it is that of the function inside, which helps more in messages, unless
     `decorated`.

@@ -93,7 +93,7 @@ class Ends:
             self._news(since, error)
 
     def follow_open(self) -> None:
-        """The same, if anything is open."""
+        """Asks for news if anything is open."""
         if self._open:
             self.follow()
 

@@ -214,7 +214,7 @@ class Futures:
             self.here.work_until(is_done, timeout, self.sending.send_rest)
 
     def work_for(self, is_done: Callable[[], bool]) -> None:
-        """The same in another thread."""
+        """Runs calls in another thread, if the cluster is in this process."""
         if self.here is not None:
             self.here.work_for(is_done, self.sending.send_rest)
 

@@ -1,4 +1,4 @@
-"""What a client does with futures: it uploads values, waits for results, and has executors."""
+"""The methods of a client for futures: uploads of values, waits for results, and executors."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ class PlainCalls:
         options: Options,
         foreign: DataObject,
     ) -> Task:
-        """The same call, if what is foreign is the future of another client."""
+        """The task of a call with futures of other clients; raises if `foreign` is no future."""
         taken = [self._taken(value) for value in args]
         named = {key: self._taken(value) for key, value in keywords.items()}
         same = all(new is old for new, old in zip(taken, args, strict=True))

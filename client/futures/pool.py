@@ -199,7 +199,7 @@ class PoolState:
         concurrent.futures.wait(unfinished)
 
     def wait_here(self) -> None:
-        """The same, unless it belongs to the process that this one was forked from."""
+        """Waits, unless the pool belongs to the process that this one was forked from."""
         if os.getpid() == self._process:
             self.wait()
 

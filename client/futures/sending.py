@@ -43,7 +43,7 @@ IDLE = 7
 
 
 class Sending:
-    """What one client has not sent yet: calls, handles to be taken, cancellations."""
+    """The unsent work of one client: calls, handles to be taken, cancellations."""
 
     def __init__(
         self, session: Session, connection: Connection, ends: Ends, borrowing: Borrowing

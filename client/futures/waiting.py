@@ -41,7 +41,7 @@ class AsCompleted(Iterator[Future[T]]):
         self.update([future])
 
     def update(self, futures: Iterable[Future[T]]) -> None:
-        """The same for several futures."""
+        """Adds several futures, as `add` does one."""
         self._left.update(dict.fromkeys(futures))
         self._stop()
 
@@ -206,7 +206,7 @@ def gather(given: Any, *, errors: str = "raise", timeout: float | None = None) -
 
 
 def gathered(futures: Any, ahead: FetchingAhead, errors: str, timeout: float | None = None) -> Any:
-    """The same, when what is done is being fetched already."""
+    """Gathers as `gather` does, while `ahead` fetches the results of finished futures."""
     if errors not in {"raise", "skip", "return"}:
         raise ValueError(f'errors is {errors!r}; it must be "raise", "skip" or "return"')
     found = ahead.futures
@@ -240,7 +240,7 @@ def _raise_failure(done: Iterable[concurrent.futures.Future[Any]]) -> None:
 
 
 def in_container(given: Any) -> Any:
-    """What is given to `gather`. An iterator, and another collection, become a list."""
+    """The argument of `gather`. An iterator, and another collection, become a list."""
     if _is_future(given) or is_mapping(given) or _is_collection(given):
         return given
     has_items = isinstance(given, Iterator | Collection)

@@ -156,7 +156,7 @@ def _given(options: Embedded | Credentials | ClientLimits) -> list[str]:
 
 
 def _offered(embedded: Embedded) -> tuple[str, ...]:
-    """What each governor is told of its cache, its memory and its other resources."""
+    """The arguments of each governor for its cache, its memory and its other resources."""
     words: list[str] = []
     for name, size in (("cache_limit", embedded.cache_limit), ("memory", embedded.memory)):
         if size is None:
@@ -169,7 +169,7 @@ def _offered(embedded: Embedded) -> tuple[str, ...]:
 
 
 def _resources_offered(resources: object) -> tuple[str, ...]:
-    """What each governor is told of its gpus and of resources with other names."""
+    """The arguments of each governor for its gpus and for resources with other names."""
     if resources is None:
         return ()
     if not isinstance(resources, Mapping):
@@ -187,7 +187,7 @@ def _resources_offered(resources: object) -> tuple[str, ...]:
 
 
 def _planned(scheduler: object) -> tuple[str, ...]:
-    """What the server is told of its scheduler."""
+    """The arguments of the server for its scheduler."""
     if scheduler is None:
         return ()
     if not isinstance(scheduler, str):

@@ -26,7 +26,7 @@ log = logging.getLogger("rain.client")
 
 @frozen
 class Credentials:
-    """What the arguments of `Client` say of it; the environment of the program says the rest."""
+    """The credentials in the arguments of `Client`; others come from the program's environment."""
 
     secret: str | bytes | None = None
     secret_file: str | PathLike[str] | None = None

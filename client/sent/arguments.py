@@ -208,7 +208,7 @@ def pickle_argument(
 
 
 def pickle_value(value: Any, collector: InputCollector, name: str) -> list[Part]:
-    """The same for an argument of a plain call; data objects inside are loaded."""
+    """Pickles an argument of a plain call; data objects inside are loaded."""
     if type(value) in _ATOMS:
         return [_dumps(value, PICKLE_PROTOCOL)]
     if isinstance(value, DataObject | Task):

@@ -113,5 +113,5 @@ def _digest(pickled: bytes) -> bytes:
 
 
 def _uploads_of(session: "Session") -> "tuple[PackedModules, ...]":
-    """What the client of a session has uploaded until now."""
+    """The uploads of a session's client so far."""
     return () if session.client is None else session.client.uploads.current

@@ -169,7 +169,7 @@ class Following(Building):
             self.client.showing.show_one(self.session_id, on, lines_per_second)
 
     def logs(self, task: Task) -> str:
-        """What a task has printed (see `Task.logs`).
+        """The output of a task (see `Task.logs`).
 
         >>> @remote()
         ... def talk(ctx):

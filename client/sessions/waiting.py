@@ -183,7 +183,7 @@ class Waiting:
         objects: Sequence[DataObject],
         timeout: float | None,
     ) -> tuple[list[Task], list[DataObject]]:
-        """The same for many items: it asks only for what the server has not reported yet."""
+        """Waits for some of many items; asks only for those that the server has not reported."""
         news = self.news
         now = monotonic()
         end = inf if timeout is None else now + timeout

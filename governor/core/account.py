@@ -26,7 +26,7 @@ Amounts = tuple[tuple[str, int], ...]
 
 
 def account_of(state: State) -> Amounts:
-    """What there is now, by name."""
+    """The current amounts of memory and data, by name."""
     limit = state.capacity.amount(MEMORY)
     free, disk = state.pool.free, state.objects.files.disk
     stored = held = arriving = 0

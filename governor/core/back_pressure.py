@@ -112,7 +112,7 @@ class BackPressure:
         return disk.used + self._in_hand() + makes <= most
 
     def _in_hand(self) -> int:
-        """What is on its way, and what the tasks in hand will make."""
+        """The bytes on their way, and those that the tasks in hand will make."""
         if self._promised == _UNCOUNTED:
             calls = [task for executor in self._pool.busy.values() for task in executor.calls]
             making = sum(max(task.kind.makes, 0) for task in (*calls, *self._runs.values()))
@@ -202,7 +202,7 @@ class BackPressure:
         return now - self._stuck_since >= PATIENCE
 
     def give_up(self) -> None:
-        """What waits for room goes elsewhere."""
+        """Hands back the tasks that wait for room: they go elsewhere."""
         self._too_little = self._room
 
     @property

@@ -39,7 +39,7 @@ class FetchQueue:
             self._push(target, rank)
 
     def first(self) -> DataObject | None:
-        """What is to be fetched next."""
+        """The object to fetch next."""
         places = self._places
         while places:
             rank, _, target = places[0]

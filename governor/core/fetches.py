@@ -36,7 +36,7 @@ class Fetches:
         self.chosen: Task | None = None  # nothing but its inputs is fetched (see `making_way`)
 
     def first(self) -> DataObject | None:
-        """What is to be fetched next."""
+        """The object to fetch next."""
         if self.chosen is None:
             return self.queue.first()
         return next((target for target in self.chosen.inputs if is_fetchable(target)), None)

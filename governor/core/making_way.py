@@ -87,7 +87,7 @@ class MakingWay:
         return None
 
     def _leaving(self, chosen: Task, readers: Readers, pinned: set[int]) -> Iterator[DataObject]:
-        """What may leave: first what nobody reads, then what is read last."""
+        """The objects that may leave: those without readers first, then those read last."""
         found: list[tuple[Rank, DataObject]] = []
         for target in self._objects.offloading.candidates():
             of_target = readers.get(target, [])

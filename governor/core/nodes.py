@@ -32,7 +32,7 @@ UNKNOWN = inf
 """The expected duration of a task if no similar task has run here yet."""
 
 UNSEEN = -1
-"""What the tasks of a kind make, if none has finished here yet."""
+"""The expected output of a kind's tasks, if none has finished here yet."""
 
 Rank = tuple[int, int, int]
 """The order of ready tasks, smallest first: negated depth, negated priority, then arrival."""

@@ -183,9 +183,7 @@ class Objects:
         return target
 
     def shut_out_next(self) -> DataObject | None:
-        """The same as `shut_out` for the next object to fetch, which has waited for room for too
-        long.
-        """
+        """Like `shut_out`, for the next object to fetch, which has waited for room for too long."""
         target = self.fetches.take_next()
         if target is not None:
             target.move(ObjectMove.SHUT_OUT)

@@ -21,7 +21,7 @@ UNWRITTEN_TENTHS = 1
 
 
 class Spares:
-    """What may be kept now."""
+    """The limit of the spare files that may be kept now."""
 
     def __init__(self, tiers: Tiers, disk: Disk) -> None:
         self._tiers = tiers

@@ -15,7 +15,7 @@ import trio
 from rain.governor.environments.not_made import NotMadeError
 
 TOOLS: Final = ("micromamba", "mamba", "conda")
-"""What is looked for, the quickest first."""
+"""The programs to look for, the quickest first."""
 
 PYTHON: Final = "python{}.{}".format(*sys.version_info)
 """The releases of Python that can use the packages of this one."""

@@ -227,7 +227,7 @@ class EnvironmentFolder:
 
 @frozen
 class KeptEnvironment:
-    """What is known of an environment on the disk."""
+    """The facts about an environment on the disk."""
 
     name: str
     packages: tuple[str, ...]

@@ -293,7 +293,7 @@ class CborLink:
         return done
 
     def _note(self, done: CallsDone, task: TaskId, result: Result) -> None:
-        """What the task says of itself, and what was printed since the result before it."""
+        """Adds the task's own notes, and the output since the previous result."""
         (outcome,) = done.results
         streams = take_printed(self.number, self._places)
         logs = logs_of(streams)

@@ -58,7 +58,7 @@ _READ = 1 << 16  # the capacity of a pipe; a larger buffer would cost new pages 
 
 @frozen
 class LinkServices:
-    """What the links to all executors of a governor share."""
+    """The state that the links to all executors of a governor share."""
 
     places: Places
     store: Store

@@ -31,7 +31,7 @@ LARGEST_ANSWER = 1 << 30
 
 
 class Adopts(Protocol):
-    """What takes the files of an executor: a store."""
+    """A store, which takes the files of an executor."""
 
     def adopt(self, path: Path) -> Stored:
         """Takes a file or folder; `StoreError` if it cannot."""
@@ -283,7 +283,7 @@ def _note(done: CallsDone, task: TaskId, result: Any, words: list[Any]) -> None:
 
 
 def _streams(row: Any) -> Streams:
-    """What the call has printed."""
+    """The output of the call."""
     (out, out_size), (err, err_size) = row
     for data, size in ((out, out_size), (err, err_size)):
         if type(data) is not bytes or type(size) is not int or len(data) != min(size, HEAD + TAIL):

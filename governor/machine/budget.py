@@ -42,7 +42,7 @@ class Budget:
 
 @frozen
 class Room:
-    """What one governor has: a part of the machine, if several governors share it."""
+    """The budget of one governor: a part of the machine, if several governors share it."""
 
     memory: int  # that the machine and the control groups allow
     shared: int  # free in the file system of shared memory

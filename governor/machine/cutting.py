@@ -30,7 +30,7 @@ LOOK = 1.0
 """Seconds between two looks at the files."""
 
 SOON = 0.05
-"""The same while something prints much."""
+"""Seconds between two looks while something prints much."""
 
 Printed: TypeAlias = Path | int
 """A file that is being printed into, or its descriptor."""

@@ -37,7 +37,7 @@ class Descriptors:
 
     @staticmethod
     def within(given: int | None, own: int, hard: int) -> Descriptors:
-        """The same for a process that has these limits."""
+        """The limit from the option for a process with these limits; StartError as by `read`."""
         if hard != resource.RLIM_INFINITY and hard < LEAST:
             raise StartError(
                 f"the system allows {hard} open files for each process of this user, and a governor"

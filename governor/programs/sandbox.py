@@ -51,7 +51,7 @@ def attempt(effect: RunBuiltin, function: Callable[[*Ts], Result], *args: *Ts) -
 async def attempt_in_a_thread(
     effect: RunBuiltin, function: Callable[[*Ts], Result], *args: *Ts
 ) -> Result | Failed:
-    """The same in a thread; without one the task is handed back."""
+    """Calls `attempt` in a thread; if no thread can be started, the task is handed back."""
     try:
         return await trio.to_thread.run_sync(attempt, effect, function, *args)
     except RuntimeError as error:

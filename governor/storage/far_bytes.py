@@ -14,7 +14,7 @@ from rain.stream.archive import Writable
 
 @frozen
 class Written:
-    """What was written under a number."""
+    """The bytes that were written under a number."""
 
     size: int
     checksum: int

@@ -58,7 +58,7 @@ class _Incoming:
         self._stamp = stamp
 
     def give_up(self) -> None:
-        """What has come until now is not wanted."""
+        """Drops the bytes that have come until now."""
         if self._arriving is not None:
             self._arriving.abandon()
             self._arriving = None

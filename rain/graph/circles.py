@@ -33,7 +33,7 @@ from rain.graph.exchanges import is_exchange
 from rain.graph.graph import Graph
 
 Claims = dict[DataObject, DataObject]
-"""What was found to lead to a suspect, and what each of these claims."""
+"""The objects that lead to a suspect, each with the object that it claims."""
 
 
 def suspect(graph: Graph, data_object: DataObject) -> None:

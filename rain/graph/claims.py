@@ -37,7 +37,7 @@ _NOT_HELD = object()
 
 
 class Why(enum.Enum):
-    """What claims an object."""
+    """The kinds of claims on an object."""
 
     HANDLE = "handle"
     READERS = "readers"

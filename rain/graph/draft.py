@@ -303,7 +303,7 @@ class Draft:
             seen.add(one)
 
     def _input_before(self, task: Task, object_id: ObjectId) -> DataObject:
-        """The same as `_earlier_input`, which `verify` asks again."""
+        """The input, as by `_earlier_input`; in a forgiving draft, a stand-in for a missing one."""
         try:
             return self._earlier_input(task, object_id)
         except RefusedError:

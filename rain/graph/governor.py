@@ -114,7 +114,7 @@ class Governor:
         return self.away is not None or self.applied < self.awaited
 
     def clock_difference(self, shown: float, now: float) -> float:
-        """What is added to times of its clock, which showed this when it sent a message.
+        """The difference to add to times of its clock, which showed `shown` when it sent a message.
 
         A message takes a while to arrive, and longer when the server is busy. The fastest message
         shows the difference best. All times of one governor are corrected by the same difference,

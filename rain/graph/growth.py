@@ -37,10 +37,10 @@ def grow(graph: Graph, session: Session, member: Member, submission: Submission)
 def grow_in_parts(
     graph: Graph, session: Session, member: Member, submission: Submission, size: int
 ) -> Generator[None, None, list[Task]]:
-    """The same, with a pause after `size` nodes or inputs, in which the graph may change.
+    """Grows the graph as `grow` does, but pauses after every `size` nodes or inputs.
 
-    Nothing is linked until the end, when the submission is verified against the graph as it is
-    then. To give up earlier, close the generator.
+    The graph may change during a pause. Nothing is linked until the end, when the submission is
+    verified against the graph as it is then. To give up earlier, close the generator.
     """
     return (yield from _read_in_parts(Draft(graph, session, member, submission), size))
 
@@ -48,7 +48,7 @@ def grow_in_parts(
 def grow_again(
     graph: Graph, session: Session, member: Member, submission: Submission, size: int, parts: int
 ) -> Generator[None, None, list[Task]]:
-    """The same as `grow_in_parts` after this number of parts.
+    """Repeats a `grow_in_parts` that was interrupted after this number of parts.
 
     If an input was removed after its part was read, this is reported at the end, as without the
     restart.

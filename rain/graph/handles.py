@@ -34,7 +34,7 @@ class Handles:
     wants_data: bool = False  # whether one of these clients does
 
     def of(self, client: ClientId) -> Handle | None:
-        """What this client has."""
+        """The handle of this client."""
         for handle in self.each:
             if handle.client == client:
                 return handle

@@ -32,7 +32,7 @@ from rain.graph.task import Task
 HolderT = TypeVar("HolderT", Task, DataObject)
 
 Holder = Task | DataObject
-"""What contains others."""
+"""A node that contains objects."""
 
 
 def contain(holder: Holder, inside: Iterable[DataObject]) -> list[DataObject]:
@@ -125,7 +125,7 @@ def end_lineage(task: Task) -> list[DataObject]:
 
 
 def _note_once_inside(task: Task) -> None:
-    """What a finished task was, which the next run of its parent may ask for."""
+    """Notes the contents of a finished task, for the next run of its parent."""
     session = task.session
     inside = session.contents.get(task)
     if inside and session.parent is not None:
@@ -140,7 +140,7 @@ def is_free(data_object: DataObject) -> bool:
 
 
 def is_free_of_lineage(data_object: DataObject) -> bool:
-    """The same if it was claimed by lineage, which alone keeps what the server has."""
+    """Whether it is free, and no lineage claims it, which alone keeps objects of the server."""
     return is_free(data_object) and (
         not data_object.remade_by or data_object.session.may_have_circles
     )

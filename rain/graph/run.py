@@ -21,7 +21,7 @@ MOST_FORMER = 16
 
 @frozen
 class LastWords:
-    """What a failed run has left behind, besides its message."""
+    """The facts about a failed run besides its message."""
 
     status: int | None = None  # exit code of what has ended; of a signal the negative number
     logs: str = ""  # the end of what it has printed

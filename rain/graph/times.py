@@ -29,13 +29,13 @@ def expected_of(session: Session, kind: TaskKind) -> float:
 
 
 def expected(task: Task) -> float:
-    """The same for one task: no less than it ran before on a governor that was lost under it."""
+    """Seconds that a task is expected to take: no less than it has run on a lost governor."""
     seconds = expected_of(task.session, task.kind)
     return seconds if task.run is None else max(seconds, _lost_after(task))
 
 
 def has_time(task: Task, governor: Governor) -> bool:
-    """Whether it is expected to end there before the governor does, if it begins now."""
+    """Whether a task is expected to end before the governor does, if it begins there now."""
     return governor.left == inf or expected(task) <= governor.left
 
 

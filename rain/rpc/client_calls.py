@@ -118,7 +118,7 @@ class PendingCall(Generic[T]):
 
 
 class _Upload:
-    """What a thread sends ahead of its submission."""
+    """The parts of a submission that a thread sends ahead."""
 
     def __init__(self) -> None:
         self.thread = threading.get_ident()
@@ -126,7 +126,7 @@ class _Upload:
 
 
 class ClientCalls:
-    """What one registered client asks. For any thread."""
+    """The requests of one registered client. For any thread."""
 
     def __init__(
         self,

@@ -190,14 +190,14 @@ class ClientConnection:
         return stage(self._calls.upload_folder, parts)
 
     def complete(self, fetched: Fetched, into: Path | None = None) -> Fetched:
-        """What was fetched with all of its bytes, from where they are.
+        """The fetched object with all of its bytes, read from where they are.
 
         With a path they are written into a new file there, and `data` is None.
         """
         return self._downloads.complete(fetched, into, lambda one: self.ask(Fetch(one)))
 
     def complete_all(self, fetched: Sequence[Fetched]) -> list[Fetched]:
-        """The same for several, side by side."""
+        """Several fetched objects with all of their bytes, read side by side."""
         return self._downloads.complete_all(fetched, lambda one: self.ask(Fetch(one)))
 
     def piece(self, fetched: Fetched, wanted: Range) -> Piece:

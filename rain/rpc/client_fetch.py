@@ -57,7 +57,7 @@ class Downloads:
         self._from(holder, read_on)
 
     def _from(self, holder: str, read: Callable[[str], T]) -> T:
-        """What can be read from a governor, or else from it through the server."""
+        """Reads from a governor, or else through the server."""
         if holder in {"", SERVER}:
             return read(SERVER)
         with suppress(UnreachableError, NotHereError):

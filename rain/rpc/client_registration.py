@@ -74,7 +74,7 @@ class Way:
         return False
 
     def dial_first(self) -> Connected:
-        """The same, after several tries if it may wait, or if a standby is about to lead."""
+        """Dials like `dial`, but several times if it may wait, or if a standby is about to lead."""
         began = time.monotonic()
         while True:
             try:
@@ -94,7 +94,7 @@ class Way:
 
 @frozen
 class Registered:
-    """What a client has been told."""
+    """The answer of the server to the registration of a client."""
 
     service: RemoteCapability
     key: bytes  # for uploads

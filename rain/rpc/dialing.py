@@ -38,7 +38,7 @@ class NotLetInError(UnreachableError):
 
 
 class NotTrustedError(NotLetInError):
-    """The same because of certificates."""
+    """A certificate of one side does not convince the other. The text is the reason."""
 
 
 class StandsByHereError(UnreachableError):
@@ -157,7 +157,7 @@ def spelled(where: str, timeout: float, secret: Secret | None) -> Generator[None
 
 
 def _advice(secret: Secret | None) -> str:
-    """What to do when the key of the user, which is the default, is not the right one."""
+    """Advice for a peer that does not accept the key of the user, which is the default."""
     if secret is None or not secret.of_user:
         return ""
     return (

@@ -112,7 +112,7 @@ def _taken(_: Fields | CallError) -> None:
 
 
 def _control(handler: ControlHandler) -> Offered:
-    """What the server may ask of this governor."""
+    """The calls that the server may make to this governor."""
 
     parts: list[Orders] = []  # of an order that is not complete yet
 

@@ -42,7 +42,7 @@ class Reply(Protocol[T_contra]):
 
 @frozen
 class Resumes:
-    """What a governor sends to resume: one that was registered and has lost its connection."""
+    """The message with which a registered governor resumes after it has lost its connection."""
 
     heard: int  # the number of the last orders that it has applied
     told: int  # of the last of its updates that the server is known to have applied
@@ -120,7 +120,7 @@ class GovernorHandler(Protocol):
     def update(self, update: Update) -> None: ...
 
     def printed(self, watch: int, lines: Sequence[PrintedLines]) -> None:
-        """What tasks have printed that this watch is for."""
+        """Output of the tasks that this watch is for."""
         ...
 
     def drained(self) -> None: ...
@@ -308,7 +308,7 @@ class ControlHandler(Protocol):
     def report(self) -> GovernorReport: ...
 
     def printed(self, task: TaskId) -> str:
-        """What a task has printed so far; "" if it does not run here."""
+        """The output of a task so far; "" if it does not run here."""
         ...
 
     def watch(self, number: int, watch: Watch | None) -> None:

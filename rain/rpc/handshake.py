@@ -47,7 +47,7 @@ async def accept_tls(
 
 
 async def dial_tls(connected: socket.socket, identity: Identity | None) -> Connected:
-    """The same for a connection to a server."""
+    """The connection to a server, encrypted where there are certificates."""
     if identity is None:
         return connected
     pump = identity.dialling(MemberKind.SERVER)

@@ -16,13 +16,13 @@ _random = random.Random()  # the program may have seeded its own
 
 
 def seconds_until_next_look(away: float) -> float:
-    """How long to wait before a server is dialled again that has been away for that long."""
+    """Seconds to wait before dialling a server again that has been away for `away` seconds."""
     return until_next_look(away, _random.random())
 
 
 def until_next_look(away: float, chance: float) -> float:
-    """The same.
+    """Seconds to wait, as `seconds_until_next_look`, with the random number given.
 
-    `chance`, from 0 to 1, parts those that have lost it at the same moment.
+    `chance`, from 0 to 1, separates peers that have lost the server at the same moment.
     """
     return min(max(SHARE * away, SHORTEST), LONGEST) * (1 + chance) / 2

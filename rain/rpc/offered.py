@@ -212,7 +212,7 @@ class Exports:
             del self._exports[number], self._numbers_of[export.offered]
 
     def release_one(self, offered: Offered) -> None:
-        """The same, for one reference to an object."""
+        """The other side gives one reference to an object back."""
         self.release(self._numbers_of.get(offered, -1), 1)
 
     def clear(self) -> None:

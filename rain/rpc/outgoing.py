@@ -1,4 +1,4 @@
-"""What was said over a connection of a daemon and not taken by its socket yet, and for how long.
+"""The bytes that wait for the socket of a connection of a daemon, and for how long they wait.
 
 A message is sent at once, as far as the socket takes it. What is left is sent by one task, so that
 two never send at a time: while that task has something to do, all others only add to it.

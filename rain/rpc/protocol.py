@@ -45,7 +45,7 @@ class Outlet:
             self.flush()
 
     def say_later(self, message: Fields) -> None:
-        """The same for a message that may wait for the next one."""
+        """Hands a message over without a flush: it may wait for the next one."""
         if not self.is_closed:
             self.hand(MESSAGE.write(message))
 

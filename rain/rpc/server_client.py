@@ -66,7 +66,7 @@ class Welcome:
 
 @define(eq=False)
 class _EarlierUploads:
-    """What a client that has come back uploaded before it lost its connection.
+    """The uploads that a returning client made before it lost its connection.
 
     It has no reference to the client, so that a client that leaves makes no garbage cycle.
     """
@@ -188,7 +188,7 @@ class ServedClient:
 
 
 class SubmissionReply(CallReply[WaitAnswer | None]):
-    """What was uploaded for a submission belongs to its session, or is not wanted."""
+    """The reply to a submission: its uploads go to the session, or are dropped."""
 
     def __init__(
         self, call: IncomingCall, uploads: ConstantUploads, uploaded: Sequence[ObjectId]

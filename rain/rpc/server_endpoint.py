@@ -80,7 +80,7 @@ def listen(
 
 @frozen
 class Host:
-    """What all connections of a server have in common."""
+    """The state that all connections of a server share."""
 
     handler: ServerHandler
     limits: PeerLimits

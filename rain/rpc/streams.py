@@ -105,11 +105,11 @@ class GovernorStreams:
         )
 
     def links(self) -> tuple[DataLink, ...]:
-        """What was sent over links to other machines."""
+        """The amounts of data sent over each link to another machine."""
         return self._streams.links.report()
 
     def transfers(self) -> Transfers:
-        """The sums of that."""
+        """The sums over all links."""
         return self._streams.links.total()
 
     async def close(self) -> None:

@@ -132,7 +132,7 @@ class Candidate:
 
 @define(eq=False)
 class FollowedJournal:
-    """What a standby knows of the journal, which another server writes."""
+    """A standby's view of the journal, which another server writes."""
 
     folder: JournalFolder
     settings: ReactorSettings
@@ -187,7 +187,7 @@ def _who(found: Record) -> str:
 
 @define(eq=False)
 class Led:
-    """What a server that leads goes on with."""
+    """The lease, journal and port of a server that leads."""
 
     lease: Lease
     journal: Journal

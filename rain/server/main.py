@@ -68,7 +68,7 @@ def check_server(settings: ServerSettings) -> int:
 
 
 def _read(settings: ServerSettings) -> tuple[Callable[[], Scheduler], Rules]:
-    """What the user has written for this server."""
+    """The scheduler and the rules for users that the user has written for this server."""
     rules = () if settings.users is None else read_users(settings.users)
     return maker_of(settings.scheduler), rules
 
@@ -93,7 +93,7 @@ def run_server(settings: ServerSettings, company: Company = alone) -> int:
 
 @frozen
 class _Known:
-    """What is known before the loop runs, so that mistakes in it are told at once."""
+    """The settings, read before the loop runs, so that mistakes are reported at once."""
 
     settings: ServerSettings
     make_scheduler: Callable[[], Scheduler]
@@ -170,7 +170,7 @@ def _go_on(nursery: trio.Nursery, led: Led, service: Service) -> None:
 
 
 def _hear_of_users(nursery: trio.Nursery, known: _Known, service: Service) -> None:
-    """What users may do is said before any of them can come, and whenever their file changes."""
+    """Applies the rules for users before any user can connect, and whenever their file changes."""
     if known.rules or service.reactor.state.graph.users:
         service.hear_of_users(known.rules)
     path = known.settings.users

@@ -54,7 +54,7 @@ def version(migrations: tuple[Migration, ...] | None = None) -> int:
 def missing(
     written: int, by: str, migrations: tuple[Migration, ...] | None = None
 ) -> tuple[Migration, ...]:
-    """What a file of this version needs, which this release of Rain has written."""
+    """The migrations that a file of this version needs, written by the release `by` of Rain."""
     migrations = MIGRATIONS if migrations is None else migrations
     if not FIRST <= written <= version(migrations):
         raise LaterFormatError(
@@ -67,5 +67,5 @@ def missing(
 def record_changes(
     migrations: Iterable[Migration], kind: str
 ) -> tuple[Callable[[Fields], Fields], ...]:
-    """What makes fields of this class from older ones, in order."""
+    """The functions that make fields of this class from older ones, in order."""
     return tuple(one.records[kind] for one in migrations if kind in one.records)

@@ -219,7 +219,7 @@ def _make_tuple(*values: Any) -> Any:
 
 
 def _taker(names: Sequence[str]) -> Change:
-    """What takes the fields of these names from a value, in order."""
+    """A function that takes the fields of these names from a value, in order."""
     if len(names) < 2:
         return lambda value: [getattr(value, name) for name in names]
     return attrgetter(*names)

@@ -37,7 +37,7 @@ _NOT_YET = "there is no dashboard yet: it begins when the program looks at clien
 
 @frozen
 class Shown:
-    """What the pages show of a server."""
+    """The parts of a server that its pages show."""
 
     state: State
     live: LiveLogs

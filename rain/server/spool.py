@@ -134,13 +134,13 @@ class Spool:
         return Upload(self, account, object_id, path, length, descriptor)
 
     def begin_adoption(self, key: bytes, object_id: ObjectId, length: int) -> Adoption:
-        """The same for a file that its client has written here, and gives a name."""
+        """Begins to take over a file that its client has written here, and gives a name."""
         with self._lock:
             account, path = self._begin(key, object_id)
         return Adoption(self, account, object_id, path, length)
 
     def _begin(self, key: bytes, object_id: ObjectId) -> tuple[UploadAccount, Path]:
-        """Whose upload this is, and where it will be."""
+        """The account of an upload and the path where it will be."""
         account = self._accounts.get(key)
         if account is None:
             raise RefusedError("this upload belongs to no connected client")

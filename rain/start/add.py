@@ -57,7 +57,7 @@ _NAMED = re.compile(r"governor-(\d+)")
 
 @frozen
 class Added:
-    """What was added to a cluster."""
+    """The additions to a cluster, and the changes of its kinds."""
 
     members: tuple[StartedDaemon, ...] = ()
     jobs: tuple[JobEntry, ...] = ()
@@ -169,7 +169,7 @@ def remove_kind(wanted: ClusterDescription, name: str) -> int:
 
 
 def _changes(before: KindOrder, now: KindOrder) -> tuple[str, ...]:
-    """What has changed in a kind, in words for people."""
+    """The changes of a kind, in words for people."""
     told = [_described(before), _described(now)]
     names = dict.fromkeys([*told[0], *told[1]])
     differ = [(name, *(one.get(name, "none") for one in told)) for name in names]
@@ -197,7 +197,7 @@ def _described(one: KindOrder) -> dict[str, str]:
 
 
 def known_order(cluster: ClusterDescription) -> ScalerOrder:
-    """What the scaler of a cluster may start; nothing if it has none."""
+    """The kinds that the scaler of a cluster may start; none if it has no scaler."""
     return ScalerOrder() if cluster.scaler is None else read_order(cluster.log_folder)
 
 

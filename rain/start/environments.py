@@ -21,7 +21,7 @@ PATIENCE: Final = 20.0
 
 @frozen
 class Installed:
-    """What there is: the version of Python, and those of packages and programs by their names."""
+    """The version of Python, and the versions of packages and programs by their names."""
 
     python: str
     packages: Mapping[str, str]
@@ -38,7 +38,7 @@ class Difference:
 
 
 def installed(programs: Sequence[str] = ()) -> Installed:
-    """What the Python has that runs this, and what these programs say of their versions."""
+    """The versions of this Python and its packages, and those that these programs print."""
     packages = {
         found.metadata["Name"].lower().replace("_", "-"): found.version
         for found in metadata.distributions()
@@ -90,7 +90,7 @@ def differences(here: Installed, there: Installed, only: Iterable[str] = ()) -> 
 
 
 def ask_governors(reached: ReachedServer, programs: Sequence[str] = ()) -> dict[str, Installed]:
-    """What each governor has in which tasks can run now."""
+    """The versions on each governor in which tasks can run now."""
     try:
         with (
             asking(reached.address, reached.keys) as connection,

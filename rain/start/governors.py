@@ -139,7 +139,7 @@ def once_each(governors: RemoteGovernors) -> RemoteGovernors:
 
 
 def as_user(governors: RemoteGovernors, user: str) -> RemoteGovernors:
-    """The same hosts, reached as this user where they name none."""
+    """The hosts with this user, unless they name one."""
     _check_word("--user", user)
     if not user:
         return governors

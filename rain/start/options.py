@@ -97,7 +97,7 @@ class StartOptions:
 
     @property
     def around(self) -> Surroundings:
-        """What is around each governor."""
+        """The variables, commands and container of each governor."""
         return Surroundings(
             self.before,
             self.after,

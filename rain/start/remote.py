@@ -65,7 +65,7 @@ class Ready:
 
 @frozen
 class Note:
-    """What the daemon has to say to the one who starts it."""
+    """A message of the daemon for the program that starts it."""
 
     text: str
 

@@ -102,7 +102,7 @@ class ScaledJob:
 
 @define
 class ScalingState:
-    """What the scaler has done."""
+    """The report of the scaler on its work."""
 
     first: int = 0  # the number of the next governor
     jobs: list[ScaledJob] = Factory(list)

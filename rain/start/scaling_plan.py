@@ -55,7 +55,7 @@ def launcher_name(settings: Settings) -> str:
 def plan_kind(
     settings: Settings, scale: Scale, server: str, access: RemoteAccess, launcher: Launcher
 ) -> KindOrder:
-    """What may be started for a server at this address."""
+    """The governors that may be started for a server at this address."""
     asked, folder = settings.governors, access.folder
     if isinstance(asked, RemoteGovernors):
         return _plan_hosts(settings, asked, scale, server, access)
@@ -87,7 +87,7 @@ def plan_kind(
 def _plan_hosts(
     settings: Settings, asked: RemoteGovernors, scale: Scale, server: str, access: RemoteAccess
 ) -> KindOrder:
-    """The same for hosts that are reached through ssh: the job of each is its session."""
+    """The order for hosts that are reached through ssh: the job of each is its session."""
     hosts = tuple(dict.fromkeys(asked.hosts))
     if scale.most > len(hosts):
         raise StartError(f"--max {scale.most} is more than the {len(hosts)} hosts")
@@ -178,7 +178,7 @@ def with_kind(order: ScalerOrder, one: KindOrder) -> ScalerOrder:
 
 
 def _gives(one: KindOrder) -> tuple[object, ...]:
-    """What its governors get. Its limits and hosts may change under them."""
+    """The part of an order that its governors depend on; limits and hosts may change meanwhile."""
     job = one.drafts[0]
     asked = (job.cpus, job.memory, job.gpus, job.seconds, job.options, job.governor)
     return one.kind.resources, job.script, *asked
@@ -236,7 +236,7 @@ def _draft(
 
 
 def _larger(asked: BatchGovernors, size: int) -> BatchGovernors:
-    """The same job, `size` times as large."""
+    """A job that is `size` times as large."""
     return evolve(
         asked,
         cpus=None if asked.cpus is None else asked.cpus * size,
@@ -264,7 +264,7 @@ def _local_draft(
 
 
 def _resources(asked: BatchGovernors, named: Sequence[tuple[str, int]]) -> Resources | None:
-    """What each governor will have; None if the batch system alone decides it.
+    """The resources of each governor; None if the batch system alone decides them.
 
     What is not said is known when the first one joins. Until then it is taken to be enough.
     """

@@ -120,7 +120,7 @@ def plan_standby(settings: Settings, port: int) -> PlannedDaemon:
 
 
 def look_at_servers(cluster: ClusterDescription) -> dict[str, str]:
-    """What the server of a cluster and its standby do, by their addresses."""
+    """The states of the server of a cluster and of its standby, by their addresses."""
     identity = Identity.read(Path(cluster.tls), Role.CLIENT) if cluster.tls else None
     secret = read_secret(Path(cluster.secret_file)) if cluster.secret_file else None
     found: dict[str, str] = {}

@@ -163,7 +163,7 @@ def launch_governors(
 
 
 def handing(access: RemoteAccess, settings: Settings, secret: str) -> RemoteAccess:
-    """The same way to other hosts, with what lets governors in that are started there."""
+    """Access to other hosts that also carries the secret or certificate for governors there."""
     return evolve(access, secret=secret, certificate=_for_governors(settings))
 
 
@@ -207,7 +207,7 @@ def _with_secret(settings: Settings) -> tuple[Settings, str]:
 
 
 def _for_governors(settings: Settings) -> str:
-    """What governors on other hosts are given to be let in."""
+    """The certificate that governors on other hosts get, to be admitted."""
     if settings.tls is None or not is_encrypted(settings):
         return ""
     Identity.read(settings.tls, admission.MemberKind.SERVER)

@@ -269,7 +269,7 @@ def _connection(host: str, port: int, identity: Identity | None) -> HTTPConnecti
 def _server_info(
     address: str, keys: Keys
 ) -> tuple[Sequence[GovernorReport], Sequence[DurableReport], UsageReport | None, str]:
-    """What the server says of itself. The usage is only for users; the text is where HTTP is."""
+    """Governors, durable sessions, usage (for users only) and the HTTP address of a server."""
     with asking(address, keys) as connection:
         governors, named = connection.ask(ServerInfo()), connection.ask(DurableSessions())
         usage = connection.ask(UsageOf()) if keys.user else None

@@ -43,7 +43,7 @@ def print_status(status: ClusterStatus, console: Console) -> None:
 
 
 def _print_troubles(line: GovernorLine, console: Console) -> None:
-    """What a governor lacks, as far as people can mend it."""
+    """Prints the troubles of a governor that people can mend."""
     if line.away_why:
         console.print(
             Text(f"{line.address} has been away for {line.away:.0f} s: {line.away_why}"),

@@ -36,7 +36,7 @@ Write = Callable[[str, bool], object]
 
 
 class LogServer(Protocol):
-    """What is asked of the server."""
+    """The request to the server."""
 
     def ask(self, request: Request[A]) -> A: ...
 
@@ -102,7 +102,7 @@ def _logs(server: LogServer, task: TaskId) -> str:
 
 
 def logs_in_event_log(reached: ReachedServer, task: TaskId, error: RainError) -> str:
-    """What a task of a session that is over has printed."""
+    """The output of a task whose session is over."""
     if not reached.http:
         raise StartError(f"{_said(error)}, and without HTTP its event log cannot be read")
     session, number = unpack(task)
@@ -118,7 +118,7 @@ def logs_in_event_log(reached: ReachedServer, task: TaskId, error: RainError) ->
 
 
 def read_logs(told: Mapping[str, Any], task: TaskId) -> str:
-    """What the last run has printed, by the answer of `/api/task`."""
+    """The output of the last run, from the answer of `/api/task`."""
     try:
         texts = [str(entry["info"].get("logs", "")) for entry in told["story"]]
     except (KeyError, TypeError, AttributeError) as error:

@@ -149,7 +149,7 @@ def _item(kind: str, of_schema: Any) -> Item:
 
 
 def _entry(described: Any, of_schema: Any) -> Item:
-    """What the entries of a list are."""
+    """The kind of a list's entries."""
     kind = str(described.which())
     if kind in LETTERS and kind != "enum":
         return _number(kind)

@@ -40,7 +40,7 @@ NULL, LIST, FAR, OBJECT = 0, 1, 2, 3
 """The two lowest bits of a pointer; those of a pointer to a struct are 0, too."""
 
 BYTE, POINTERS, COMPOSITE = 2, 6, 7
-"""What the entries of a list are, as the pointer to it says."""
+"""The kind of a list's entries, as its pointer says."""
 
 CHOICE: Final = Struct("<H")
 """Which member of a union is there."""

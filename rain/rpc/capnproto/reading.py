@@ -60,7 +60,7 @@ def read_message(shape: Shape, content: bytes | bytearray | memoryview) -> dict[
 
 
 def reader_of(item: Item) -> Reader:
-    """What reads such an item where a pointer leads."""
+    """The function that reads such an item where a pointer leads."""
     if item.entry is not None:
         if item.entry.number is not None:
             return _numbers
@@ -94,7 +94,7 @@ def _struct(message: Message, place: int, word: int, shape: Shape, deep: int) ->
 
 
 def _fields_of(shape: Shape) -> FieldsReader:
-    """What reads the fields of such a struct."""
+    """The function that reads the fields of such a struct."""
     if shape.read_fields is None:
         shape.read_fields = fields_reader(shape, _CALLED)
     return shape.read_fields
@@ -254,4 +254,4 @@ _READERS: Final[dict[str, Reader]] = {
 _LISTS: Final[dict[str, Reader]] = {"data": _datas, "text": _texts}
 
 _CALLED: Final = {"meaning": _meaning, "unknown": _unknown, "choice": CHOICE}
-"""What the functions of structs call by these names."""
+"""The names that the generated functions of structs use."""

@@ -40,7 +40,7 @@ def _read_nothing(message: Message, place: int, word: int, what: Any, deep: int)
 
 @define(eq=False)
 class Item:
-    """What a field, or each entry of a list, is."""
+    """The type of a field, or of each entry of a list."""
 
     kind: str  # as the schema calls it
     number: Struct | None = None

@@ -42,7 +42,7 @@ def write_message(shape: Shape, values: Mapping[str, Any]) -> bytes:
 
 
 def writer_of(item: Item) -> Writer:
-    """What writes such an item where a pointer leads."""
+    """The function that writes such an item where a pointer leads."""
     if item.entry is not None:
         if item.entry.number is not None:
             return _numbers

@@ -20,7 +20,7 @@ def read_amounts(rows: list[Fields]) -> tuple[tuple[str, int], ...]:
 
 
 def read_resources(rows: list[Fields]) -> Resources:
-    """What a governor offers; ValueError, in one line, when it cannot be that."""
+    """The resources that a governor offers; a one-line ValueError if they are impossible."""
     amounts = read_amounts(rows)
     named = {name: checked_amount(name, amount) for name, amount in amounts}
     if len(named) != len(amounts):

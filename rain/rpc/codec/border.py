@@ -21,7 +21,7 @@ LOGS_LIMIT = 256 * 1024
 
 
 def fault_of_sender(what: str, error: ValueError) -> ProtocolError:
-    """What is wrong with a message that a peer has sent."""
+    """The mistake in a message that a peer has sent."""
     return ProtocolError(f"{what}: {error}")
 
 

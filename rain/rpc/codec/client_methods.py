@@ -101,7 +101,7 @@ class ClientMethod(Generic[Q, A]):
     """Whether an answer is about what was asked; without it only the schema judges."""
 
     def reader(self, request: Q) -> Callable[[Fields], A]:
-        """What reads the answer to a request."""
+        """The function that reads the answer to a request."""
         fits, read = self.fits, self.results.read
         if fits is None:
             return read

@@ -137,7 +137,7 @@ def write_wait_answer(answer: WaitAnswer) -> Fields:
 
 
 def write_fitting_answer(answer: WaitAnswer) -> Fields:
-    """The same, without the bytes that would not fit into a message: they can be fetched."""
+    """Writes an answer without the bytes that would not fit into a message: they can be fetched."""
     slim = slim_delivery(answer.delivery)
     return write_wait_answer(answer if slim is answer.delivery else evolve(answer, delivery=slim))
 

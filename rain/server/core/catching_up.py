@@ -36,7 +36,7 @@ from rain.server.core.state import State
 
 @frozen
 class Logged:
-    """What the log has of a session: numbers of its tasks and objects."""
+    """The numbers of the tasks and objects of a session that the log has."""
 
     tasks: frozenset[int] = frozenset()
     objects: frozenset[int] = frozenset()

@@ -9,7 +9,7 @@ from rain.graph import Task
 from rain.server.core.held import Key, is_there
 
 Place = tuple[Key, int]
-"""What a task is, and how many of its session were the same before it."""
+"""The key of a task, and the number of equal tasks before it in its session."""
 
 NO_KEY = b""
 """The key of a task that cannot be compared."""

@@ -177,7 +177,7 @@ def cancel(state: State, targets: Iterable[Task], why: str, grace: float = OWN_G
 
 
 def cancel_unstarted(state: State, targets: Iterable[Task], why: str) -> None:
-    """The same for tasks that have not started; running tasks go on."""
+    """Cancels tasks that have not started, and all that nothing else needs; running tasks go on."""
     _cancel(state, unstarted(unwanted(targets)), why)
 
 

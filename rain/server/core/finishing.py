@@ -231,7 +231,7 @@ def _take_notes(outputs: list[DataObject], notes: dict[ObjectId, ObjectNote]) ->
 def _take_contents(
     state: State, outputs: list[DataObject], notes: dict[ObjectId, ObjectNote] | None
 ) -> list[DataObject]:
-    """What is inside of what was made; returns what was inside when it was made before.
+    """Notes the contents of new outputs; returns the unneeded contents of earlier ones.
 
     This comes before the tasks release their inputs, so that everything they pass on stays. A
     reference to an object that is gone can only come from bytes that nobody has read; it claims
@@ -251,7 +251,7 @@ def _take_contents(
 
 
 def _pass_on(tasks: Iterable[Task]) -> list[DataObject]:
-    """What those that stand in pass on is all of it; returns what was inside of theirs before."""
+    """Gives outputs of stand-ins the contents of their inputs; returns unneeded earlier ones."""
     free: list[DataObject] = []
     for task in tasks:
         if stands_in(task):

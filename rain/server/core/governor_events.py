@@ -127,7 +127,7 @@ def apply_update(state: State, governor: Governor, update: Update) -> None:
 
 
 def _noted(state: State, governor: Governor, note: TaskNote) -> None:
-    """What a task has said about itself, or the cache of it in one of few sentences."""
+    """Notes a message of a task about itself, or one of few sentences of the cache about it."""
     task = state.graph.tasks.get(note.task)
     if task is None or task.assigned is not governor:
         return

@@ -97,7 +97,7 @@ def grant(state: State, client_id: ClientId, request: RequestId, what: AnyReques
 
 
 def _note(state: State, client_id: ClientId, what: RemoveDurable | ShareDurable | Promise) -> None:
-    """What has nothing to do with a session."""
+    """Grants a request that concerns no session."""
     match what:
         case RemoveDurable(name):
             full = rights.changes(state, client_id, name)

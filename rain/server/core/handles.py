@@ -60,7 +60,7 @@ def take(state: State, client: ClientId, asked: TakeHandles) -> list[DataObject]
 
 
 def _lent_object(state: State, client: ClientId, object_id: ObjectId) -> DataObject:
-    """The same for a client that has not joined the session of the object, if that goes on."""
+    """The object, also for a client that has not joined its session, if that session goes on."""
     data_object = state.graph.objects.get(object_id)
     if data_object is not None and data_object.session.goes_on:
         rights.check_sees(state, client, data_object.session)

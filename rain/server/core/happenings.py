@@ -203,7 +203,7 @@ class RunFailed:
 
 
 class SecondRunState(enum.Enum):
-    """What becomes of the second run of a late task."""
+    """The state of the second run of a late task."""
 
     BEGUN = "begun"
     FINISHED = "finished"  # before the first one, which is withdrawn

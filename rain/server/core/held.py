@@ -1,4 +1,4 @@
-"""What former runs of a task have submitted, held for its next run (`adopting.py`)."""
+"""Tasks that former runs of a task have submitted, held for its next run (`adopting.py`)."""
 
 from __future__ import annotations
 

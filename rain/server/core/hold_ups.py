@@ -35,7 +35,7 @@ _WAITING = (TaskRow.READY, TaskRow.PLANNED, TaskRow.QUEUED)
 
 
 def of_client(state: State, client: ClientId, now: float) -> HoldUps:
-    """What holds up the sessions in which a client takes part, each reason once.
+    """The reasons that hold up the sessions in which a client takes part, each once.
 
     Tasks that wait until other tasks make room are no reason for a warning, since this ends by
     itself. But a disk may be full of data that only clients can release.
@@ -51,7 +51,7 @@ def of_client(state: State, client: ClientId, now: float) -> HoldUps:
 
 
 def that_failed(state: State, client: ClientId, now: float) -> HoldUps:
-    """What has failed a short time ago, whether or not it holds up the client."""
+    """The failures of a short time ago, whether or not they hold up the client."""
     return _each_once(_failed(state, now) if client in state.graph.clients else [])
 
 
@@ -61,7 +61,7 @@ def _each_once(found: list[HoldUp]) -> HoldUps:
 
 
 def of_session(state: State, session: Session, now: float) -> HoldUp | None:
-    """What holds up a task of the session, if anything does."""
+    """A reason that holds up a task of the session, if there is one."""
     return (
         _full(state, session)
         or next(_held_up(state, session, now), None)
@@ -158,7 +158,7 @@ def _limited(state: State, session: Session) -> HoldUp | None:
 def _of_kind(
     state: State, session: Session, kind: TaskKind, governors: list[Governor], now: float
 ) -> HoldUp | None:
-    """What would hold up a task of this kind."""
+    """The reason that would hold up a task of this kind."""
     suiting = [governor for governor in governors if would_suit(kind, governor)]
     if not suiting and feasibility.is_promised(state, kind):
         needs = feasibility.spell_amounts(kind.resources.items())
@@ -194,7 +194,7 @@ def _of_kind(
 def _no_time(
     state: State, kind: TaskKind, seconds: float, suiting: list[Governor], now: float
 ) -> HoldUp:
-    """What holds up tasks that would not end before the governors which could run them."""
+    """The reason for tasks that would not end before the governors which could run them."""
     last = max(suiting, key=attrgetter("ends_at"))
     left = say_duration(max(last.ends_at - now, 0.0))
     promised = feasibility.is_promised(state, kind)
@@ -207,7 +207,7 @@ def _no_time(
 
 
 def _promised(state: State) -> str:
-    """What becomes of tasks that wait for governors which are not there yet."""
+    """The outlook for tasks that wait for governors which are not there yet."""
     says = [
         client.promise.says or "they are asked for"
         for client in state.graph.clients.values()

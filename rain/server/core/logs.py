@@ -33,7 +33,7 @@ def keep(task: Task, text: str) -> None:
 
 
 def hand_over(one: Task, other: Task) -> None:
-    """What the one has printed, and what the cache has said of it, is of the other task."""
+    """Gives the output of one task, and the cache's sentence about it, to the other task."""
     session = one.session
     text = session.logs.pop(one.id, None)
     if text is not None:

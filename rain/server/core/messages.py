@@ -236,7 +236,7 @@ class Answered:
 
 @frozen
 class Granted:
-    """The same for a request that has changed something. It is sent when the change is durable."""
+    """The answer to a request that has changed something, sent when the change is durable."""
 
     request: RequestId
     answer: SessionId | JoinedSession | tuple[ObjectReport | ObjectId, ...] | None = None

@@ -102,7 +102,7 @@ def _source(data_object: DataObject, governor: Governor, tries: int) -> str:
 
 
 def _sender(state: State, copy: Copy, tries: int) -> str:
-    """The same for a large object, which few get at the same time; the others wait."""
+    """Chooses the source of a large object, which few get at the same time; the others wait."""
     data_object = copy.object
     copy.source = 0
     senders = Senders(data_object)

@@ -45,7 +45,7 @@ _COUNTED = _BEGUN | {*_FRESH}
 
 @define
 class _Use:
-    """What the tasks of a user use now, and how much room there is."""
+    """The cpus that the tasks of a user use now."""
 
     cpus: int = 0
     by_session: Counter[Session] = Factory(Counter)
@@ -110,7 +110,7 @@ def never_fits(state: State, session: Session, kind: TaskKind) -> str:
 
 
 def why(state: State, task: Task) -> str:
-    """What a limited task waits for."""
+    """The reason why a limited task waits."""
     session = task.session
     user, rule = spell_user(session.belongs_to), _rule(state, session)
     if _is_full(state, session) and not _reads(task):
@@ -128,7 +128,7 @@ def why(state: State, task: Task) -> str:
 
 
 def of_session(state: State, session: Session) -> str:
-    """What the first limited task of a session waits for; "" if there is none."""
+    """The reason why the first limited task of a session waits; "" if there is none."""
     quota = state.quotas.get(session.belongs_to)
     if quota is None:
         return ""
@@ -147,7 +147,7 @@ def stored_of(state: State, user: str) -> int:
 
 
 def contradictions(state: State) -> Iterator[str]:
-    """What must not be; nothing, unless there is a mistake."""
+    """The contradictions in the state; none, unless there is a bug."""
     noted = {task for quota in state.quotas.values() for task in quota.let_on}
     waiting = {task for quota in state.quotas.values() for task in _waiting(quota)}
     for session in state.graph.sessions.values():

@@ -68,9 +68,9 @@ def take_back_some(state: State, governor: Governor, tasks: list[Task]) -> None:
 
 
 def ask_for_unstarted(state: State, governor: Governor) -> None:
-    """What a governor was sent is planned anew as far as it gives that back: it may have begun it.
+    """Asks a governor for the tasks that it has not begun: those that it gives back are replanned.
 
-    What was sent ahead of that is then only planned there.
+    Tasks that were sent ahead of these are then only planned there.
     """
     for task in list(governor.assigned):
         if task.row is TaskRow.ASSIGNED:

@@ -44,7 +44,7 @@ def user_of(state: State, client: ClientId) -> str:
 
 
 def asks_for(state: State, client: ClientId, task: Task) -> None:
-    """What the client asks from now on is asked for a running task; refused for another user's."""
+    """Makes the client ask for a running task from now on; refused for another user's task."""
     known, user = state.graph.clients[client], task.session.belongs_to
     if known.user not in (OWNER, user) and not is_admin(state, known.user):
         raise RefusedError(
@@ -149,7 +149,7 @@ def shown_name(durable: Durable, user: str) -> str:
 
 
 def may_watch(state: State, client: ClientId, watch: Watch | None) -> Watch | None:
-    """What is left of a watch without the sessions of other users."""
+    """The part of a watch without the sessions of other users."""
     if watch is None or user_of(state, client) == OWNER:
         return watch
     asked = {*watch.sessions, *map(session_of, watch.tasks)}

@@ -28,7 +28,7 @@ Made = dict[ObjectId, Key]
 
 
 def given_keys(columns: KeyColumns) -> Given:
-    """What the client of a submission has said."""
+    """The keys that the client of a submission has given."""
     found: dict[int, tuple[Key, Sequence[ObjectId]]] = {}
     start = 0
     for holder, key, count in zip(columns.holders, columns.keys, columns.counts, strict=True):
@@ -38,7 +38,7 @@ def given_keys(columns: KeyColumns) -> Given:
 
 
 def note_constants(constants: Iterable[ObjectId], given: Given, made: Made) -> None:
-    """What a client has said of new constants."""
+    """Notes the keys that a client has given for new constants."""
     for object_id in constants:
         known = given.get(object_id)
         if known is not None:
@@ -48,7 +48,7 @@ def note_constants(constants: Iterable[ObjectId], given: Given, made: Made) -> N
 def key_of(
     task: Task, made: Made, given: Given | None = None, *, cluster: bytes = b""
 ) -> Key | None:
-    """What a task is: what it runs, with what. None if that cannot be compared."""
+    """The key of a task, made of its function and its inputs; None if they cannot be compared."""
     known = None if given is None else given.get(task.id)
     key = _by_content(task, made, cluster) if known is None else _by_client(task, made, *known)
     if key is not None:
@@ -90,7 +90,7 @@ def _config_of(task: Task) -> bytes:
 
 
 def _keys(session: Session, objects: Iterable[ObjectId], made: Made) -> list[Key] | None:
-    """What these are for what is in this session."""
+    """The keys of these objects within this session; None if one has none."""
     keys: list[Key] = []
     for object_id in objects:
         key = made.get(object_id)

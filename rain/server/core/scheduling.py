@@ -71,7 +71,7 @@ def is_ours(scheduler: Scheduler | None) -> bool:
 
 
 def shares_for(scheduler: Scheduler) -> UserShares | None:
-    """What gives users their shares; None if the scheduler does that itself."""
+    """The object that gives users their shares; None if the scheduler does that itself."""
     return None if getattr(type(scheduler), "shares_users", False) is True else UserShares()
 
 

@@ -23,7 +23,7 @@ def session_for(state: State, client_id: ClientId, session_id: SessionId) -> Ses
 
 
 def living_session(state: State, client_id: ClientId, session_id: SessionId) -> Session:
-    """The same, if it has not failed."""
+    """The session, if this client takes part in it and it has not failed."""
     session = state.graph.sessions.get(session_id)
     if session is not None and client_id in session.members and session.failure is None:
         return session  # as nearly always

@@ -89,7 +89,7 @@ class Senders:
         return self._holders[place]
 
     def spelled(self, sender: Sender, copy: Copy) -> str:
-        """What the reader is told: the sender, and who goes on when that one breaks."""
+        """The sources for the reader: the sender, then others that go on if the sender breaks."""
         place = self._holders.index(sender)
         others = [
             one

@@ -228,7 +228,7 @@ class State:
             self.orders(governor).drops += dropped
 
     def release_soon(self, objects: Sequence[DataObject]) -> None:
-        """The same for a release that no client has asked for.
+        """Releases unneeded objects when no client has asked for it.
 
         It is not urgent, and a separate message costs as much as ten tasks. So it waits for another
         message to these governors; the less data they hold, the longer it may wait.
@@ -308,7 +308,7 @@ class State:
         self.later_due = inf
 
     def _pass_on(self) -> None:
-        """What waits goes along with this turn's orders, or alone when its time has come."""
+        """Sends waiting orders along with this turn's orders, or alone when their time has come."""
         waiting = self.later
         for governor, orders in self._orders.items():
             later = waiting.pop(governor, None)

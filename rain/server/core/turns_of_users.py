@@ -18,7 +18,7 @@ from rain.server.core.state import State
 
 @frozen
 class TurnsOfUsers:
-    """What each user with work has."""
+    """The cpus and weights of users with work."""
 
     cpus: int  # of the cluster
     used: Counter[str]  # cpus of running tasks

@@ -40,7 +40,7 @@ def note(
 
 
 def note_stored(state: State) -> None:
-    """What has been stored since the last time counts until now, before any of it changes.
+    """Counts stored data from the last time until now, before any of it changes.
 
     Data that comes and goes within `EVERY` counts for all of that time, or not at all.
     """
@@ -53,7 +53,7 @@ def note_stored(state: State) -> None:
 
 
 def by_day(state: State, now: float) -> dict[tuple[str, int], Used]:
-    """What each user has used on each day until now, between two turns."""
+    """The usage of each user on each day until now, between two turns."""
     found = {key: copy(used) for key, used in state.used.items()}
     for user, day, byte_seconds in _stored_by_day(state, now):
         found.setdefault((user, day), Used()).byte_seconds += byte_seconds
@@ -94,7 +94,7 @@ def _on_day(state: State, user: str, day: int) -> Used:
 
 
 def report(state: State, client: ClientId, now: float) -> UsageReport:
-    """What a client may see of it, between two turns."""
+    """The usage that a client may see, between two turns."""
     user = rights.user_of(state, client)
     all_users = rights.is_admin(state, user)
     running = Counter(

@@ -93,7 +93,7 @@ def _turn(state: State, task: Task) -> str:
 
 
 def _second_run(state: State, task: Task) -> str:
-    """What is done for a task that is late."""
+    """A sentence about the second run of a late task."""
     shadow = state.graph.shadows.get(task)
     if shadow is None or shadow.run is None:
         return ""

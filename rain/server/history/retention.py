@@ -46,7 +46,7 @@ class Going(enum.Enum):
 
 @frozen
 class Next:
-    """What to delete next; of the events of no session only those older than `before`."""
+    """The next deletion; of events without a session, only those older than `before`."""
 
     what: Going
     before: float = inf

@@ -76,7 +76,7 @@ class EventStore:
         return [SessionId(session) for (session,) in self._database.execute(_OPEN_SESSIONS)]
 
     def knows_of(self, session: SessionId) -> Logged:
-        """What the log has of a session that goes on."""
+        """The tasks and objects that the log has of a session that goes on."""
         return Logged(
             self._numbers(_NUMBERS, "$.tasks", session),
             self._numbers(_NUMBERS, "$.dataobjs", session),

@@ -150,7 +150,7 @@ def _of_transfers(sent: Transfers) -> list[Metric]:
 
 @frozen
 class _Present:
-    """What each user has now."""
+    """The current numbers of each user."""
 
     sessions: Counter[str]
     unfinished: Counter[str]
@@ -183,7 +183,7 @@ def _present(state: State) -> _Present:
 
 
 def _totals(state: State, now: float, present: _Present) -> dict[str, Used]:
-    """What each user has used until now, on all days."""
+    """The usage of each user until now, on all days."""
     totals: dict[str, Used] = {}
     for (user, _), used in usage.by_day(state, now).items():
         total = totals.setdefault(user, Used())

@@ -75,7 +75,7 @@ class JournalFolder:
         return self.path / _NAME.format(_TURNS, number)
 
     def begun(self, number: int) -> Path:
-        """The same file, as long as the one before it may lose its end with its machine."""
+        """The name of a file of turns while the file before may still lose its end."""
         return self.path / f"{_NAME.format(_TURNS, number)}.begun"
 
     def snapshots(self) -> dict[int, Path]:

@@ -23,10 +23,10 @@ _NAMES: dict[str, Any] = {
     "Orders": Orders,
     **{kind.__name__: kind for kind in _NODES},
 }
-"""What annotations name that only type checkers import."""
+"""The classes that annotations name and only type checkers import."""
 
 _MEANT: dict[type, dict[str, Any]] = {Turns: {"Place": Entry}}
-"""What names mean in classes that are more general than what is saved of them."""
+"""The meaning of type variables in generic classes that are saved with one type only."""
 
 
 @frozen

@@ -65,7 +65,7 @@ class Tables:
                 there.append(value)
 
     def tables(self) -> Iterator[tuple[Layout, list[Any]]]:
-        """What is written: the objects of each class, but for those that are always there."""
+        """The objects to write, by class, without those that always exist."""
         for kind, there in self.found.items():
             yield layout_of(kind), there[len(ALWAYS_THERE.get(kind, ())) :]
 
