@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from rain.common.errors import RainException
 from rain.common.imports import CallingProgram, Imports, running_program, working_folder
 from rain.common.log_settings import log_settings
+from rain.common.number_settings import number_settings
 from rain.common.script_main import origin
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def own_imports(uploads: Iterable[PackedModules], names: Iterable[str]) -> Impor
         origin=origin(),
         looked=looked,
         arguments=tuple([os.fsencode(one) for one in sys.argv]),
+        numbers=number_settings(),
     )
 
 
@@ -84,7 +86,10 @@ def _imports_of_task(
     if any(since > told.looked for since in states.values()):
         told = told._replace(changed=_changed(states, told.began), looked=looked)
     return told._replace(
-        folders=folders, uploads=(*archives, *told.uploads), logging=log_settings()
+        folders=folders,
+        uploads=(*archives, *told.uploads),
+        logging=log_settings(),
+        numbers=number_settings(),
     )
 
 

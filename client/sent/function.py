@@ -18,6 +18,7 @@ from rain.common.by_value import dumps
 from rain.common.class_versions import dumps_with_versions
 from rain.common.imports import with_imports, working_folder
 from rain.common.log_settings import log_settings
+from rain.common.number_settings import number_settings
 from rain.common.pickles import PICKLE_PROTOCOL
 from rain.common.references import finding_references
 from rain.common.sameness import FUNCTION
@@ -34,12 +35,11 @@ class SentFunction:
         "_captured",
         "_code",
         "_digest",
-        "_folder",
         "_is_large",
-        "_logging",
         "_refusals",
         "_reloads",
         "_same",
+        "_settings",
         "_submits",
         "_uploads",
         "generator",
@@ -67,7 +67,7 @@ class SentFunction:
         self._digest = _digest(dumps(fn, PICKLE_PROTOCOL)) if captured.can_change else b""
         self._uploads = _uploads_of(session)
         imports = own_imports(self._uploads, captured.imported)
-        self._logging, self._folder = imports.logging, imports.folder
+        self._settings = imports.logging, imports.numbers, imports.folder
         shape = ObjectShape(name, FUNCTION)
         obj = constant_object(session, shape, with_imports(pickled, imports), found)
         obj.keep()
@@ -95,7 +95,7 @@ class SentFunction:
             return False
         if self._refusals != session.refusals:  # it may have been refused with its submission
             return False
-        if self._logging != log_settings() or self._folder != working_folder():
+        if self._settings != (log_settings(), number_settings(), working_folder()):
             return False
         if not self._captured.is_as_it_was():
             return False

@@ -1,5 +1,5 @@
-"""The import folders, uploads, logging settings and current folder of a program, which are sent
-with each of its functions.
+"""The import folders, uploads, current folder, and settings of logging and of numbers of a program.
+These are sent with each of its functions.
 
 They are appended to the function's pickle, behind its end, where no unpickler reads:
 
@@ -20,6 +20,8 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgpack
+
+from rain.common.number_settings import NumberSettings, from_fields
 
 if TYPE_CHECKING:
     from mmap import mmap
@@ -42,11 +44,12 @@ class Imports(NamedTuple):
     origin: str = ""  # the process that it is, which its tasks tell, too
     looked: float = 0.0  # when it has looked at the files
     arguments: tuple[bytes, ...] = ()  # its `sys.argv`, which modules may read when they are loaded
+    numbers: NumberSettings | None = None
 
     @property
     def of_modules(self) -> Imports:
         """All that decides which modules a function loads."""
-        return self._replace(logging=None, looked=0.0)
+        return self._replace(logging=None, numbers=None, looked=0.0)
 
 
 class CallingProgram(NamedTuple):
@@ -101,6 +104,7 @@ def imports_of(data: bytes | mmap) -> Imports | None:
         uploads=tuple(imports.uploads),
         logging=None if imports.logging is None else tuple(imports.logging),
         arguments=tuple(imports.arguments),
+        numbers=from_fields(imports.numbers),
     )
 
 
@@ -120,14 +124,14 @@ def code_of(data: bytes) -> bytes | None:
     """The part of a function's pickle that is equal in two processes with the same code, or None.
 
     It contains the pickle, the states of source files that were changed since the start of the
-    program, and the uploads. It does not contain the process, its current folder, its import
-    folders, its other modules, and its logging settings.
+    program, the uploads, and the settings of numbers. It does not contain the process, its current
+    folder, its import folders, its other modules, and its logging settings.
     """
     try:
         imports = imports_of(data)
         if imports is None:
             return data
-        told: bytes = msgpack.packb([imports.changed, list(imports.uploads)])
+        told: bytes = msgpack.packb([imports.changed, list(imports.uploads), imports.numbers])
     except (ValueError, TypeError, AttributeError, msgpack.UnpackException):
         return None  # not written by Rain
     end = len(data) - _FOOTER.size

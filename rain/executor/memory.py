@@ -6,12 +6,13 @@ import pickle
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from rain.base import executor_protocol as protocol
 from rain.base.ids import NUMBER_BITS
 from rain.base.shortage import OwnFiles
 from rain.base.units import UNIT
+from rain.common.number_settings import NumberSettings
 from rain.common.script_main import Main, current_main, enter, reading
 from rain.executor.modules import Space, Spaces
 from rain.executor.values import is_one_pickle
@@ -81,14 +82,21 @@ class RecentOutputs:
 Row = TypeVar("Row")
 
 
+class Loaded(NamedTuple):
+    """A function, and what must be current while it runs."""
+
+    function: Any
+    space: Space  # of its modules
+    main: Main | None  # what it sees as `__main__`; None if the process has its own
+    numbers: NumberSettings | None
+
+
 class Remembered:
     """A cached function, which is unpickled for its first call."""
 
     def __init__(self, row: protocol.CallInput) -> None:
         self.row = row
-        self.function: Any = None
-        self.space: Space | None = None  # the space of its modules, since its first call
-        self.main: Main | None = None  # what it sees as `__main__`
+        self.loaded: Loaded | None = None
 
 
 class Memory:
@@ -159,30 +167,34 @@ class Memory:
 
     def function(self, given: int | protocol.CallInput) -> Any:
         """Returns the function of input 0; the same object while it is cached."""
-        spaces = self.spaces
-        if isinstance(given, int):
-            remembered = self.objects[given]
-            if remembered.space is None:
-                remembered.function, remembered.space, remembered.main = self._function(
-                    remembered.row
-                )
-                return remembered.function
-            if remembered.space is not spaces.current:
-                spaces.enter(remembered.space)
-            if remembered.main is not current_main() and remembered.main is not None:
-                enter(remembered.main)
-            return remembered.function
-        return self._function(protocol.CallInput._make(given))[0]
+        if not isinstance(given, int):
+            return self._load(protocol.CallInput._make(given)).function
+        remembered = self.objects[given]
+        loaded = remembered.loaded
+        if loaded is None:
+            loaded = remembered.loaded = self._load(remembered.row)
+        else:
+            self._enter(loaded)
+        return loaded.function
 
-    def _function(self, row: protocol.CallInput) -> tuple[Any, Space, Main | None]:
-        """Unpickles a function and makes its space and its `__main__` the current ones."""
+    def _enter(self, loaded: Loaded) -> None:
+        """Makes current what a function needs."""
+        if loaded.space is not self.spaces.current:
+            self.spaces.enter(loaded.space)
+        self.spaces.calculate_as(loaded.numbers)
+        if loaded.main is not current_main() and loaded.main is not None:
+            enter(loaded.main)
+
+    def _load(self, row: protocol.CallInput) -> Loaded:
+        """Unpickles a function, with what it needs current."""
         data = self.bytes_of(row)
-        space = self.spaces.space_of(data)
+        space, numbers = self.spaces.space_of(data)
         self.spaces.enter(space)
+        self.spaces.calculate_as(numbers)
         main = self.spaces.new_main(space)
         try:
             with nullcontext() if main is None else reading(main):
-                return pickle.loads(data), space, main
+                return Loaded(pickle.loads(data), space, main, numbers)
         except Exception as error:  # whatever the user's classes raise; it goes on
             from rain.common.imports import other_python  # noqa: PLC0415 # executors start often
 

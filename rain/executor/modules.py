@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from rain.common.imports import Imports
+    from rain.common.number_settings import NumberSettings
 
 
 class Space:
@@ -55,15 +56,16 @@ class Spaces:
         self._arguments = sys.argv[:]
         self._known: WeakValueDictionary[object, Space] = WeakValueDictionary()
         self._logging: tuple[Any, ...] | None = None
+        self._numbers: NumberSettings | None = None
         self._others: dict[str, ModuleType] = {}  # modules that belong to no space
 
-    def space_of(self, data: bytes | mmap) -> Space:
-        """Returns the space of a pickled function."""
+    def space_of(self, data: bytes | mmap) -> tuple[Space, NumberSettings | None]:
+        """Returns the space of a pickled function, and how it calculates."""
         from rain.common.imports import imports_of  # noqa: PLC0415 # executors start often
 
         imports = imports_of(data)
         if imports is None:
-            return self.first
+            return self.first, None
         key = imports.of_modules
         space = self._known.get(key)
         if space is None:
@@ -71,7 +73,7 @@ class Spaces:
             uploads = tuple(unpacked(archive, self.uploads_folder) for archive in imports.uploads)
             space = self._known[key] = Space(folders, uploads, imports)
         space.logging = imports.logging
-        return space
+        return space, imports.numbers
 
     def new_main(self, space: Space) -> Main | None:
         """A `__main__` for a function of a space; None if the process has its own."""
@@ -95,6 +97,14 @@ class Spaces:
         sys.modules.update(space.modules)
         if not space.modules:
             importlib.invalidate_caches()  # files may have been added since the last import
+
+    def calculate_as(self, told: NumberSettings | None) -> None:
+        """Lets the functions that follow calculate with these settings."""
+        if told != self._numbers:
+            from rain.common.number_settings import apply  # noqa: PLC0415 # most set nothing
+
+            apply(told)
+            self._numbers = told
 
     def _log_as(self, told: tuple[Any, ...] | None) -> None:
         from rain.common.log_settings import LogSettings, apply  # noqa: PLC0415 # most set nothing

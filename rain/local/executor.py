@@ -24,6 +24,7 @@ from rain.base.shortage import ShortageError
 from rain.client import nested
 from rain.client.nested import TaskClient
 from rain.common import pieces, running
+from rain.common.number_settings import apply, number_settings
 from rain.common.printed import Streams, logs_of
 from rain.executor.executor import Work
 from rain.executor.memory import Memory
@@ -215,7 +216,7 @@ class Executor(Work):
         """What is this process's otherwise is the call's inside of this."""
         self._waiting.task = task
         folder = self._outside = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
-        path, limit = sys.path[:], sys.getrecursionlimit()
+        path, limit, numbers = sys.path[:], sys.getrecursionlimit(), number_settings()
         sys.path[:] = [entry or _current_folder() for entry in path]
         changed = sys.path[:]
         client, here = nested.install(self.client), running.install(self._waiting)
@@ -225,6 +226,7 @@ class Executor(Work):
         try:
             yield
         finally:
+            apply(numbers)
             sys.setrecursionlimit(limit)
             pieces.install(reader)
             running.install(here)

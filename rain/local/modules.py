@@ -11,17 +11,24 @@ import sys
 from mmap import mmap
 
 from rain.common.imports import imports_of
+from rain.common.number_settings import NumberSettings, apply
 from rain.executor.modules import Space, Spaces, unpacked
 
 
 class OwnModules(Spaces):
     """What was uploaded can be imported here as well."""
 
-    def space_of(self, data: bytes | mmap) -> Space:
+    def space_of(self, data: bytes | mmap) -> tuple[Space, NumberSettings | None]:
         """Unpacks what comes with a function."""
         imports = imports_of(data)
-        archives = () if imports is None else imports.uploads
-        return Space((), tuple(unpacked(archive, self.uploads_folder) for archive in archives))
+        if imports is None:
+            return Space(()), None
+        uploads = tuple(unpacked(archive, self.uploads_folder) for archive in imports.uploads)
+        return Space((), uploads), imports.numbers
+
+    def calculate_as(self, told: NumberSettings | None) -> None:
+        """The program may have changed its settings since the last call."""
+        apply(told)
 
     def new_main(self, space: Space) -> None:
         """The program's own is there."""

@@ -8,8 +8,13 @@ import msgpack
 import pytest
 
 from rain.common.imports import Imports, code_of, imports_of, with_imports
+from rain.common.number_settings import NumberSettings
 
 PICKLED = b"a pickle"
+
+
+CODE = Imports("one-files", ("/executors/1", "/project"), (), None, 17.5, "files")
+ROUNDED = CODE._replace(numbers=NumberSettings(numpy_errors=(("over", "raise"),)))
 
 
 def told(key: str, *folders: str, uploads: tuple[bytes, ...] = (), changed: str = "files") -> bytes:
@@ -20,6 +25,10 @@ def test_what_a_program_imports_from_is_read_again() -> None:
     imports = Imports("program-files", ("/here", "/there"), (b"zip",), None, 17.5, "files")
     assert imports_of(with_imports(PICKLED, imports)) == imports
     assert imports_of(PICKLED) is None
+
+
+def test_the_settings_of_numbers_are_read_again() -> None:
+    assert imports_of(with_imports(PICKLED, ROUNDED)) == ROUNDED
 
 
 def test_what_an_earlier_release_has_told_is_read() -> None:
@@ -43,6 +52,7 @@ def test_the_same_code_is_told_alike_by_every_process() -> None:
         with_imports(
             b"another one", Imports("one-files", ("/executors/1",), (), None, 17.5, "files")
         ),
+        with_imports(PICKLED, ROUNDED),
         PICKLED,
     ],
 )

@@ -6,6 +6,7 @@ import sys
 import time
 import zipfile
 from collections.abc import Sequence
+from decimal import localcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 from rain.base import executor_protocol as protocol
 from rain.common.imports import Imports, imports_of, with_imports
+from rain.common.number_settings import number_settings
 from tests.executor.child import PLAIN, Child, Function, child, number
 
 
@@ -113,6 +115,23 @@ def test_modules_that_read_the_arguments_of_the_program_find_them(
         for one in ((b"script.py", b"0.1"), (b"script.py", b"\xff"), (b"script.py", b"0.1"), ())
     ]
     assert rates == [["0.1"], ["\udcff"], ["0.1"], []]
+
+
+def test_each_function_calculates_as_its_program_did_when_it_was_sent(executor: Child) -> None:
+    def third(ctx: Any) -> Any:
+        decimal: Any = importlib.import_module("decimal")
+
+        return str(1 / decimal.Decimal(3))
+
+    settings = [number_settings()]  # none
+    for digits in (2, 5):
+        with localcontext(prec=digits):
+            settings.append(number_settings())
+    plain, two, five = (
+        remember_with(executor, third, Imports("key", (), numbers=one)) for one in settings
+    )
+    said = [executor.value(function) for function in (plain, two, five, two, five, plain)]
+    assert said == ["0." + digits * "3" for digits in (28, 2, 5, 2, 5, 28)]
 
 
 def test_what_a_task_submits_shares_the_modules_of_its_program(

@@ -2,6 +2,7 @@
 
 import asyncio
 import concurrent.futures
+import decimal
 import os
 import pickle
 import sys
@@ -55,6 +56,22 @@ def negated(value: int) -> int:
 
 def test_a_call_runs_in_the_thread_that_waits_for_it(client: Client) -> None:
     assert client.submit(where).result() == (os.getpid(), threading.get_ident())
+
+
+def third() -> str:
+    decimal.getcontext().rounding = decimal.ROUND_UP  # a task's own, and not the program's
+    return str(1 / decimal.Decimal(3))
+
+
+def test_each_call_calculates_with_the_settings_that_it_was_made_with(client: Client) -> None:
+    with decimal.localcontext(prec=3):
+        three = client.submit(third)
+    with decimal.localcontext(prec=5):
+        five = client.submit(third)
+        assert (three.result(), five.result()) == ("0.334", "0.33334")
+        assert third() == "0.33334"
+    assert client.submit(third).result() == "0.3333333333333333333333333334"
+    assert decimal.getcontext().rounding == decimal.ROUND_HALF_EVEN
 
 
 def test_nothing_runs_before_somebody_waits(client: Client) -> None:
