@@ -57,9 +57,8 @@ def test_signals_that_raise_are_taken_over() -> None:
     told = told_and_read()
     apply(None)
     apply(told)
-    assert decimal.Decimal(1).copy_sign(-1) == -1
     with pytest.raises(decimal.Inexact):
-        decimal.Decimal(1) / 3
+        print(decimal.Decimal(1) / 3)
     decimal.getcontext().traps[decimal.Inexact] = False
     assert decimal.Decimal(1) / 0 == decimal.Decimal("inf")
 
@@ -70,10 +69,13 @@ def test_what_numpy_does_at_errors_is_taken_over() -> None:
     apply(None)
     apply(told)
     with pytest.raises(FloatingPointError):
-        np.array([1.0]) / 0
+        print(np.array([1.0]) / 0)
     assert np.geterr()["under"] == "print"
 
 
 def test_errors_that_go_to_an_object_of_the_program_are_not_told() -> None:
-    with np.errstate(divide="call", call=lambda *_: None):
+    def hear(kind: str, flag: int) -> None:
+        print(kind, flag)
+
+    with np.errstate(divide="call", call=hear):
         assert number_settings() is None
