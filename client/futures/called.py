@@ -21,6 +21,7 @@ from rain.client.environments import said_of, text_of
 from rain.client.explaining.misspelled import unknown_argument
 from rain.client.explaining.warn import warn_user
 from rain.client.options import NO_OPTIONS, OPTIONS, Options, Surrounding
+from rain.client.sent.copies import OWN_GENERATORS
 from rain.client.sent.function import SentFunction
 from rain.client.shapes import SHAPES_REMEMBERED, ObjectShape, TaskShape
 from rain.client.submission import Same
@@ -35,12 +36,6 @@ FUNCTIONS_REMEMBERED = 256
 """Functions that a client remembers; one more is sent again when it is called again."""
 
 RESULT = ObjectShape("result", "pickle")
-
-OWN_GENERATORS = (
-    "give each call a generator of its own, such as those of"
-    " numpy.random.default_rng(seed).spawn(count)"
-)
-"""Advice for a user who gives several calls copies of one generator."""
 
 _SIMPLE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 

@@ -15,11 +15,10 @@ from rain.base.wire import INLINE_LIMIT
 from rain.base.wire.grace import OWN_GRACE
 from rain.base.wire.requests import Cancel, CancelUnstarted, OverviewOf, ReportsOf
 from rain.client.data import DataObject, filled, new_handle
-from rain.client.explaining.warn import warn_user
 from rain.client.future import Future
 from rain.client.futures.borrowed import Borrowing, borrowed_object
 from rain.client.futures.callbacks import Callbacks
-from rain.client.futures.called import OWN_GENERATORS, Function
+from rain.client.futures.called import Function
 from rain.client.futures.ends import Ends, note_finished
 from rain.client.futures.loops import Loops
 from rain.client.futures.plain import PlainCalls
@@ -30,7 +29,6 @@ from rain.client.shapes import ObjectShape
 from rain.client.staging import encode_constant
 from rain.client.task import Task
 from rain.common.errors import ConnectionException, RainException
-from rain.common.random_generators import is_random_generator
 from rain.common.references import Reference, finding_references
 from rain.common.unpicklable import UNPICKLABLE, what_cannot_be_sent
 from rain.files.publishing import save_value
@@ -105,12 +103,6 @@ class Futures:
                 self.give_up(made)
             raise
         self.sending.send_or_leave()
-        drawn = [name for name, value in keywords.items() if is_random_generator(value)]
-        if drawn and len(made) > 1:
-            warn_user(
-                f"each call of map draws the same numbers from its copy of the random generator"
-                f" {drawn[0]!r}: {OWN_GENERATORS}"
-            )
         return made
 
     def added(self, task: Task) -> Future[Any]:

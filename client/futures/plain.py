@@ -34,6 +34,7 @@ from rain.client.sent.arguments import (
     pickle_value,
     placeholder,
 )
+from rain.client.sent.copies import CopyWarnings
 from rain.client.sent.large_arguments import LargeArguments, is_surely_large
 from rain.client.sent.near_files import with_near
 from rain.client.task import Task
@@ -59,6 +60,7 @@ class PlainCalls:
         self._functions = CalledFunctions()
         self._with_defaults: dict[Options, Options] = {}  # by those that calls were given
         self._large = LargeArguments(session, "client.put(value)")
+        self._warnings = CopyWarnings()
 
     def new_task(
         self, fn: Function, args: Sequence[Any], keywords: Mapping[str, Any], options: Options
@@ -90,6 +92,7 @@ class PlainCalls:
             collector = InputCollector(told)
             pickles = [self._pickled(value, collector, str(i)) for i, value in enumerate(args)]
             named = {key: self._pickled(value, collector, key) for key, value in keywords.items()}
+            self._warnings.look_at(function.name, collector.copies)
         table: dict[str, Any] = {
             "args": pickles,
             "kwargs": named,
@@ -174,6 +177,7 @@ class PlainCalls:
                 sent = self._large.sent(parts, label)
                 return placeholder(label, collector.add(label, sent), load=True)
             del collector.references[referred:]  # they are inside of what is uploaded
+        collector.note(label, value)
         uploaded = self._large.uploaded(value, label)
         return placeholder(label, collector.add(label, uploaded), load=True)
 

@@ -17,6 +17,7 @@ from typing import Any, NoReturn, TypeAlias
 from rain.client.data import DataObject, to_dataobj
 from rain.client.future import Future
 from rain.client.references import refer
+from rain.client.sent.copies import Found, differs_as_copy
 from rain.client.task import Task
 from rain.common.by_value import Pickler
 from rain.common.errors import RainWarning
@@ -60,19 +61,25 @@ _OURS = frozenset({_Reference, _ModuleReference})
 class InputCollector:
     """Gathers the inputs of one call while its arguments are pickled. Input 0 is the function."""
 
-    __slots__ = ("files", "labels", "objects", "references")
+    __slots__ = ("copies", "files", "labels", "objects", "references")
 
     def __init__(self, function: tuple[DataObject]) -> None:
         self.objects: list[DataObject] = [*function]
         self.labels: list[str | None] = [None]
         self.references: list[Future[Any]] = []  # inside of arguments, and no inputs
         self.files: dict[File, None] = {}  # those that are near to some governors
+        self.copies: list[Found] = []  # what is not the same as a copy, if it was noted
 
     def add(self, label: str, value: Any) -> int:
         """Adds a data object, and answers its index among the inputs."""
         self.objects.append(to_dataobj(value))
         self.labels.append(label)
         return len(self.objects) - 1
+
+    def note(self, name: str, value: Any) -> None:
+        """Notes a value in this argument that does something else as a copy."""
+        if differs_as_copy(value):
+            self.copies.append((name, value))
 
     def forget(self, objects: int, references: int) -> None:
         """Forgets the inputs that were found after these; they will be found again."""
@@ -129,6 +136,9 @@ class _Finder:
     def found(self, file: File) -> None:
         self._collector.files[file] = None
 
+    def note(self, value: Any) -> None:
+        self._collector.note(self._name, value)
+
     def replaced(self, value: Any) -> tuple[Any, ...]:
         if isinstance(value, Future):
             future: Future[Any] = value
@@ -175,6 +185,7 @@ class _CloudPickler(Pickler):
             return self._finder.replaced(obj)
         if type(obj) is File and obj.near:
             self._finder.found(obj)
+        self._finder.note(obj)
         return super().reducer_override(obj)
 
 

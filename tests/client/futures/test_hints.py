@@ -5,6 +5,7 @@
 
 import asyncio
 import random
+import re
 import threading
 import warnings
 from collections.abc import AsyncIterator, Callable
@@ -182,10 +183,47 @@ def test_a_map_that_gives_each_call_a_copy_of_one_generator_is_warned_of(here: W
         warnings.simplefilter("error")
         here.client.map(draw, [1], rng=random.Random(1))
         here.client.submit(partial(draw, rng=random.Random(1)), 1)
-    with pytest.warns(RainWarning, match="copy of the random generator 'rng': give each call"):
+    with pytest.warns(RainWarning, match="argument rng of draw has a random generator that an"):
         here.client.map(draw, [1, 2], rng=random.Random(1))
     with pytest.warns(RainWarning, match="draw captures the random generator 'rng'"):
         here.client.map(partial(draw, rng=random.Random(1)), [1, 2])
+
+
+@pytest.mark.parametrize("number", [0, 100_000])
+def test_calls_that_get_copies_of_one_generator_anywhere_are_warned_of_once(
+    here: World, number: int
+) -> None:
+    def draw(given: dict[str, Any]) -> float:
+        return float(given["rng"][0].random())
+
+    given = {"rng": (np.random.default_rng(1),), "data": list(range(number))}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        here.client.submit(draw, given)
+        here.client.submit(draw, {"rng": (random.Random(1),)})
+    with pytest.warns(RainWarning, match="argument 0 of draw has a random generator") as told:
+        futures = [here.client.submit(draw, given) for _ in range(3)]
+    assert len(told) == 1
+    assert [Path(one.filename) for one in told] == [Path(__file__)]
+    assert len(futures) == 3
+
+
+@pytest.mark.parametrize("length", [10, 1_000_000])
+@pytest.mark.parametrize("inside", [False, True])
+def test_an_array_that_maps_a_file_for_writing_is_warned_of_once(
+    here: World, tmp_path: Path, inside: bool, length: int
+) -> None:
+    path = tmp_path / "data"
+    path.write_bytes(bytes(length))
+    writable, readable = np.memmap(path, mode="r+"), np.memmap(path, mode="r")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        here.client.submit(len, [readable] if inside else readable)
+        here.client.submit(len, writable + 1)  # an array of its own
+    told_of = f"does not reach '{path}'. Map the file in the function"
+    with pytest.warns(RainWarning, match=re.escape(told_of)) as told:
+        here.client.map(len, [[writable[2:]] if inside else writable[2:]] * 2)
+    assert len(told) == 1
 
 
 async def _fetch(number: int) -> int:
