@@ -17,6 +17,7 @@ from rain.base.wire.grace import check_seconds
 from rain.client.errors import CancelledError, was_cancelled
 from rain.client.explaining.not_a_value import NotAValue
 from rain.client.explaining.tracebacks import hide_frames
+from rain.client.guards import check_timeout
 from rain.client.in_loops import expect_no_wait_of_asyncio, wait_for
 from rain.client.references import reading, refer
 from rain.common.content_type import decode_value
@@ -368,6 +369,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
                 hear(self)
 
     def _wait(self, ask: Callable[[float | None], Any], timeout: float | None) -> Any:
+        check_timeout(timeout)
         if not self._is_over:
             self.home.sending.expect_free(self.handle)
             self.home.sending.send(awaited=True)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, NoReturn
 
-from rain.client.explaining.misspelled import METHODS_OF_OTHER_FUTURES
+from rain.client.explaining.other_systems import METHODS_OF_OTHER_FUTURES
 from rain.client.explaining.tracebacks import hide_frames
 
 

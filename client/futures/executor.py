@@ -16,6 +16,7 @@ from attrs import evolve, field, frozen
 from rain.client.explaining.tracebacks import hide_frames
 from rain.client.future import Future
 from rain.client.futures.pool import PoolFuture, PoolState
+from rain.client.guards import check_timeout
 from rain.client.options import Options
 from rain.common.surroundings import ForEach, Initialized
 
@@ -127,6 +128,7 @@ class ClusterExecutor(concurrent.futures.Executor):
             timeout: seconds from now after which the iterator raises `TimeoutError`.
             chunksize: how many calls are made together, as one task of the cluster.
         """
+        check_timeout(timeout)
         if chunksize < 1:
             raise ValueError("chunksize must be >= 1.")
         due = None if timeout is None else _Due(timeout, time.monotonic() + timeout)

@@ -10,22 +10,26 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard, TypeVar, cast
 
-from rain.client.explaining.misspelled import names_misspelled
+from rain.client.explaining.misspelled import SaysWhatIsMeant, names_misspelled
+from rain.client.explaining.other_systems import METHODS_OF_OTHER_LOOPS
 from rain.client.explaining.tracebacks import hide_frames
 from rain.client.future import Future
 from rain.client.futures.fetching_ahead import FetchingAhead
 from rain.client.futures.working import Working
-from rain.client.guards import is_mapping
+from rain.client.guards import check_timeout, is_mapping
 from rain.common.running import in_a_task, waiting_for_tasks
 
 T = TypeVar("T")
 
 
-class AsCompleted(Iterator[Future[T]]):
+class AsCompleted(SaysWhatIsMeant, Iterator[Future[T]]):
     """Futures as they get done; `as_completed` makes it. Others may be added meanwhile."""
 
+    methods_of_others = METHODS_OF_OTHER_LOOPS
+
     def __init__(self, futures: Iterable[Future[T]], timeout: float | None) -> None:
-        self._left = dict.fromkeys(futures)  # not given yet
+        check_timeout(timeout)
+        self._left = _each_once(futures)  # not given yet
         self._due = None if timeout is None else monotonic() + timeout
         self._going: Generator[Future[T], None, None] | None = None
 
@@ -42,7 +46,7 @@ class AsCompleted(Iterator[Future[T]]):
 
     def update(self, futures: Iterable[Future[T]]) -> None:
         """Adds several futures, as `add` does one."""
-        self._left.update(dict.fromkeys(futures))
+        self._left.update(_each_once(futures))
         self._stop()
 
     if not TYPE_CHECKING:  # type checkers see no such method
@@ -69,6 +73,12 @@ class AsCompleted(Iterator[Future[T]]):
         if self._going is not None:
             self._going.close()
             self._going = None
+
+
+def _each_once(futures: Iterable[Future[T]]) -> dict[Future[T], None]:
+    given = list(futures)
+    expect_futures("as_completed", given)
+    return dict.fromkeys(given)
 
 
 @names_misspelled
@@ -135,14 +145,19 @@ def wait(
 
     Both lists keep the order. After `timeout` seconds the first one may be shorter.
     """
+    check_timeout(timeout)
     chosen = each_of(futures)
     wanted = len(chosen) if num_returns is None else num_returns
     if not 0 <= wanted <= len(chosen):
         raise ValueError(f"num_returns is {wanted}, and there are {len(chosen)} futures")
-    places = _first_done(chosen, wanted)
-    if len(places) < wanted:
-        _until_done(chosen, wanted, timeout)
+    try:
         places = _first_done(chosen, wanted)
+        if len(places) < wanted:
+            _until_done(chosen, wanted, timeout)
+            places = _first_done(chosen, wanted)
+    except AttributeError:  # to look at all of them each time would slow down loops
+        expect_futures("wait", chosen)
+        raise
     others: list[Future[T]] = []
     start = 0
     for place in places:
@@ -154,6 +169,18 @@ def wait(
 def each_of(futures: Future[T] | Iterable[Future[T]]) -> list[Future[T]]:
     """A list of them; also of a single one."""
     return [futures] if isinstance(futures, Future) else list(futures)
+
+
+def expect_futures(function: str, given: Iterable[object]) -> None:
+    """TypeError for the first of these that is no future of a client."""
+    for one in given:
+        if isinstance(one, concurrent.futures.Future) and not isinstance(one, Future):
+            raise TypeError(
+                f"{function} takes futures of a client, and {one!r} is one of another executor:"
+                f" write concurrent.futures.{function}, which takes both"
+            )
+        if not isinstance(one, Future):
+            raise TypeError(f"{function} takes futures in one list, and not {type(one).__name__!r}")
 
 
 def _first_done(futures: Sequence[Future[Any]], wanted: int) -> list[int]:
@@ -200,6 +227,7 @@ def gather(given: Any, *, errors: str = "raise", timeout: float | None = None) -
     With `errors="raise"` the first failure is raised as soon as it is known; with "skip" failed
     ones are left out, with "return" the exceptions take their places.
     """
+    check_timeout(timeout)
     futures = in_container(given)
     with FetchingAhead(futures_in(futures)) as ahead:
         return gathered(futures, ahead, errors, timeout)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from math import inf
-from numbers import Real
 from time import monotonic
 
 from rain.base.ids import SessionId
@@ -11,6 +10,7 @@ from rain.base.wire.requests import WaitFor
 from rain.client.connection import Asking, Connection
 from rain.client.data import DataObject
 from rain.client.failure import noting_failure
+from rain.client.guards import check_timeout
 from rain.client.items import (
     asked_ids,
     has_failed,
@@ -25,7 +25,6 @@ from rain.client.sessions.outgoing import Outgoing
 from rain.client.task import Task
 from rain.common.errors import TimeoutException
 from rain.common.running import waiting_for_tasks
-from rain.common.utils import short_str
 
 NAMED_AT_MOST = 16
 """A wait for some of more items than this follows the session instead of sending all their ids
@@ -39,15 +38,6 @@ this, a loop that takes one task after the other would send a request for each o
 
 Connect = Callable[[], Connection]
 """Gives the connection; raises if the session is closed. Asked only when it is needed."""
-
-
-def check_timeout(timeout: object) -> None:
-    """Raises TypeError, in one line, if this is no number of seconds."""
-    if timeout is not None and not isinstance(timeout, int | float | Real):
-        raise TypeError(
-            f"timeout is {short_str(timeout)}; it must be a number of seconds or None, and what is"
-            " waited for must be in one list before it"
-        )
 
 
 class SessionNews:

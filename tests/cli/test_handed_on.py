@@ -14,7 +14,7 @@ from rain.cli.handed_on import GOVERNOR_OPTIONS, HANDED_ON, SERVER_OPTIONS
 from rain.cli.server_command import server
 from rain.cli.start_alone import start_command
 from rain.cli.start_options import of_governors
-from rain.client.explaining.misspelled import OPTIONS_OF_CLUSTERS
+from rain.client.explaining.other_systems import OPTIONS_OF_CLUSTERS
 from rain.start.governors import BatchGovernors
 from rain.start.keywords import JobOptions
 from rain.start.options import StartRequest

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import rain.client
-from rain.client import AsyncClient, Client, remote, task
+from rain.client import AsyncClient, Client, as_completed, remote, task
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +30,8 @@ def client() -> Iterator[Client]:
         ("starmap", r"write client.map\(f, \*zip\(\*tuples\)\)$"),
         ("asynchronous", r"write scheduler=client.dask for Dask"),
         ("map_async", r"write client.map\(f, items\)$"),
+        ("who_has", r"write future.info\(\).runs\[-1\].governor, where the call ran$"),
+        ("wait_for_workers", r"write nothing: calls wait until there is a governor$"),
         ("gatherr", r"'Client' object has no attribute 'gatherr'$"),
     ],
 )
@@ -39,6 +41,11 @@ def test_a_method_of_other_libraries_is_answered_with_ours(
     with pytest.raises(AttributeError, match=told) as raised:
         getattr(client, name)
     assert (raised.value.name, raised.value.obj) == (name, client)
+
+
+def test_a_method_of_the_loops_of_dask_is_answered_with_ours() -> None:
+    with pytest.raises(AttributeError, match=r"no attribute 'next_batch': write next\(running\)$"):
+        as_completed([]).next_batch()  # type: ignore[attr-defined] # pyright: ignore[reportAttributeAccessIssue] # as users of Dask do
 
 
 def test_a_name_of_other_libraries_is_answered_with_ours_where_it_is_imported() -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 from rain.client.future import Future
-from rain.client.futures.waiting import gather, wait
+from rain.client.futures.waiting import as_completed, gather, wait
 from tests.client.futures_server import Server, add, server
 
 __all__ = ["server"]
@@ -42,6 +43,42 @@ def test_no_more_are_given_than_were_asked_for_and_the_order_is_kept(server: Ser
     )
     with pytest.raises(ValueError, match="num_returns is 7, and there are 6 futures"):
         wait(futures, 7)
+
+
+def test_a_timeout_that_is_no_number_is_refused_before_anything_is_waited_for(
+    server: Server,
+) -> None:
+    futures: Any = started(server, 2)
+    (first, _), soon = futures, "2s"
+    waits: list[Callable[[Any], object]] = [
+        first.result,
+        first.exception,
+        lambda timeout: wait(futures, timeout=timeout),
+        lambda timeout: gather(futures, timeout=timeout),
+        lambda timeout: as_completed(futures, timeout),
+        lambda timeout: server.client.get(futures, timeout),
+        lambda timeout: server.client.executor().map(abs, [1], timeout=timeout),
+    ]
+    for wait_with in waits:
+        with pytest.raises(TypeError, match="timeout is '2s'; it must be a number of seconds"):
+            wait_with(soon)
+
+
+def test_what_is_no_future_of_a_client_is_named(server: Server) -> None:
+    futures: list[Any] = started(server, 1)
+    other: Any = concurrent.futures.Future()
+    cases: list[tuple[Any, str]] = [
+        ([*futures, 3], "wait takes futures in one list, and not 'int'"),
+        ([futures], "wait takes futures in one list, and not 'list'"),
+        ([other], "is one of another executor: write concurrent.futures.wait, which takes both"),
+    ]
+    for given, told in cases:
+        with pytest.raises(TypeError, match=told):
+            wait(given)
+        with pytest.raises(TypeError, match=told.replace("wait", "as_completed")):
+            as_completed(given)
+    with pytest.raises(TypeError, match="as_completed takes futures in one list, and not 'int'"):
+        as_completed(futures).add(3)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType] # as users do
 
 
 def test_a_loop_that_takes_one_by_one_looks_only_at_the_first_ones(
