@@ -4,6 +4,7 @@ could.
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -82,11 +83,16 @@ def _known(contents: Contents) -> list[str]:
     holder = contents.lease.holder
     where = f" ({holder.spell()})" if holder.host else ""
     used = f"a server{where} uses" if contents.is_used else "no server uses"
-    known = f"{len(graph.sessions)} sessions with {len(graph.tasks)} tasks, {done} of them done"
+    tasks = f"{_count(graph.tasks, 'task')}, {done} of them done"
+    known = f"{_count(graph.sessions, 'session')} with {tasks}"
     return [
-        f"{turns} turns{until}; {used} the journal now",
-        f"{known}, and {len(graph.objects)} objects; {len(graph.governors)} governors",
+        f"{turns} turn{'s' * (turns != 1)}{until}; {used} the journal now",
+        f"{known}, and {_count(graph.objects, 'object')}; {_count(graph.governors, 'governor')}",
     ]
+
+
+def _count(given: Sized, what: str) -> str:
+    return f"{len(given)} {what}{'s' * (len(given) != 1)}"
 
 
 def _when(seconds: float) -> str:

@@ -16,7 +16,7 @@ discarded and created again.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import inf
 from sys import getrecursionlimit, setrecursionlimit
 from typing import NoReturn, Protocol, TypeVarTuple
@@ -128,6 +128,8 @@ class Plan:
         """
         if self.over:
             raise SchedulerInterrupted
+        if type(task) is not Task or type(governor) is not Governor:
+            _expect_nodes([task], governor)
         row = task.row
         aims = row is TaskRow.ASKED and moving.target_of(task) is None
         if row is not _WAITING and row is not _READY and not aims:
@@ -163,6 +165,7 @@ class Plan:
             raise SchedulerInterrupted
         if len(priorities) != len(tasks):
             raise PlanError("priorities", f"{len(tasks)} tasks have {len(priorities)} priorities")
+        _expect_nodes(tasks[:1], governor)
         priorities = _whole(priorities)
         if not tasks or not self._are_alike(tasks):
             for task, priority in zip(tasks, priorities, strict=True):
@@ -365,6 +368,18 @@ def _whole(priorities: Sequence[int]) -> list[int]:
             f"a priority is a whole number from {-MOST} to {MOST}, not"
             f" {text if len(text) <= _SHOWN else text[:_SHOWN] + '...'}",
         ) from None
+
+
+def _expect_nodes(tasks: Iterable[object], governor: object) -> None:
+    """A number is not enough to say which node it is."""
+    for task in tasks:
+        if not isinstance(task, Task):
+            raise PlanError("no task", f"{task!r:.{_SHOWN}} is no task: take those of the news")
+    if not isinstance(governor, Governor):
+        raise PlanError(
+            "no governor",
+            f"{governor!r:.{_SHOWN}} is no governor: take one of graph.governors.values()",
+        )
 
 
 STEPS = (

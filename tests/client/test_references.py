@@ -15,7 +15,7 @@ import pytest
 from rain.base.ids import ObjectId
 from rain.base.wire.answers import WaitAnswer
 from rain.base.wire.submission import Submission
-from rain.client import Client, Future, pickled, remote
+from rain.client import Client, Future, pickled, references, remote
 from rain.client.futures.sending import CallSender
 from rain.common.errors import RainException
 from tests.client.fake import FakeConnection
@@ -291,8 +291,9 @@ def test_the_future_of_another_client_is_an_argument_too(
 
 
 def test_without_a_client_of_its_cluster_a_future_cannot_be_unpickled(
-    server: FakeConnection, client: Client
+    server: FakeConnection, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(references, "_clients", [])  # those of other tests may be open
     data = pickle.dumps(client.map(add, [1])[0])
     client.close()
     with Client.over(FakeConnection()), pytest.raises(RainException, match="another cluster"):

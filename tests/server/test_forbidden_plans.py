@@ -124,6 +124,18 @@ FORBIDDEN: dict[str, tuple[Forbidden, str]] = {
         ),
         "a priority is a whole number from .*, not -18446744073709551616",
     ),
+    "planning on a number": (
+        lambda at, plan: plan.assign(at.task("ready"), cast("Governor", 1)),
+        r"^1 is no governor: take one of graph.governors.values\(\)$",
+    ),
+    "planning a number": (
+        lambda at, plan: plan.assign(cast("Task", at.task("ready").id), at.governor(0)),
+        r"^\d+ is no task: take those of the news$",
+    ),
+    "planning many on the address of a governor": (
+        lambda at, plan: plan.assign_all([at.task("ready")], cast("Governor", "a:1"), [0]),
+        "^'a:1' is no governor",
+    ),
     "planning a task of a copied graph": (
         lambda at, plan: plan.assign(at.copied_task("ready"), at.governor(0)),
         "is not in the graph any more",

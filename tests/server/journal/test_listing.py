@@ -53,7 +53,7 @@ def test_each_file_is_told_with_its_turns_and_then_what_a_server_would_know(
     assert f"turns 21 to {len(records)}" in third
     assert turns.startswith(f"{len(records)} turns, the last one of 1970-01-01")
     assert "; a server (one:7210 on " in turns
-    assert known == "1 sessions with 50 tasks, 50 of them done, and 51 objects; 1 governors"
+    assert known == "1 session with 50 tasks, 50 of them done, and 51 objects; 1 governor"
     # and: nothing has changed
     assert before == contents_of(folder)
     store.close()
