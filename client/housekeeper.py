@@ -59,6 +59,7 @@ class Housekeeper:
         self.open_sessions: set[int] = set()
         self.cluster = cluster
         self.at_close: list[Callable[[], None]] = []  # holds no client
+        self.at_end: list[Callable[[], None]] = []  # when what was open has failed; the same
         self._collected: deque[ObjectId] = deque()
         self._collected_tasks: deque[TaskId] = deque()
         self._given_back: deque[ObjectId] = deque()  # whatever their sessions
@@ -128,6 +129,8 @@ class Housekeeper:
             self._closed = True
             self._notes.put(_STOP)
             with ExitStack() as ending:  # whatever a warning raises
+                for end in self.at_end:  # what is added last is called first
+                    ending.callback(end)
                 if self.cluster is not None:
                     ending.callback(self.cluster.close)
                 ending.callback(self.connection.close)

@@ -62,7 +62,8 @@ class Futures:
         self.sending = Sending(session, connection, self.ends, self._borrowing)
         self.callbacks = Callbacks()
         self.loops = Loops()
-        housekeeper.at_close += [self.sending.thread.stop, self.callbacks.stop, self.loops.stop]
+        housekeeper.at_close += [self.sending.thread.stop, self.loops.stop]
+        housekeeper.at_end.append(self.callbacks.stop)
         self._pins: list[DataObject] = []  # hold what a task returns until its run has ended
         housekeeper.before_telling.append(self._borrowing.take)
 
@@ -70,9 +71,11 @@ class Futures:
         """Their session is over, and the client goes on."""
         self._borrowing.take()
         self._housekeeper.before_telling.remove(self._borrowing.take)
-        for end in (self.sending.thread.stop, self.callbacks.stop, self.loops.stop):
+        for end in (self.sending.thread.stop, self.loops.stop):
             self._housekeeper.at_close.remove(end)
             end()
+        self._housekeeper.at_end.remove(self.callbacks.stop)
+        self.callbacks.stop()
 
     # Making them.
 

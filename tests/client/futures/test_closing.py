@@ -3,6 +3,7 @@
 
 import concurrent.futures
 from collections.abc import Callable
+from queue import SimpleQueue
 
 import pytest
 
@@ -18,6 +19,21 @@ def test_a_call_that_was_not_sent_when_its_client_is_closed_has_failed() -> None
         future = w.client.submit(int)
         w.client.close()
         assert concurrent.futures.wait([future], 60).done
+        assert isinstance(future.exception(), ConnectionException)
+
+
+def test_a_callback_of_a_call_that_fails_by_the_end_of_its_client_is_called(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with world() as w:
+        future = w.client.submit(int)
+        w.client.open_futures().sending.send()
+        called: SimpleQueue[object] = SimpleQueue()
+        future.add_done_callback(called.put)
+        _, then = w.server.followed[-1]
+        monkeypatch.setattr(w.server, "close", lambda: then(ConnectionLostError("it was closed")))
+        w.client.close()
+        assert called.get(timeout=60) is future
         assert isinstance(future.exception(), ConnectionException)
 
 
