@@ -1,6 +1,7 @@
 """Sends the functions of a session: each once, and again when a captured value changes."""
 
 from collections.abc import Callable
+from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -76,14 +77,19 @@ class SentFunction:
     def digest(self, fn: Callable[..., Any]) -> str:
         """The digest of what the function does, as it was sent; computed on demand."""
         if not self._code:
-            self._code = value_digest(fn)
+            self._code = value_digest(self._with_numbers(fn))
         return self._code
 
     def same(self, fn: Callable[..., Any]) -> Same:
         """The key that tells whether a function of another run is the same; computed on demand."""
         if self._same is None:
-            self._same = key_of_function(fn)
+            self._same = key_of_function(self._with_numbers(fn))
         return self._same
+
+    def _with_numbers(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, and how it calculates where that is not as usual: it has other results."""
+        _, numbers, _ = self._settings
+        return fn if numbers is None else partial(fn, numbers)
 
     def is_current(self, session: "Session", fn: Callable[..., Any]) -> bool:
         """Whether sending the function again would send the same.

@@ -1,5 +1,6 @@
 """What tasks say of their keys."""
 
+import decimal
 import json
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,16 @@ def test_however_an_argument_is_given_it_is_the_same_call(session: Session) -> N
     calls = [call(session, 3), call(session, x=3), call(session, 3, 1), call(session, y=1, x=3)]
     assert len({tuple(sorted(parts(task).items())) for task in calls}) == 1
     assert parts(call(session, 3, 2)) != parts(calls[0])
+
+
+def test_how_a_function_calculates_is_a_part_of_it(session: Session) -> None:
+    usual = parts(call(session, 1))["function"]
+    found = {usual}
+    for precision in (3, 50):
+        with decimal.localcontext(prec=precision):
+            found.add(parts(call(session, 1))["function"])
+    assert len(found) == 3
+    assert parts(call(session, 1))["function"] == usual
 
 
 def test_the_content_of_data_is_a_part_wherever_it_stands(session: Session) -> None:
