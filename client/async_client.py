@@ -69,16 +69,16 @@ class AsyncClient(Submitting, SaysWhatIsMeant):
         1
         """
         if self._client is None:
-            raise RainException("the client is open inside of `async with` only")
+            raise RainException("the client is open only inside of `async with`: use it there")
         return self._client
 
     def open_futures(self) -> Futures:
-        """Those of the client that it opens."""
+        """The open futures of the blocking client."""
         return self.client.open_futures()
 
     def __await__(self) -> NoReturn:
         raise TypeError(
-            "an AsyncClient is no awaitable: write async with AsyncClient() as client; in a"
+            "an AsyncClient cannot be awaited: write async with AsyncClient() as client; in a"
             " notebook use Client(), whose futures can be awaited"
         )
 

@@ -427,7 +427,7 @@ class Client(Looking):
             if not isinstance(item, Task | DataObject):  # pyright: ignore[reportUnnecessaryIsInstance] # users call it
                 raise RainException(f"{item!r} is neither a task nor a data object")
             if not item.submission:
-                raise RainException(f"{item!r} was not submitted")
+                raise RainException(f"{item!r} was not submitted: call session.submit() first")
             tasks, objects = by_session.setdefault(item.session, ([], []))
             if isinstance(item, Task):
                 tasks.append(item)

@@ -117,7 +117,7 @@ class Connection(Protocol):
         ...
 
     def has_left(self, submission: Submission) -> bool:
-        """Whether this submission was sent although it was interrupted; returns True only once."""
+        """Whether an interrupted submission was sent nevertheless; returns True only once."""
         ...
 
     def stage(self, parts: Sequence[bytes | memoryview]) -> Staged | None:

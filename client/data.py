@@ -163,7 +163,7 @@ class DataObject:
 
     @property
     def data_type(self) -> DataType:
-        """Whether it is a blob or a directory.
+        """The type of the object: a blob or a directory.
 
         >>> blob("rain").data_type.name, directory({"a": "rain"}).data_type.name
         ('BLOB', 'DIRECTORY')

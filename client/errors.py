@@ -31,8 +31,8 @@ class CancelledError(concurrent.futures.CancelledError, TaskException):
 
 
 def was_cancelled(error: BaseException) -> TypeGuard[CancelledError]:
-    """Whether this says that the call itself was cancelled. If its function has raised a
-    `CancelledError`, that has a cause, and the call has failed.
+    """Whether the error means that the call itself was cancelled. A `CancelledError` that its
+    function has raised has a cause, and the call has failed.
     """
     return isinstance(error, CancelledError) and error.__cause__ is None
 

@@ -322,7 +322,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         super().add_done_callback(then)
 
     def is_done(self) -> bool:
-        """Whether it is done. Unlike `done`, this never runs a call."""
+        """Whether the call is done. Unlike `done`, this never runs a call."""
         return super().done()
 
     def want(self) -> None:

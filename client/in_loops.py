@@ -19,13 +19,13 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 def is_trio() -> bool:
-    """Whether this is called in a task of trio."""
+    """Whether the caller runs in a task of trio."""
     trio = sys.modules.get("trio")
     return trio is not None and trio.lowlevel.in_trio_run()
 
 
 def is_in_loop() -> bool:
-    """Whether what takes long here holds up a loop."""
+    """Whether the caller runs in an event loop, which a long call would block."""
     asyncio = sys.modules.get("asyncio")
     if asyncio is not None:
         try:

@@ -35,7 +35,7 @@ def submitted_items(
         if item.session is not session:
             raise RainException(f"{item!r} belongs to another session")
         if not item.submission:
-            raise RainException(f"{item!r} was not submitted")
+            raise RainException(f"{item!r} was not submitted: call session.submit() first")
     return tasks, objects
 
 
@@ -183,7 +183,7 @@ def expect_fetchable(obj: DataObject) -> None:
             f"{obj!r} is not kept, so it cannot be fetched; call keep() before submit()"
         )
     if not obj.submission:
-        raise RainException(f"{obj!r} was not submitted")
+        raise RainException(f"{obj!r} was not submitted: call session.submit() first")
 
 
 def not_computable(session: object, obj: DataObject) -> RainException:

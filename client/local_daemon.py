@@ -187,8 +187,8 @@ def wait_for_copies(template: Template, folder: Path) -> None:
         left = max(0.0, deadline - time.monotonic())
         if not select.select([template], [], [], left)[0]:
             raise RainException(
-                f"No embedded governor lives after {START_SECONDS:.0f} seconds; what they are"
-                f" copies of writes to {_output_of_template(folder)}"
+                f"No embedded governor runs after {START_SECONDS:.0f} seconds; the process that"
+                f" starts them writes to {_output_of_template(folder)}"
             )
         if not template.hear():
             status = template.process.wait()

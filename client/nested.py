@@ -157,7 +157,7 @@ def then(fn: Callable[..., Any] | Future[Any], /, *args: Any, **kwargs: Any) -> 
         raise RainException("then is for functions that run as tasks, which return it")
     if isinstance(fn, Future):
         if args or kwargs:
-            raise RainException("then: the call of a future has its arguments already")
+            raise RainException("then: a future has its arguments already: write then(future)")
         future: Future[Any] = fn
     else:
         future = process_client().submit(fn, *args, **kwargs)

@@ -107,7 +107,7 @@ class Program:
         if not isinstance(name, str | None):
             labels = ", ".join(f"{label}=..." for label in sorted(map(str, self._labels())))
             raise RainException(
-                f"Program: what is given without a label is the name of the task, not {name!r:.60};"
+                f"Program: an argument without a label is the name of the task, not {name!r:.60};"
                 f" write program({labels})"
             )
 

@@ -309,7 +309,8 @@ class Task:
         """
         if len(self.output_objects) != 1:
             raise RainException(
-                f"{self!r} has {len(self.output_objects) or 'no'} outputs, and exactly one is meant"
+                f"{self!r} has {len(self.output_objects) or 'no'} outputs, and .output is for tasks"
+                " with exactly one: see task.outputs"
             )
         return self.output_objects[0]
 

@@ -173,5 +173,5 @@ def _states(files: Iterable[str]) -> dict[str, float]:
 
 
 def is_installed(path: str) -> bool:
-    """Whether it belongs to Python or its packages, of which an executor has its own."""
+    """Whether a path belongs to Python or its packages, of which an executor has its own."""
     return path.startswith(_LIBRARY) or not _INSTALLED.isdisjoint(path.split("/"))

@@ -64,7 +64,7 @@ def parts_of(fn: Any) -> list[Any]:
 
 
 def is_cheap(fn: Any) -> bool:
-    """Whether it is one of the cheap functions, and not another one of the same name."""
+    """Whether a function is one of the cheap ones, and not another one of the same name."""
     if isinstance(fn, np.ufunc):
         ufunc: Any = fn
         return ufunc.signature is None and getattr(np, ufunc.__name__, None) is ufunc

@@ -133,7 +133,7 @@ def may_fuse() -> bool:
 
 
 def is_data(node: Node) -> bool:
-    """Whether it is a value that is here already."""
+    """Whether a node is a value that is here already."""
     return isinstance(node, DataNode)
 
 
@@ -142,7 +142,7 @@ def list_pieces(*_: object) -> None:
 
 
 def is_exchange(node: Node) -> bool:
-    """Whether it lists where the pieces are that other nodes make."""
+    """Whether a node lists the places of the pieces that other nodes make."""
     return isinstance(node, Task) and getattr(node, "func", None) is list_pieces
 
 

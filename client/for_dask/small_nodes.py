@@ -108,11 +108,11 @@ class _Looking:
         return self._sizes.get(_array_of(key))
 
     def _is_unknown(self, key: Key) -> bool:
-        """Whether it is a chunk of a noted array whose chunks may have any size."""
+        """Whether a key is a chunk of a noted array whose chunks may have any size."""
         return self._sizes.get(_array_of(key), 0) is None
 
     def _is_plain(self, value: Any) -> bool:
-        """Whether it is a small value, a cheap function, or a node that has only those."""
+        """Whether a value is small, a cheap function, or a node that has only those."""
         kind: type[Any] = type(value)
         if kind in _PLAIN:
             return sys.getsizeof(value) <= SMALL

@@ -124,7 +124,7 @@ def _read(inputs: Sequence[DataObject], makers: dict[int, int]) -> Sequence[int]
 
 
 def _calls_function(task: Task) -> bool:
-    """Whether it is a call of a remote function, the first input of which is the function."""
+    """Whether the task calls a remote function, which is then its first input."""
     inputs = task.input_objects
     return (
         type(task) is Task

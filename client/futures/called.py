@@ -61,7 +61,7 @@ class CalledFunctions:
                 raise TypeError(f"submit: {fn!r} cannot be called")
             if _is_async(fn):
                 raise TypeError(
-                    f"submit: {_name(fn)} is an async function, and a task awaits nothing:"
+                    f"submit: {_name(fn)} is an async function, which a task does not await:"
                     " submit a function that calls asyncio.run"
                 )
             self._forget_the_dead()
@@ -107,7 +107,7 @@ class CalledFunction:
         self._most = len(plain) if is_known else -1
 
     def is_of(self, owner: object) -> bool:
-        """Whether it belongs to this callable; its address may have been reused."""
+        """Whether this entry belongs to the callable, whose address may have been reused."""
         return self._kept is owner or (self._owner is not None and self._owner() is owner)
 
     @property
@@ -209,7 +209,7 @@ def _name(fn: Any) -> str:
 
 
 def _is_async(fn: Any) -> bool:
-    """Whether its calls give something to be awaited; also of a partial call, and of an object."""
+    """Whether calls of a function return an awaitable; also of a partial call, and of an object."""
     kind: Any = type(fn)
     return any(
         inspect.iscoroutinefunction(called) or inspect.isasyncgenfunction(called)

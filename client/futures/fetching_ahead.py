@@ -30,7 +30,7 @@ memory once more.
 
 
 def may_begin(on_the_way: int, held: int, *, needed: bool) -> bool:
-    """Whether one more may be fetched; `needed` says that the first one is to be loaded now.
+    """Whether one more result may be fetched; `needed` if the first one is to be loaded now.
 
     It is then fetched together with the following ones. Alone, each would take its full round
     trips.

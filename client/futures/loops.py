@@ -124,7 +124,7 @@ class Loops:
                 self._pool.shutdown(wait=False, cancel_futures=True)
 
     def has(self, future: Future[Any]) -> bool:
-        """Whether its result was fetched ahead and has come."""
+        """Whether the result of a future was fetched ahead and has come."""
         loop = self._loops.get(future.name)
         coming = None if loop is None else loop.ahead.get(future)
         return coming is not None and _has_come(coming)
@@ -192,7 +192,7 @@ class Loops:
 
 
 def _is_to_come(future: Future[Any], reading: Future[Any]) -> bool:
-    """Whether it has a result that nobody has asked for yet, of a call of the same name."""
+    """Whether a future has a result that nobody has asked for, of a call of the same name."""
     return future.has_ended and future.name == reading.name and not future.is_here
 
 

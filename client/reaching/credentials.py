@@ -41,7 +41,7 @@ class Credentials:
                 raise RainException("insecure=True means that there is no secret: leave it out")
             return None
         if secret is not None and secret_file is not None:
-            raise RainException("secret and secret_file say the same thing: give one of them")
+            raise RainException("secret and secret_file both name the secret: give one of them")
         try:
             if secret is not None:
                 return Secret.of(secret)

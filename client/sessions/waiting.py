@@ -229,7 +229,7 @@ class Waiting:
                     )
             except TimeoutError:
                 raise TimeoutException(
-                    f"What was waited for is not finished after {timeout} seconds"
+                    f"The tasks and objects are not finished after {timeout} seconds"
                 ) from None
         self._results.take_in(answer.delivery)
         return answer

@@ -74,7 +74,7 @@ class BackPressure:
         self._promised = _UNCOUNTED
 
     def admits(self, task: Task) -> bool:
-        """Whether what the task makes has room now."""
+        """Whether the output of the task has room now."""
         makes, disk = task.kind.makes, self._disk
         if not makes or not disk.budget or task is self._ahead:
             return True
@@ -198,7 +198,7 @@ class BackPressure:
         return readers, roots
 
     def is_given_up(self, now: float) -> bool:
-        """Whether what waits for room has to go elsewhere."""
+        """Whether the tasks that wait for room have to go elsewhere."""
         return now - self._stuck_since >= PATIENCE
 
     def give_up(self) -> None:

@@ -78,7 +78,7 @@ def far_contradictions(state: State, known: list[DataObject]) -> Iterator[str]:
 
 
 def is_fetched_from_far(target: DataObject) -> bool:
-    """Whether it comes back, or is about to."""
+    """Whether the object is being fetched back from far, or is about to be."""
     return target.row in (ObjectRow.REMOTE, ObjectRow.PULLING) and is_far(target.source)
 
 

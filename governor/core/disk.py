@@ -73,5 +73,5 @@ class Disk:
         return self.limit * MARK_TENTHS // 10
 
     def has_room(self, size: int) -> bool:
-        """Whether so much may come."""
+        """Whether this number of bytes has room."""
         return not self.budget or self.used + size <= self.limit

@@ -61,5 +61,5 @@ class FetchQueue:
 
 
 def is_fetchable(target: DataObject) -> bool:
-    """Whether it is not here and not on its way, and a source is known."""
+    """Whether an object is neither here nor on its way, and a source is known."""
     return target.row is _REMOTE and target.source != LATER

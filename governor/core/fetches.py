@@ -58,7 +58,7 @@ class Fetches:
             self._outbox.effects.append(fetch)
 
     def may_start(self, target: DataObject) -> bool:
-        """Whether one more may be on its way."""
+        """Whether the fetch of one more object may start."""
         going = self.going
         if len(going) >= SMALL_AT_ONCE:
             return False
@@ -73,7 +73,7 @@ class Fetches:
         return target is not None and not self._disk.has_room(self.coming_bytes() + target.size)
 
     def wait_for_room(self) -> bool:
-        """Whether nothing is on its way, because there is no room on the disk for what is next."""
+        """Whether nothing is on its way, because the disk has no room for the next object."""
         if not self.queue.ranks or self.going:
             return False
         target = self.first()

@@ -130,7 +130,7 @@ def _is_still_to_start(task: Task) -> bool:
 
 
 def _needs_only_room(task: Task) -> bool:
-    """Whether it waits for nothing but inputs that can be fetched."""
+    """Whether the task waits only for inputs that can be fetched."""
     return task.row is TaskRow.WAITING and all(
         target.row is ObjectRow.HELD or is_fetchable(target) for target in task.inputs
     )

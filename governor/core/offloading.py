@@ -117,7 +117,7 @@ class Offloading:
 
 
 def may_leave(target: DataObject) -> bool:
-    """Whether it is a file that the server counts on, so that it may be far."""
+    """Whether the object is a file on which the server relies, so that it may be far."""
     return (
         target.row is ObjectRow.HELD
         and target.wanted

@@ -139,7 +139,7 @@ class Reactor:
 
     @property
     def stores_much(self) -> bool:
-        """Whether what is here could fill a disk."""
+        """Whether the stored data could fill a disk."""
         objects = self.state.objects
         much = objects.lingering.bytes >= MUCH or objects.files.disk.used >= MUCH
         return much or bool(self.state.back_pressure.held)

@@ -130,7 +130,7 @@ class EnvironmentFolder:
         self._lock = os.open(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def is_there(self) -> bool | None:
-        """Whether it exists; if so, it is held from now on.
+        """Whether the environment exists; if so, it is held from now on.
 
         None while another process makes it. If it does not exist, only the caller may make it,
         until `finish` or `give_up`.
@@ -300,7 +300,7 @@ def _forget(root: Path, path: Path) -> None:
 
 
 def _is_file(descriptor: int, path: Path) -> bool:
-    """Whether this is what the path leads to now."""
+    """Whether the path still leads to the open file."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:

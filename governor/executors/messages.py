@@ -38,7 +38,7 @@ class Adopts(Protocol):
         ...
 
     def adopts_at_once(self, path: Path) -> bool:
-        """Whether that takes no longer than moving a file."""
+        """Whether `adopt` takes no longer than moving a file."""
         ...
 
     def discard(self, outputs: Outputs) -> None:
@@ -98,7 +98,7 @@ def _object_kind(kind: ObjectKind) -> protocol.ObjectKindRow:
 
 
 def registers(frame: bytes, number: int) -> bool:
-    """Whether this is the registration of the executor with that number."""
+    """Whether a frame is the registration of the executor with this number."""
     try:
         message: Any = msgpack.unpackb(frame)
     except (ValueError, msgpack.UnpackException):

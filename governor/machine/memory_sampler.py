@@ -159,7 +159,7 @@ def next_look(room: int, growth: float) -> float:
 
 
 def has_changed(before: MemorySampled, now: MemorySampled, limit: int) -> bool:
-    """Whether anybody has come or gone, or has much more or less.
+    """Whether a task has come or gone, or uses much more or less memory.
 
     What is left counts only where the tasks cannot have all of their limit.
     """

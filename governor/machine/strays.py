@@ -77,7 +77,7 @@ def kill_marked(words: Collection[str]) -> None:
 
 
 def has_left(pid: int, word: str) -> bool:
-    """Whether any process that this one has started still runs."""
+    """Whether any process that a process has started still runs."""
     return any(map(_runs, below(pid))) or any(found != pid for found in _find([word]))
 
 

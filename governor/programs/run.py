@@ -71,7 +71,7 @@ class ProgramRun:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it was started and not reaped; else its pid may belong to another process."""
+        """Whether the program was started and not reaped; else its pid may be another process."""
         return self.process is not None and self.process.returncode is None
 
     def interrupt(self) -> None:

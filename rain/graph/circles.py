@@ -110,7 +110,7 @@ class _Look:
 
 
 def _claimed_from_outside(data_object: DataObject) -> bool:
-    """Whether anything else than results and lineage claims it."""
+    """Whether anything but results and lineage claims the object."""
     in_results = data_object.session.in_results.get(data_object, ())
     return data_object.handles.wants_data or data_object.needed_by > len(in_results)
 

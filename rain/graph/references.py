@@ -133,14 +133,14 @@ def _note_once_inside(task: Task) -> None:
 
 
 def is_free(data_object: DataObject) -> bool:
-    """Whether it is not needed any more, or may be needed by a cycle only (see `circles`)."""
+    """Whether no claim needs the object any more, except perhaps a cycle (see `circles`)."""
     if data_object.handles.wants_data:
         return False
     return not data_object.needed_by or data_object.session.may_have_circles
 
 
 def is_free_of_lineage(data_object: DataObject) -> bool:
-    """Whether it is free, and no lineage claims it, which alone keeps objects of the server."""
+    """Whether the object is free and no lineage claims it, which alone keeps data at the server."""
     return is_free(data_object) and (
         not data_object.remade_by or data_object.session.may_have_circles
     )

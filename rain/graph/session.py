@@ -151,7 +151,7 @@ class Session:
 
     @property
     def may_have_circles(self) -> bool:
-        """Whether it may have cycles: it contains futures, or others claim its objects."""
+        """Whether the session may have cycles: it contains futures, or others claim its objects."""
         return bool(self.contents or self.shared)
 
     @property

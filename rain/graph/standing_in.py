@@ -24,7 +24,7 @@ from rain.graph.task import Task
 
 
 def stands_in(task: Task) -> bool:
-    """Whether it only passes on what others make."""
+    """Whether the task only passes on the outputs of other tasks."""
     return task.kind.task_type == SAME
 
 

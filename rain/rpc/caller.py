@@ -319,7 +319,7 @@ class Caller:
             self._cut = cause
 
     def _come_back(self, back: WayBack) -> bool:
-        """Whether there is another connection; else this one has ended, and knows why."""
+        """Reconnects; returns whether that succeeded. If not, `_cut` has the reason."""
         text = "lost the server at %s (%s), and will try to reach it for up to %g seconds"
         _log.warning(text, back.where, self._cut, back.limit)
         began = time.monotonic()

@@ -65,7 +65,7 @@ class Way:
         return dial_in_thread(*self.servers.current, self.try_limit, Role.CLIENT, self.keys)
 
     def is_replaced(self) -> bool:
-        """Whether one of the other addresses lets clients in by now."""
+        """Whether a server at one of the other addresses admits clients now."""
         for host, port in self.servers.others:
             with suppress(UnreachableError, ProtocolError):
                 limit = self.try_limit

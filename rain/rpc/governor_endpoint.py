@@ -233,7 +233,7 @@ async def connect_governor(
     link.on_end = ended
 
     async def is_replaced() -> bool:
-        """Whether one of the other addresses lets governors in by now."""
+        """Whether a server at one of the other addresses admits governors now."""
         for other in servers.others:
             with suppress(UnreachableError, ProtocolError):
                 (await dial(*other, timeout, Role.GOVERNOR, keys)).close()

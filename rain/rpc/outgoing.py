@@ -27,8 +27,8 @@ class Patience:
     """The limits for a peer that does not read its messages: how many bytes, and for how long."""
 
     makes_wait: bool = False
-    """Whether nothing is read from the peer while too much waits for it: that would only make more
-    answers.
+    """Whether to stop reading from the peer while too much waits for it: requests would only make
+    more answers.
     """
     unread: int = UNREAD
     most: int = MOST_UNREAD

@@ -72,7 +72,7 @@ class Child(ABC):
 
     @property
     def ready(self) -> bool:
-        """Whether it serves, and its process is known, so that it can be ended."""
+        """Whether the daemon serves, and its process is known, so that it can be ended."""
         return bool(self.address) and self.mark is not None
 
     def hear(self) -> bool:

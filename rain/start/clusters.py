@@ -93,7 +93,7 @@ class ClusterDescription:
 
     @property
     def has_server(self) -> bool:
-        """Whether one of its servers runs, or may run on another host."""
+        """Whether a server of the cluster runs here, or may run on another host."""
         return any(server.host or is_running(server.mark) for server in self.servers)
 
     @property
@@ -253,7 +253,7 @@ def read_cluster(log_folder: Path) -> ClusterDescription | None:
 
 
 def has_ended(log_folder: Path) -> bool:
-    """Whether nothing of a cluster whose logs are in a folder runs here any more."""
+    """Whether no process of the cluster with this log folder runs here any more."""
     try:
         cluster = read_cluster(log_folder)
     except StartError:  # of another version: unknown

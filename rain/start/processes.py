@@ -36,7 +36,7 @@ class ProcessStat:
 
     @property
     def runs(self) -> bool:
-        """Whether it is not a zombie."""
+        """Whether the process runs, and is no zombie."""
         return self.state not in {"Z", "X"}
 
 

@@ -98,7 +98,7 @@ def test_a_cancelled_iteration_ends_the_calls_that_it_waits_for(run: Run, tmp_pa
 
 def test_it_is_open_inside_of_its_block_only() -> None:
     client = AsyncClient(cpus=1)
-    with pytest.raises(RainException, match="inside of `async with` only"):
+    with pytest.raises(RainException, match="only inside of `async with`"):
         client.submit(add, 1)
 
 

@@ -100,6 +100,6 @@ class Shape:
     """Made when it is needed first."""
 
     def is_table(self) -> bool:
-        """Whether it is nothing but lists, the columns of a table."""
+        """Whether the struct has only lists, the columns of a table."""
         slots = self.slots.values()
         return bool(slots) and all(slot.item.kind == "list" for slot in slots)

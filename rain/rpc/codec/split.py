@@ -42,7 +42,7 @@ def _fits(*columns: list[bytes]) -> bool:
 
 
 def _kinds_fit(value: Submission | Orders) -> bool:
-    """Whether its kinds may go with the first of its other parts, as nearly always."""
+    """Whether the kinds fit into the message of the first other part, as nearly always."""
     if not (value.task_kinds or value.object_kinds):
         return True
     weights = [*map(weight, value.task_kinds), *map(weight, value.object_kinds)]

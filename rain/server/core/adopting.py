@@ -140,12 +140,12 @@ def finish(state: State, task: Task, run: Run, *, sudden: bool) -> list[Task] | 
 
 
 def has_failed_itself(parent: Task) -> bool:
-    """Whether its last run has failed by itself: the held results may be the reason."""
+    """Whether the last run of the parent has failed by itself: held results may be the reason."""
     return parent.run is not None and parent.run.cause is RunCause.TASK
 
 
 def _finds_something(parent: Task) -> bool:
-    """Whether there will be another run, which may reuse what this one has submitted."""
+    """Whether the parent will run again, and may reuse the tasks that this run has submitted."""
     if not parent.is_known or parent.is_done or has_failed_itself(parent):
         return False
     return parent.run is None or parent.run.state is not RunState.FINISHED  # else it is handed on

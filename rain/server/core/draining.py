@@ -72,7 +72,7 @@ def _move_more(state: State, governor: Governor, drain: Drain) -> None:
 
 
 def _is_at_stake(data_object: DataObject) -> bool:
-    """Whether it is needed, and only governors that drain have it."""
+    """Whether the object is needed, and only governors that drain have it."""
     return (
         data_object.is_finished
         and data_object.is_needed

@@ -205,8 +205,9 @@ def _has_another_try(state: State, task: Task) -> bool:
 
 
 def _is_too_large(state: State, task: Task) -> bool:
-    """Whether its last run has ended because it has taken all the memory of a governor, and no
-    other one has more."""
+    """Whether the last run of the task was ended after taking all the memory of a governor, and no
+    other governor has more.
+    """
     run = task.last_run()
     if run.cause is not RunCause.MEMORY:
         return False

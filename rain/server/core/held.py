@@ -17,7 +17,7 @@ _TO_BE_HAD = (ObjectState.UNFINISHED, ObjectState.FINISHED)
 
 
 def is_there(task: Task) -> bool:
-    """Whether it has made all its outputs, or will make them."""
+    """Whether the task has made all its outputs, or will make them."""
     return task.is_known and all(made.state in _TO_BE_HAD for made in task.outputs)
 
 

@@ -83,7 +83,7 @@ def user_sees(state: State, user: str, session: Session) -> bool:
 
 
 def is_shared(durable: Durable, user: str) -> bool:
-    """Whether what is under a name is this user's, or was shared with this user."""
+    """Whether a durable session belongs to this user, or was shared with this user."""
     return user in (durable.belongs_to, *durable.shared_with) or EVERYBODY in durable.shared_with
 
 

@@ -66,7 +66,7 @@ def take_news(state: State) -> News:
 
 
 def is_ours(scheduler: Scheduler | None) -> bool:
-    """Whether it is one that comes with Rain, and trusted to change nodes only by its plan."""
+    """Whether a scheduler comes with Rain, and is trusted to change nodes only by its plan."""
     return type(scheduler).__module__.startswith("rain.scheduler.")
 
 

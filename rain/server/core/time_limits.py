@@ -49,7 +49,7 @@ def next_look(state: State) -> float:
 
 
 def may_take_back(state: State) -> bool:
-    """Whether anything waits at one of them."""
+    """Whether any task waits at a governor that ends at a fixed time."""
     return any(task.row in _WAIT for one in state.graph.ending for task in one.scheduled)
 
 

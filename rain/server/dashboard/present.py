@@ -87,7 +87,7 @@ def why(state: State, task: Task) -> str:
 
 
 def _turn(state: State, task: Task) -> str:
-    """Whether it waits for other users."""
+    """A sentence about a task that waits for the turn of its user."""
     why = TurnsOfUsers.of(state).why(task.session.belongs_to) if state.graph.has_users else ""
     return f" {why[0].upper()}{why[1:]}." if why else ""
 

@@ -55,5 +55,5 @@ def is_at_rest(state: State, now: float) -> bool:
 
 
 def decided_nothing(output: TurnOutput) -> bool:
-    """Whether such a turn has changed nothing."""
+    """Whether a turn without events has changed nothing."""
     return not (output.effects or output.silent or any(output.plans or ()))

@@ -41,7 +41,7 @@ class OpenFile:
         return None
 
     def has_shrunk(self) -> bool:
-        """Whether something is not there any more that was read."""
+        """Whether the file has lost bytes that were read before."""
         try:
             return self.path.stat().st_size < self._file.tell()
         except FileNotFoundError:

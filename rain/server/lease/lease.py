@@ -198,5 +198,5 @@ def take(
 
 
 def _is_same(found: Record, ours: Record) -> bool:
-    """Whether it is still the taking of the same server."""
+    """Whether both records are of the same taking of the lease by the same server."""
     return (found.generation, found.holder) == (ours.generation, ours.holder)

@@ -105,7 +105,7 @@ class LeaseWatch:
         self.until = began
 
     def may_take(self, *, has_ended: bool = False) -> bool:
-        """Whether its holder has lost it; `has_ended` if it is known that its process has."""
+        """Whether the holder has lost the lease; `has_ended` if its process has certainly ended."""
         unchanged = self.until - self.since
         return self.seen.released or has_ended or unchanged >= self.seen.length
 
