@@ -57,7 +57,7 @@ class Watcher:
         return bool(self._watching.watches)
 
     def heard(self, event: Event) -> None:
-        """What ends runs, before the state hears of it."""
+        """Takes an event that ends runs, before the state hears of it."""
         if isinstance(event, CallsDone):
             if event.printed:
                 tasks = {task.id: task for task in self._reactor.calls_of(event.executor)}

@@ -201,7 +201,7 @@ def content_of_cell(cell: CellType) -> object:
 
 
 def _inside(value: object) -> list[object] | None:
-    """What something that only wraps it has inside; None for anything else."""
+    """The contents of an object that only wraps others; None for any other object."""
     if isinstance(value, staticmethod | classmethod):
         return [value.__func__]  # pyright: ignore[reportUnknownMemberType] # of any parameters
     if isinstance(value, property):

@@ -33,7 +33,7 @@ token follows that is the same for both."""
 
 @frozen
 class Cutting:
-    """What is around a node that cuts a chunk apart: it makes pieces itself."""
+    """The call around a node that cuts a chunk apart: the node makes pieces itself."""
 
     content_type = PARTITIONED
 

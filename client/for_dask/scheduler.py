@@ -216,7 +216,7 @@ class _Graph:
         return self._futures.step(call_chain_of_part, (data, part, *inputs), options)
 
     def _exchange(self, splits: tuple[Key, ...]) -> Task:
-        """What lists where these nodes leave their pieces."""
+        """The task that lists the places where these nodes leave their pieces."""
         task = self._exchanges.get(splits)
         if task is None:
             made = [self._steps[split].output for split in splits]

@@ -35,7 +35,7 @@ class Read:
 
 @frozen
 class TakingApart:
-    """What is around a node that splits: of what it makes these are the pieces."""
+    """The call around a node that splits: its pieces are these parts of the node's result."""
 
     parts: tuple[int, ...]
     content_type = PARTITIONED
@@ -114,7 +114,7 @@ def _piece(node: Node) -> tuple[Key, int] | None:
 def _read(
     node: Node, taken: Mapping[Key, tuple[Key, int]], places: Mapping[Key, int]
 ) -> Read | None:
-    """What a node reads, if that is the same part of several splits, each once."""
+    """The inputs of a node, if they are the same part of several splits, each once."""
     pieces = {taken[key][0]: key for key in node.dependencies if key in taken}
     numbers = {taken[key][1] for key in pieces.values()}
     count = sum(key in taken for key in node.dependencies)

@@ -230,7 +230,7 @@ def _signature(fn: Function, decorated: bool) -> inspect.Signature | None:
 
 
 def _owner(fn: Function) -> tuple[object | None, object]:
-    """What lives as long as a callable can be called, and a key that is its own meanwhile.
+    """The object that lives as long as a callable can be called, and a key unique in that time.
 
     There is no owner of a function, which is its own key.
     """

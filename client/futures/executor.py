@@ -29,9 +29,9 @@ T = TypeVar("T")
 
 @frozen
 class Surroundings:
-    """What a process calls in place of a function.
+    """The call that a process makes in place of a function.
 
-    With an initializer before it, for many arguments at once, or both.
+    It runs an initializer first, takes many arguments at once, or both.
     """
 
     executor: str

@@ -97,7 +97,7 @@ def as_completed(futures: Iterable[Future[T]], timeout: float | None = None) -> 
 
 
 class _InALoop:
-    """What `async for` gets, which says what is written there. Bars of tqdm ask for it, too."""
+    """The iterator for `async for`, which raises with advice. Bars of tqdm ask for it, too."""
 
     async def __anext__(self) -> NoReturn:
         raise TypeError(

@@ -93,7 +93,7 @@ def _going(outbox: Outbox) -> bool:
 
 
 def _numbers(numbers: Numbers) -> Iterator[str]:
-    """What was told and not confirmed is kept, without a gap."""
+    """Checks that unconfirmed news are kept, without a gap."""
     kept = [update.number for update in numbers.kept]
     if kept != [*range(numbers.applied + 1, numbers.sent + 1)]:
         yield f"of {numbers.sent} news {numbers.applied} are confirmed, and these are kept: {kept}"
@@ -282,7 +282,7 @@ def _waiting(state: State) -> Iterator[str]:
 
 
 def _asked_back(state: State) -> Iterator[str]:
-    """What was asked back and not answered is in the hand of an executor that is being asked."""
+    """Checks that unanswered tasks that were asked back are at an executor that is being asked."""
     for task in state.asked_back.asked:
         executor = task.executor
         if executor is None or not (executor.recalling or executor.dying):

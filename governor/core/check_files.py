@@ -47,7 +47,7 @@ def disk_contradictions(state: State, known: list[DataObject]) -> Iterator[str]:
 
 
 def held_back_contradictions(state: State) -> Iterator[str]:
-    """What is held back is listed, and only where files are counted."""
+    """Checks that tasks that are held back are listed, and only where files are counted."""
     back_pressure = state.back_pressure
     held = {task for task in _tasks(state) if task.row is TaskRow.HELD_BACK}
     if held != set(back_pressure.held):

@@ -126,7 +126,7 @@ class Lending:
         self.due = inf
 
     def begin_turn(self) -> None:
-        """What was refused before is asked for again in this turn, if it is still there."""
+        """Begins a turn, in which tasks that were refused before ask again."""
         self.due = inf
 
     def allows(self, needed: Resources, depth: int, now: float) -> bool:

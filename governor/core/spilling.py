@@ -16,7 +16,7 @@ from rain.governor.core.tiers import is_shared
 
 
 class Spilling:
-    """What leaves shared memory, and when."""
+    """Decides which objects leave shared memory, and when."""
 
     def __init__(self, outbox: Outbox, objects: Objects, pool: Pool, dispatch: Dispatch) -> None:
         self._outbox = outbox

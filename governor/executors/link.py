@@ -184,7 +184,7 @@ class ExecutorLink:
             self._tell(done)
 
     def _look_for_what_is_left(self) -> None:
-        """What was interrupted may have started processes; whatever is told next comes later."""
+        """Looks for processes that the interrupted call has started; other news comes later."""
         word = self._places.origin.executor(self.number)
         self._tell.later(
             partial(has_left, self.process.pid, word),

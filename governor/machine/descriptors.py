@@ -54,7 +54,7 @@ class Descriptors:
         return Descriptors(given, is_given=True)
 
     def raise_own(self) -> None:
-        """What this process starts has at least this limit from now on."""
+        """Raises the own limit, so that processes started from now on have at least this one."""
         own, hard = resource.getrlimit(_FILES)
         if own != resource.RLIM_INFINITY and own < self.most:
             resource.setrlimit(_FILES, (self.most, hard))

@@ -54,7 +54,7 @@ Busy = Callable[[], Awaitable[None]]
 
 @frozen
 class Watched:
-    """Whose memory and processes are looked at."""
+    """The processes whose memory and number are sampled."""
 
     executors: Pids
     runs: Pids

@@ -47,7 +47,7 @@ class Question:
     handed: list[object] = Factory(list)
     """Has one entry from the step on that hands the message over to what sends it."""
     content: bytes = b""
-    """What to send for a call that can be made again over another connection: its message,"""
+    """The message of a call that can be made again over another connection,"""
     others: tuple[Question, ...] = ()
     """and the questions of calls that are in the same message, before it."""
     ahead: Callable[[], object] | None = None

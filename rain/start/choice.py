@@ -80,7 +80,7 @@ def describe(cluster: ClusterDescription) -> str:
 
 
 def left_behind(cluster: ClusterDescription) -> str:
-    """What to do about a cluster whose server has died."""
+    """Advice about a cluster whose server has died."""
     folder = shlex.quote(str(cluster.log_folder))
     way = f"go on with 'rain restart {folder}', or " if cluster.server_command else ""
     return (

@@ -164,7 +164,7 @@ class Scaler:
                 self._standings[number] = told.get(number, Standing(JobState.ENDED))
 
     def _stage_of(self, job: ScaledJob, now: float) -> Stage | None:
-        """How far a job is whose governor is not at the server; None if it has ended."""
+        """The stage of a job whose governor is not at the server; None if the job has ended."""
         standing = self._standings.get(job.number)
         if standing is None or (
             standing == Standing(JobState.ENDED) and not job.began and now - job.asked < APPEARS
