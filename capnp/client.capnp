@@ -56,7 +56,7 @@ interface ClientService {
       -> (tasks :List(TaskReport), objects :List(ObjectReport), refusal :Common.Refusal);
   # The states of these tasks and objects: one report for each id, in the same order, tasks first. If not all fit into
   # one message, only the first ones, but at least one; the client asks again for the rest. With `logs`,
-  # reports of tasks contain their printed output.
+  # reports of tasks contain their printed output, and the memory of running ones.
 
   serverInfo @9 () -> (governors :List(Common.GovernorReport), refusal :Common.Refusal);
   # Asks all governors for their reports.
@@ -324,6 +324,7 @@ struct TaskReport {
   logs @6 :Text;                # its printed output, if `logs` was set
   cache @7 :Text;               # "taken from the cache", or why it had to run; empty without a cache
   secondRun @8 :List(Common.RunReport);   # the second run of a late task, or nothing
+  memory @9 :Common.TaskMemory; # of a running task, if `logs` was set
 }
 
 struct ObjectReport {

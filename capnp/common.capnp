@@ -116,6 +116,13 @@ enum RunCause {
   outrun @13;               # another run of its task, which was late, has finished before it
 }
 
+# The memory of a task that runs, in bytes; all 0 if it does not run, or if that is unknown.
+struct TaskMemory {
+  now @0 :Int64;            # the private memory of its process and of all that it has started
+  peak @1 :Int64;           # the most that a sample has shown so far
+  mapped @2 :Int64;         # how much of its inputs these processes map from the store
+}
+
 # One attempt of a task.
 struct RunReport {
   number @0 :UInt32;        # the number of the run, from 1; if there are very many, some are left out

@@ -32,8 +32,8 @@ interface GovernorControl {
   stop @2 (reason :Text) -> ();
   # Ends this governor: it stops its tasks and exits.
 
-  printed @3 (task :Int64) -> (logs :Text);
-  # The output so far of a task that runs on this governor; empty if it does not run here.
+  running @3 (task :Int64) -> (logs :Text, memory :Common.TaskMemory);
+  # The output so far and the memory of a task that runs on this governor; empty if it does not run here.
 
   watch @4 (number :Int64, watch :Common.Watch, over :Bool) -> ();
   # Starts or changes the watch with this number: the governor sends new output of these tasks by

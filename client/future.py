@@ -28,6 +28,7 @@ from rain.common.sameness import place_of
 from rain.files.places import checked
 
 if TYPE_CHECKING:
+    from rain.base.wire.answers import TaskMemory
     from rain.client.data import DataObject
     from rain.client.futures.futures import Futures
     from rain.client.results import Result
@@ -228,6 +229,18 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         self.task.update()
         assert self.task.info is not None  # it was updated
         return self.task.info
+
+    def memory(self) -> TaskMemory | None:
+        """The memory that the call has now, if it runs; None if it does not (see `Task.memory`).
+
+        >>> future = client.submit(pow, 2, 3)
+        >>> future.result(), future.memory()
+        (8, None)
+        """
+        if self.task is None:
+            raise RainException(f"{self!r} was not called by this client")
+        self.home.sending.send(awaited=True)
+        return self.task.memory()
 
     def logs(self) -> str:
         """The output of the call; while it runs, the output so far.

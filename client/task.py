@@ -9,6 +9,7 @@ from attrs import evolve
 from rain.base.attempts import Attempts
 from rain.base.ids import TaskId, unpack
 from rain.base.resources import CPUS
+from rain.base.wire.answers import TaskMemory
 from rain.client.active import get_active_session
 from rain.client.data import DataObject
 from rain.client.explaining.stack import Stack, here
@@ -399,6 +400,21 @@ class Task:
         'hello\\n'
         """
         return self.session.logs(self)
+
+    def memory(self) -> TaskMemory | None:
+        """The memory that the task has now, if it runs; None if it does not.
+
+        The governor is asked for its last sample, which is at most a second old. The memory is that
+        of the process that runs the task. This includes what the process keeps of earlier tasks,
+        and all processes that it has started.
+
+        >>> text = tasks.Concat((blob("ra"), blob("in")))
+        >>> session.submit()
+        >>> text.wait()
+        >>> text.memory() is None
+        True
+        """
+        return self.session.memory(self)
 
     def settle(self) -> TaskShape:
         """Makes the final shape, with the changes that the user has made in the specs."""

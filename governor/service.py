@@ -17,11 +17,12 @@ from structlog.typing import FilteringBoundLogger
 from rain.base.errors import InvariantError, ProtocolError
 from rain.base.ids import ObjectId, TaskId
 from rain.base.transfers import Transfers
-from rain.base.wire.answers import DataLink, GovernorReport
+from rain.base.wire.answers import DataLink, GovernorReport, RunningTask, TaskMemory
 from rain.base.wire.orders import Orders
 from rain.base.wire.printed import PrintedLines, Watch
 from rain.base.wire.update import Update
 from rain.daemon.turns import TurnLoop
+from rain.governor.core.account import files_read, memory_of
 from rain.governor.core.effects import (
     CallExecutor,
     CopyToDisk,
@@ -41,6 +42,7 @@ from rain.governor.core.effects import (
     StopFetch,
 )
 from rain.governor.core.events import Drain, Event, OrdersReceived, Tick
+from rain.governor.core.nodes import Task
 from rain.governor.core.objects import is_far
 from rain.governor.core.reactor import Reactor
 from rain.governor.executors.links import Executors
@@ -183,13 +185,28 @@ class Service(Parting):
         links = () if self.links is None else self.links()
         return evolve(report, out_of_reach=carriers.fetcher.out_of_reach(), links=links)
 
-    def printed(self, task: TaskId) -> str:
-        running = self._reactor.state.running(task)
-        if running is None or self._carriers is None:
-            return ""
-        if running.executor is not None:
-            return self._carriers.executors.printed(running.executor.id)
-        return self._carriers.builtins.printed(running.run)
+    def running(self, task: TaskId) -> RunningTask:
+        found = self._reactor.state.running(task)
+        if found is None or self._carriers is None:
+            return RunningTask()
+        executors, builtins = self._carriers.executors, self._carriers.builtins
+        if found.executor is not None:
+            pid = executors.pids().get(found.executor.id)
+            printed = executors.printed(found.executor.id)
+        else:
+            pid = builtins.pids().get(found.run)
+            printed = builtins.printed(found.run)
+        return RunningTask(printed, self._memory_of(found, pid))
+
+    def _memory_of(self, task: Task, pid: int | None) -> TaskMemory:
+        if pid is None:  # it runs in the governor itself
+            return TaskMemory()
+        from rain.governor.storage.mapped_inputs import mapped_bytes  # noqa: PLC0415 # people ask for it
+
+        return evolve(
+            memory_of(self._reactor.state, task),
+            mapped=mapped_bytes(pid, self._store.folders, files_read(task)),
+        )
 
     def watch(self, number: int, watch: Watch | None) -> None:
         carriers = self._carriers

@@ -11,7 +11,7 @@ import trio
 from rain.base.errors import ProtocolError
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId, session_of, spell
 from rain.base.resources import Resources
-from rain.base.wire.answers import GovernorReport
+from rain.base.wire.answers import GovernorReport, RunningTask
 from rain.base.wire.orders import Orders
 from rain.base.wire.printed import Watch
 from rain.base.wire.update import Update
@@ -86,9 +86,9 @@ class ZeroService(Parting):
         address = "" if self._upstream is None else self._upstream.address
         return GovernorReport(address, (), (), (), tuple(self._resources.items()))
 
-    def printed(self, task: TaskId) -> str:
+    def running(self, task: TaskId) -> RunningTask:
         del task  # none runs here for any time
-        return ""
+        return RunningTask()
 
     def watch(self, number: int, watch: Watch | None) -> None:
         """Its tasks print nothing."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rain.base.errors import RainError
 from rain.base.failures import OnFailure
 from rain.base.ids import SessionId
+from rain.base.wire.answers import TaskMemory, TaskReport
 from rain.base.wire.grace import OWN_GRACE, check_seconds
 from rain.base.wire.requests import Cancel, ReportsOf
 from rain.client.data import DataObject
@@ -181,12 +182,27 @@ class Following(Building):
         >>> session.logs(task)
         'hello\\n'
         """
+        return self._live(task).logs
+
+    def memory(self, task: Task) -> TaskMemory | None:
+        """The memory of a running task (see `Task.memory`).
+
+        >>> text = tasks.Concat((blob("ra"), blob("in")))
+        >>> session.submit()
+        >>> text.wait()
+        >>> session.memory(text) is None
+        True
+        """
+        return self._live(task).memory or None
+
+    def _live(self, task: Task) -> TaskReport:
+        """The report of a task, with what its governor says if it runs."""
         submitted_items(self, [task])
         connection = self._connection()
         with self._asking:
             task_id = task.packed_id if task.unit is None else task.unit.task_id
             (report,), _ = connection.ask(ReportsOf((task_id,), (), logs=True))
-            return report.logs
+            return report
 
     @hides_frames
     def update(self, items: Iterable[Task | DataObject]) -> None:

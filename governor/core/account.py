@@ -16,6 +16,8 @@ from __future__ import annotations
 from collections import Counter
 
 from rain.base.resources import MEMORY
+from rain.base.wire.answers import TaskMemory
+from rain.governor.core.nodes import Task
 from rain.governor.core.state import State
 from rain.governor.core.tables import ObjectRow
 
@@ -61,3 +63,15 @@ def by_name(state: State) -> Amounts:
         kind = task.kind.kind
         names[kind.name or kind.task_type] += state.dispatch.memory.get(run, 0)
     return tuple(names.most_common(NAMES))
+
+
+def memory_of(state: State, task: Task) -> TaskMemory:
+    """The memory of a running task, by the samples so far; nothing is known of what it maps."""
+    executor = task.executor
+    now = state.dispatch.memory.get(task.run, 0) if executor is None else executor.memory
+    return TaskMemory(now, max(now, task.peak))
+
+
+def files_read(task: Task) -> dict[int, int]:
+    """The sizes of the files that are inputs of a task."""
+    return {given.content: given.size for given in task.inputs if isinstance(given.content, int)}

@@ -70,6 +70,11 @@ class Store:
         self._numbers = itertools.count(1)
         self.copied = 0  # bytes copied although their source was on this machine
 
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """All folders that have files of objects."""
+        return (self.folder,) if self.shared is None else (self.folder, self.shared)
+
     def path(self, number: int) -> Path:
         """The path of the number for a reader; that of an object that is not pinned may change."""
         path = self._path(number)

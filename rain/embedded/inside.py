@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from rain.base.ids import TaskId
-from rain.base.wire.answers import GovernorReport
+from rain.base.wire.answers import GovernorReport, RunningTask
 from rain.base.wire.orders import Orders
 from rain.base.wire.printed import PrintedLines, Watch
 from rain.base.wire.update import Update
@@ -44,8 +44,8 @@ class ToGovernor:
     def report(self, reply: Reply[GovernorReport]) -> None:
         reply.answer(self._governor.report())
 
-    def printed(self, task: TaskId, reply: Reply[str]) -> None:
-        reply.answer(self._governor.printed(task))
+    def running(self, task: TaskId, reply: Reply[RunningTask]) -> None:
+        reply.answer(self._governor.running(task))
 
     def watch(self, number: int, watch: Watch | None) -> None:
         self._governor.watch(number, watch)

@@ -15,7 +15,7 @@ from attrs import define
 from rain.base.errors import InvariantError
 from rain.base.ids import ObjectId, TaskId
 from rain.base.kinds import DataType
-from rain.base.wire.answers import GovernorReport
+from rain.base.wire.answers import GovernorReport, RunningTask
 from rain.base.wire.orders import SERVER, Orders
 from rain.base.wire.printed import Watch
 from rain.client.nested import TaskClient
@@ -144,9 +144,9 @@ class Governor:
             self.turn()  # so that it reports the effects of all earlier orders
         reply.answer(self._reactor.report(ADDRESS))
 
-    def printed(self, task: TaskId, reply: Reply[str]) -> None:
+    def running(self, task: TaskId, reply: Reply[RunningTask]) -> None:
         texts = [executor.printed_by(task) for executor in self._executors.values()]
-        reply.answer("".join(texts))
+        reply.answer(RunningTask("".join(texts)))
 
     def watch(self, number: int, watch: Watch | None) -> None:
         raise InvariantError(f"a local cluster shows what tasks print: {number} {watch}")

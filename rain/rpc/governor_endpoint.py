@@ -21,7 +21,7 @@ from rain.base.wire.update import Update
 from rain.rpc import schema
 from rain.rpc.capnproto.messages import MESSAGE_LIMIT
 from rain.rpc.codec.amounts import write_amounts
-from rain.rpc.codec.answers import write_governor_report
+from rain.rpc.codec.answers import write_governor_report, write_running
 from rain.rpc.codec.orders import read_orders
 from rain.rpc.codec.split import INLINE_BYTES, join_orders, slim_update
 from rain.rpc.codec.update import write_update
@@ -132,8 +132,8 @@ def _control(handler: ControlHandler) -> Offered:
         handler.stop(reason)
         call.answer()
 
-    def printed(task: TaskId, call: IncomingCall) -> None:
-        call.answer({"logs": handler.printed(task)})
+    def running(task: TaskId, call: IncomingCall) -> None:
+        call.answer(write_running(handler.running(task)))
 
     def watch(watched: Watched, call: IncomingCall) -> None:
         handler.watch(watched.number, watched.watch)
@@ -149,7 +149,7 @@ def _control(handler: ControlHandler) -> Offered:
             "order": Served(_read_order, order),
             "report": Served(nothing, report),
             "stop": Served(_read_reason, stop),
-            "printed": Served(_read_task, printed),
+            "running": Served(_read_task, running),
             "watch": Served(_read_watched, watch),
             "callBack": Served(_read_ticket, call_back),
         },

@@ -18,7 +18,7 @@ from rain.base.failures import SessionFailure
 from rain.base.ids import GovernorId, ObjectId, TaskId
 from rain.base.resources import Resources
 from rain.base.wire import GOVERNOR_VERSION
-from rain.base.wire.answers import GovernorReport
+from rain.base.wire.answers import GovernorReport, RunningTask
 from rain.base.wire.orders import Orders
 from rain.base.wire.printed import PrintedLines, Watch
 from rain.base.wire.requests import Request, Settled, Statement, WatchPrinted
@@ -141,8 +141,8 @@ class GovernorLink(Protocol):
         """Asks the governor; the reply is refused when the governor leaves before it answers."""
         ...
 
-    def printed(self, task: TaskId, reply: Reply[str]) -> None:
-        """Asks what a task has printed that runs there; refused as a report is."""
+    def running(self, task: TaskId, reply: Reply[RunningTask]) -> None:
+        """Asks about a task that runs there; refused as a report is."""
         ...
 
     def watch(self, number: int, watch: Watch | None) -> None:
@@ -307,8 +307,8 @@ class ControlHandler(Protocol):
 
     def report(self) -> GovernorReport: ...
 
-    def printed(self, task: TaskId) -> str:
-        """The output of a task so far; "" if it does not run here."""
+    def running(self, task: TaskId) -> RunningTask:
+        """The output of a task so far, and its memory; nothing if it does not run here."""
         ...
 
     def watch(self, number: int, watch: Watch | None) -> None:

@@ -8,12 +8,12 @@ import trio
 
 from rain.base.errors import ProtocolError
 from rain.base.ids import TaskId
-from rain.base.wire.answers import GovernorReport
+from rain.base.wire.answers import GovernorReport, RunningTask
 from rain.base.wire.orders import Orders
 from rain.base.wire.printed import Watch
 from rain.base.wire.update import Update
 from rain.rpc import schema
-from rain.rpc.codec.answers import read_governor_report
+from rain.rpc.codec.answers import read_governor_report, read_running
 from rain.rpc.codec.border import fault_of_sender
 from rain.rpc.codec.orders import write_orders
 from rain.rpc.codec.printed import Watched, WatchLines, read_watch_lines, write_watched
@@ -33,7 +33,7 @@ ANSWER_EVERY = 1.0
 
 _CONTROL = Interface.of(schema.governor.GovernorControl).methods
 _ORDER, _REPORT, _STOP = _CONTROL["order"], _CONTROL["report"], _CONTROL["stop"]
-_PRINTED, _WATCH = _CONTROL["printed"], _CONTROL["watch"]
+_RUNNING, _WATCH = _CONTROL["running"], _CONTROL["watch"]
 _CALL_BACK = _CONTROL["callBack"]
 
 
@@ -54,9 +54,9 @@ class GovernorEnd:
     def report(self, reply: Reply[GovernorReport]) -> None:
         self._link.peer.call(self._control, _REPORT, {}, partial(self._reported, reply))
 
-    def printed(self, task: TaskId, reply: Reply[str]) -> None:
-        then = partial(self._has_printed, reply)
-        self._link.peer.call(self._control, _PRINTED, {"task": task}, then)
+    def running(self, task: TaskId, reply: Reply[RunningTask]) -> None:
+        then = partial(self._told_of, reply)
+        self._link.peer.call(self._control, _RUNNING, {"task": task}, then)
 
     def watch(self, number: int, watch: Watch | None) -> None:
         fields = write_watched(Watched(watch, number))
@@ -88,11 +88,11 @@ class GovernorEnd:
             raise
         reply.answer(report)
 
-    def _has_printed(self, reply: Reply[str], outcome: Fields | CallError) -> None:
+    def _told_of(self, reply: Reply[RunningTask], outcome: Fields | CallError) -> None:
         if isinstance(outcome, CallError):
             reply.refuse(_why_not(outcome))
         else:
-            reply.answer(outcome["logs"])
+            reply.answer(read_running(outcome))
 
     async def _end_when(self, heard: trio.Event, reason: str) -> None:
         with trio.move_on_after(STOP_GRACE):  # closed either way

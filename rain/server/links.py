@@ -61,7 +61,7 @@ from rain.server.core.messages import (
 )
 from rain.server.core.overview import gather_overview
 from rain.server.core.state import State
-from rain.server.live_logs import LiveLogs, Reports
+from rain.server.live import Live, Reports
 from rain.server.reports import gather_reports
 from rain.server.serving_http import DashboardOnDemand
 from rain.server.spool import Spool
@@ -82,7 +82,7 @@ class Links:
     ending: bool = False  # the server stops in order, and its governors with it
     end_asked: trio.Event = Factory(trio.Event)  # a client wants the server to end
     governors: dict[GovernorId, GovernorLink] = Factory(dict)
-    live: LiveLogs = field(init=False)
+    live: Live = field(init=False)
     audience: Audience = field(init=False)
     clients: dict[ClientId, ClientLink] = Factory(dict)
     _replies: dict[RequestId, Reply[Any]] = Factory(dict)  # the effect's value has the right type
@@ -90,7 +90,7 @@ class Links:
     _numbers: count[int] = Factory(lambda self: count(self.state.last_request + 1), takes_self=True)
 
     def __attrs_post_init__(self) -> None:
-        self.live = LiveLogs(self.state, self.governors)
+        self.live = Live(self.state, self.governors)
         self.audience = Audience(self.governors)
 
     def serves_http(self, address: str) -> None:

@@ -27,7 +27,7 @@ from rain.server.history.reader import EventReader
 from rain.server.settings import HttpSettings
 
 if TYPE_CHECKING:
-    from rain.server.live_logs import LiveLogs
+    from rain.server.live import Live
 
 _HEAVY = ("rain.server.http.listener", "rain.server.http.site")
 """They bring numpy along, which takes a while to load."""
@@ -40,7 +40,7 @@ class Shown:
     """The parts of a server that its pages show."""
 
     state: State
-    live: LiveLogs
+    live: Live
     now: Callable[[], float]
     log: FilteringBoundLogger
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from rain.base.resources import Resources
+from rain.base.wire.answers import TaskMemory
+from rain.governor.core.account import files_read, memory_of
 from rain.governor.core.results import Made, Stored
-from tests.governor.words import builtin_kind, python_kind
+from tests.governor.words import builtin_kind, python_kind, task_id
 from tests.governor.world import World
 
 MIB = 1024**2
@@ -47,3 +49,26 @@ def test_tasks_data_and_transfers_are_counted_apart() -> None:
     assert dict(report.memory)["set_aside"] == 0
     assert dict(report.memory)["tasks"] == 257 * MIB
     assert report.running == (("f", 57 * MIB),)
+
+
+def test_a_running_task_is_told_with_its_last_sample_and_the_most_that_any_has_shown() -> None:
+    world = World(Resources(2, (("memory", 1000 * MIB),)))
+    world.place(50, None, "other:1", size=8 * MIB)
+    world.assign(python_kind(2, outputs=0), 1, inputs=(50,))
+    world.assign(builtin_kind(4, outputs=0, method="run"), 3)
+    world.fetched(1, Stored(7, 8 * MIB))
+    world.ready(1)
+    state = world.reactor.state
+    call, program = state.running(task_id(1)), state.running(task_id(3))
+    assert call is not None
+    assert program is not None
+    assert memory_of(state, call) == TaskMemory()
+
+    world.sample(200 * MIB, runs=(7 * MIB,))
+    world.sample(50 * MIB, runs=(9 * MIB,))
+    assert memory_of(state, call) == TaskMemory(50 * MIB, 200 * MIB)
+    assert memory_of(state, program) == TaskMemory(9 * MIB, 9 * MIB)
+
+    # Its inputs that are files may be mapped.
+    assert files_read(call) == {7: 8 * MIB}
+    assert files_read(program) == {}

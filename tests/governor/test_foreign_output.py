@@ -113,12 +113,12 @@ def test_what_a_task_prints_is_told_while_it_runs(tmp_path: Path) -> None:
             governor.service.watch(1, Watch(frozenset([SessionId(1)])))
             await governor.outputs(governor.task("wild/before", b""))
             call = governor.task("wild/x", b"")
-            await until(lambda: governor.service.printed(task_id(call)) == "so far\n")
+            await until(lambda: governor.service.running(task_id(call)).printed == "so far\n")
             await until(lambda: told() == "before\nso far\n")
             go.say()
             await governor.outputs(call)
             assert told() == "before\nso far\nlater\n"
-            assert governor.service.printed(task_id(call)) == ""
+            assert governor.service.running(task_id(call)).printed == ""
 
     wild(
         tmp_path,

@@ -129,20 +129,23 @@ def test_what_runs_tells_what_it_has_printed_so_far(tmp_path: Path) -> None:
             subprocess.run(["/bin/sh", "-c", f"echo child >&2; head -n1 {go_on}"], check=True)
             return "done"
 
+        def printed(task: int) -> str:
+            return governor.service.running(task_id(task)).printed
+
         with named_pipe(tmp_path / "call") as call, named_pipe(tmp_path / "program") as program:
             calling = governor.call(governor.function(work), str(call.path))
             shell = f"echo so far; head -n1 {program.path}"
             running = governor.builtin("run", program_of("/bin/sh", "-c", shell), outputs=())
-            await until(lambda: governor.service.printed(task_id(calling)).endswith("child\n"))
-            assert governor.service.printed(task_id(calling)) == "so far\n[stderr]\nchild\n"
-            await until(lambda: governor.service.printed(task_id(running)))
-            assert governor.service.printed(task_id(running)) == "so far\n"
+            await until(lambda: printed(calling).endswith("child\n"))
+            assert printed(calling) == "so far\n[stderr]\nchild\n"
+            await until(lambda: printed(running))
+            assert printed(running) == "so far\n"
             call.say()
             program.say()
             await governor.value(calling)
             await governor.outputs(running)
-        assert governor.service.printed(task_id(calling)) == ""
-        assert governor.service.printed(task_id(running)) == ""
+        assert printed(calling) == ""
+        assert printed(running) == ""
 
     governed(tmp_path, scenario)
 

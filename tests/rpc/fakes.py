@@ -28,6 +28,8 @@ from rain.base.wire.answers import (
     JoinedSession,
     ObjectReport,
     Overview,
+    RunningTask,
+    TaskMemory,
     TaskReport,
     TasksByName,
     WaitAnswer,
@@ -368,8 +370,8 @@ class FakeControl:
     def report(self) -> GovernorReport:
         return GovernorReport("there:1", (TaskId(5),), (), (), (("cpus", 4), ("gpus", 1)))
 
-    def printed(self, task: TaskId) -> str:
-        return f"printed by {task}"
+    def running(self, task: TaskId) -> RunningTask:
+        return RunningTask(f"printed by {task}", TaskMemory(3, 4, 5))
 
     def watch(self, number: int, watch: Watch | None) -> None:
         self.journal.write("watch", number, watch)

@@ -140,7 +140,7 @@ def control(report: Fields | Exception | None = None) -> Offered:
         else:
             call.answer({"report": report or {}})
 
-    others = dict.fromkeys(("order", "stop", "printed", "watch", "callBack"), answer)
+    others = dict.fromkeys(("order", "stop", "running", "watch", "callBack"), answer)
     return Offered(CONTROL, {"report": tell, **others})
 
 

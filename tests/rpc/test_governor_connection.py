@@ -6,7 +6,7 @@ from math import inf
 from rain.base.ids import KindId, ObjectId, SessionId, TaskId
 from rain.base.kinds import TaskKind
 from rain.base.wire import GOVERNOR_VERSION
-from rain.base.wire.answers import GovernorReport
+from rain.base.wire.answers import GovernorReport, RunningTask, TaskMemory
 from rain.base.wire.orders import AssignedTasks, Orders, PlacedObjects
 from rain.base.wire.printed import PrintedLines, Watch
 from rain.base.wire.update import Update
@@ -160,16 +160,17 @@ def test_a_governor_is_asked_to_call_back_with_a_ticket() -> None:
     play(scene)
 
 
-def test_a_governor_tells_what_a_running_task_has_printed_or_that_it_has_left() -> None:
+def test_a_governor_tells_of_a_running_task_or_that_it_has_left() -> None:
     async def scene(server: FakeServer, here: Serving) -> None:
         upstream = await join(here.nursery, here.listener, FakeControl())
         answers = Answers()
-        server.governors[0].printed(TaskId(5), answers)
+        server.governors[0].running(TaskId(5), answers)
         await answers.bell.wait()
         upstream.close()
         await server.journal.until("governor left")
-        server.governors[0].printed(TaskId(5), answers)
-        assert answers.seen == ["printed by 5", "the governor has left"]
+        server.governors[0].running(TaskId(5), answers)
+        running = RunningTask("printed by 5", TaskMemory(3, 4, 5))
+        assert answers.seen == [running, "the governor has left"]
 
     play(scene)
 

@@ -121,7 +121,7 @@ def test_whatever_a_server_says_its_governor_hears_orders_or_has_lost_it() -> No
                     link = server.governors[-1]
                     for number in range(4):
                         link.order(Orders(drops=[ObjectId(number)]))
-                        link.printed(TaskId(number), Unheard())
+                        link.running(TaskId(number), Unheard())
                     link.watch(3, None)
                     link.stop("enough")
                     await control.journal.until("left")

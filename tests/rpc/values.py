@@ -18,6 +18,7 @@ from rain.base.wire.answers import (
     Fetched,
     GovernorReport,
     ObjectReport,
+    TaskMemory,
     TaskReport,
     WaitAnswer,
 )
@@ -324,6 +325,7 @@ task_reports = st.builds(
     texts,
     texts,
     st.none() | run_reports,
+    st.builds(TaskMemory, sizes, sizes, sizes),
 )
 object_reports = st.builds(
     ObjectReport, object_ids, st.sampled_from(ObjectState), sizes, texts, texts

@@ -8,7 +8,7 @@ from attrs import Factory, define
 
 from rain.base.failures import SessionFailure
 from rain.base.ids import ClientId, GovernorId, SessionId, TaskId
-from rain.base.wire.answers import GovernorReport
+from rain.base.wire.answers import GovernorReport, RunningTask
 from rain.base.wire.orders import Orders
 from rain.base.wire.printed import PrintedLines, Watch
 from rain.rpc.handlers import GovernorLink, Reply
@@ -28,7 +28,7 @@ class Told:
     def watch(self, number: int, watch: Watch | None) -> None:
         self.watches.append((number, watch))
 
-    def printed(self, task: TaskId, reply: Reply[str]) -> None: ...
+    def running(self, task: TaskId, reply: Reply[RunningTask]) -> None: ...
 
     def order(self, orders: Orders) -> None: ...
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from rain.base.errors import InvariantError, ProtocolError
 from rain.base.ids import TaskId
 from rain.base.wire import CLIENT_VERSION
-from rain.base.wire.answers import GovernorReport
+from rain.base.wire.answers import GovernorReport, RunningTask
 from rain.base.wire.orders import Orders
 from rain.base.wire.printed import Watch
 from rain.rpc import schema
@@ -99,7 +99,7 @@ class ToGovernor:
     def report(self, reply: Reply[GovernorReport]) -> None:
         reply.refuse("nobody asks for it here")
 
-    def printed(self, task: TaskId, reply: Reply[str]) -> None:
+    def running(self, task: TaskId, reply: Reply[RunningTask]) -> None:
         reply.refuse(f"nobody asks for it here: {task}")
 
     def watch(self, number: int, watch: Watch | None) -> None:

@@ -7,9 +7,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from rain.base.wire.answers import TaskMemory
 from rain.client import Client, Program, TaskException
+from tests.support.waiting import until_now
 from tests.whole.daemons import governor, server
 
 pytestmark = pytest.mark.whole
@@ -58,9 +61,38 @@ def test_what_takes_too_much_is_ended_and_the_rest_goes_on(tmp_path: Path) -> No
         # The neighbour has noticed nothing.
         gate.touch()
         assert neighbour.result() == 100 * MIB
-        assert [run.state for run in neighbour.info().runs] == ["finished"]
+        assert [run.state for run in neighbour.info().runs] == ["finished"], neighbour.info().runs
         assert neighbour.info().peak_memory > 100 * MIB
         assert working.process.poll() is None
+
+
+def test_a_running_task_shows_its_memory_and_how_much_of_its_inputs_it_maps(
+    tmp_path: Path,
+) -> None:
+    gate = tmp_path / "gate"
+    with (
+        server(tmp_path) as serving,
+        governor(tmp_path, "one", serving.address, 1),
+        Client("127.0.0.1", serving.port) as client,
+    ):
+        given = client.submit(np.zeros, 3 * MIB, np.uint8)
+        holds = client.submit(hold, given, 100, str(gate))
+        waits = client.submit(hold, given, 1, str(gate))
+        until_now(lambda: (holds.memory() or TaskMemory()).now > 100 * MIB)
+        memory = holds.memory()
+        assert memory is not None
+        assert memory.peak >= memory.now
+        assert 3 * MIB <= memory.mapped < 4 * MIB
+        assert waits.memory() is None
+
+        gate.touch()
+        assert holds.result() == 103 * MIB
+        assert holds.memory() is None
+
+
+def hold(given: np.ndarray[Any, Any], mib: int, meet: str) -> int:
+    """Holds what it is given, and as much memory."""
+    return len(given) + eat(mib, meet)
 
 
 def test_two_that_are_too_large_together_run_one_after_the_other(tmp_path: Path) -> None:

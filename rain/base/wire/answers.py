@@ -38,6 +38,34 @@ class WaitAnswer:
 
 
 @frozen
+class TaskMemory:
+    """The memory of a running task, in bytes.
+
+    It is the memory of the whole process that runs the task, with all that this has started. A
+    Python process keeps some memory of calls that it has run before.
+    """
+
+    now: int = 0  # private memory: heap, also where it is in swap
+    peak: int = 0  # the most that a sample has shown so far
+    mapped: int = 0  # how much of its inputs it maps from the store, where they exist once for all
+
+    def __bool__(self) -> bool:
+        """Whether anything is known."""
+        return self != UNKNOWN_MEMORY
+
+
+UNKNOWN_MEMORY = TaskMemory()
+
+
+@frozen
+class RunningTask:
+    """What a governor says about a task that runs there; nothing if it does not."""
+
+    printed: str = ""  # so far
+    memory: TaskMemory = UNKNOWN_MEMORY
+
+
+@frozen
 class TaskReport:
     """State and info of one task, as `update` shows it."""
 
@@ -50,6 +78,7 @@ class TaskReport:
     logs: str = ""  # what it has printed, if that was asked for
     cache: str = ""  # whether its results came from the cache, or why it had to run
     second_run: RunReport | None = None  # beside its last one, which is late
+    memory: TaskMemory = UNKNOWN_MEMORY  # of a running one, if its output was asked for
 
 
 @frozen

@@ -11,6 +11,8 @@ from rain.base.wire.answers import (
     GovernorReport,
     JoinedSession,
     ObjectReport,
+    RunningTask,
+    TaskMemory,
     TaskReport,
 )
 from rain.rpc.codec.amounts import read_amounts, write_amounts
@@ -26,6 +28,7 @@ REPORTS_LIMIT = 8 * 1024 * 1024
 
 OBJECT_REPORT = record(ObjectReport)
 _LINK = record(DataLink)
+_TASK_MEMORY = record(TaskMemory)
 _TASK_STATE = choices(TaskState)
 
 
@@ -138,6 +141,7 @@ def write_task_report(report: TaskReport) -> Fields:
         "logs": shown(report.logs, LOGS_LIMIT),
         "cache": shown(report.cache),
         "secondRun": write_runs([] if report.second_run is None else [report.second_run]),
+        "memory": _TASK_MEMORY.write(report.memory),
     }
 
 
@@ -152,7 +156,16 @@ def read_task_report(fields: Fields) -> TaskReport:
         logs=fields["logs"],
         cache=fields["cache"],
         second_run=next(iter(read_runs(fields["secondRun"])), None),
+        memory=_TASK_MEMORY.read(fields["memory"]),
     )
+
+
+def write_running(running: RunningTask) -> Fields:
+    return {"logs": running.printed, "memory": _TASK_MEMORY.write(running.memory)}
+
+
+def read_running(results: Fields) -> RunningTask:
+    return RunningTask(results["logs"], _TASK_MEMORY.read(results["memory"]))
 
 
 def write_governor_report(report: GovernorReport) -> Fields:

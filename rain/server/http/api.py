@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from urllib.parse import parse_qsl
 
 import trio
-from attrs import define, frozen
+from attrs import asdict, define, frozen
 
 from rain.base.errors import RefusedError
 from rain.base.ids import NUMBER_MASK, TaskId, pack
@@ -29,7 +29,7 @@ from rain.server.http import messages
 from rain.server.http.messages import HttpRequest, Response
 from rain.server.http.status import gather_status
 from rain.server.http.viewing import Viewer
-from rain.server.live_logs import LiveLogs
+from rain.server.live import Live
 
 _LARGEST = 2**31 - 1
 _LARGEST_ID = 2**63 - 1
@@ -98,17 +98,17 @@ class Api:
     state: State
     now: Callable[[], float]
     library: Library | None
-    live: LiveLogs
+    live: Live
 
     @staticmethod
     def of(
         state: State,
         events: EventReader | None,
         now: Callable[[], float],
-        live: LiveLogs | None = None,
+        live: Live | None = None,
     ) -> Api:
         library = Library(events.path) if events else None
-        return Api(state, now, library, live or LiveLogs(state, {}))
+        return Api(state, now, library, live or Live(state, {}))
 
     def places(self) -> dict[str, Callable[[HttpRequest], Awaitable[Response]]]:
         """The handlers by path."""
@@ -211,12 +211,13 @@ class Api:
         known = await library.read(partial(reading.task, library.path, session, number))
         if known is None:
             raise _UnknownError(f"the event log knows no task {session}/{number}")
-        printed, now = "", None
-        if session:
-            printed = await self.live.of(TaskId(pack(session, number)))
-            now = present.task_now(self.state, session, number)
+        if not session:
+            return {"session": session, "task": number, **known, "now": None}
+        running = await self.live.of(TaskId(pack(session, number)))
+        now = present.task_now(self.state, session, number)
         if now is not None:
-            now["printed"] = printed
+            now["printed"] = running.printed
+            now["memory"] = asdict(running.memory) if running.memory else None
         return {"session": session, "task": number, **known, "now": now}
 
     async def _objects(self, library: Library, asked: QueryString) -> Json:

@@ -24,7 +24,7 @@ from rain.server.http.origin import objection
 from rain.server.http.pages import dashboard_files
 from rain.server.http.status import gather_status
 from rain.server.http.viewing import Viewer
-from rain.server.live_logs import LiveLogs
+from rain.server.live import Live
 
 _LOOK = ("GET", "HEAD")
 
@@ -53,7 +53,7 @@ class HttpSite:
         now: Callable[[], float],
         log: FilteringBoundLogger,
         secret: Secret | None = None,
-        live: LiveLogs | None = None,
+        live: Live | None = None,
     ) -> HttpSite:
         """Makes the site of one server; without an event log, /events says that there is none."""
 

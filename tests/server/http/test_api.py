@@ -11,6 +11,7 @@ import pytest
 import trio
 
 from rain.base.ids import FIRST_SHARED, SessionId, TaskId, spell, unpack
+from rain.base.wire.answers import RunningTask, TaskMemory
 from rain.rpc.handlers import GovernorLink, Reply
 from rain.server.core.messages import ClientLeft, GovernorLeft
 from rain.server.core.state import State
@@ -20,7 +21,7 @@ from rain.server.dashboard.digest import Digest
 from rain.server.dashboard.library import Library
 from rain.server.history.reader import EventReader
 from rain.server.http.site import HttpSite
-from rain.server.live_logs import LiveLogs
+from rain.server.live import Live
 from tests.server.dashboard.stories import Story, story
 from tests.server.http.asking import Got, ask, serving, site
 from tests.support.logs import capturing_logger
@@ -106,10 +107,10 @@ def test_a_task_of_an_open_session_tells_why_it_waits(tmp_path: Path) -> None:
     assert answer.json["now"]["why"].startswith("It has finished on")
 
 
-def test_a_running_task_shows_what_it_has_printed_so_far(tmp_path: Path) -> None:
+def test_a_running_task_shows_what_it_has_printed_so_far_and_its_memory(tmp_path: Path) -> None:
     class Link:
-        def printed(self, task: TaskId, reply: Reply[str]) -> None:
-            reply.answer(f"{spell(task)} has printed this")
+        def running(self, task: TaskId, reply: Reply[RunningTask]) -> None:
+            reply.answer(RunningTask(f"{spell(task)} has printed this", TaskMemory(3, 5, 2)))
 
     tale = story(tmp_path)
     draft = tale.client.session("prints")
@@ -118,12 +119,13 @@ def test_a_running_task_shows_what_it_has_printed_so_far(tmp_path: Path) -> None
     number = unpack(task).id
     state = tale.world.state
     log, _ = capturing_logger()
-    live = LiveLogs(state, {tale.governors[0].id: cast("GovernorLink", Link())})
+    live = Live(state, {tale.governors[0].id: cast("GovernorLink", Link())})
     asked = HttpSite.of(state, EventReader(tale.write()), lambda: 2000.0, log, live=live)
 
     (answer,) = get(asked, f"/api/task?session=1&task={number}")
 
     assert answer.json["now"]["printed"] == f"1/{number} has printed this"
+    assert answer.json["now"]["memory"] == {"now": 3, "peak": 5, "mapped": 2}
 
 
 def test_graph_and_timeline_are_ready_to_draw(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ function about({ session, task, spec, story, now }) {
     facts([
       ["Task", `${session}/${task}`], ["Type", spec.task_type], ["Resources", Object.entries(spec.resources ?? {}).map(([name, amount]) => `${name} ${amount}`).join(", ")],
       ["Priority", spec.priority],
+      ["Memory", now?.memory ? `${bytes(now.memory.now)} now, ${bytes(now.memory.peak)} at most so far; ${bytes(now.memory.mapped)} of its inputs mapped` : ""],
       ["Governor", now?.governor || last.governor], ["Planned on", now?.planned_on],
       ["Started", clock(seconds(last.start_time))], ["Duration", duration(last.duration)],
     ]),

@@ -1,4 +1,4 @@
-"""What running tasks have printed so far is asked of their governors."""
+"""What running tasks have printed so far, and their memory, is asked of their governors."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from attrs import Factory, define
 from rain.base.failures import SessionFailure
 from rain.base.ids import GovernorId, TaskId
 from rain.base.states import TaskState
-from rain.base.wire.answers import GovernorReport, ObjectReport, TaskReport
+from rain.base.wire.answers import GovernorReport, ObjectReport, RunningTask, TaskMemory, TaskReport
 from rain.base.wire.orders import Orders
 from rain.base.wire.printed import Watch
 from rain.rpc.handlers import Reply
-from rain.server.live_logs import LiveLogs, Reports
+from rain.server.live import Live, Reports
 from tests.support.scenes import Scene, scene
 
 
@@ -22,9 +22,9 @@ from tests.support.scenes import Scene, scene
 class AskedGovernor:
     """Keeps what it is asked until a test answers."""
 
-    asked: list[tuple[TaskId, Reply[str]]] = Factory(list)
+    asked: list[tuple[TaskId, Reply[RunningTask]]] = Factory(list)
 
-    def printed(self, task: TaskId, reply: Reply[str]) -> None:
+    def running(self, task: TaskId, reply: Reply[RunningTask]) -> None:
         self.asked.append((task, reply))
 
     def order(self, orders: Orders) -> None: ...
@@ -45,9 +45,11 @@ class Heard:
     """The client's end."""
 
     answers: list[str] = Factory(list)
+    memory: list[TaskMemory] = Factory(list)
 
     def answer(self, value: Reports, /) -> None:
         self.answers += [report.logs for report in value[0]]
+        self.memory += [report.memory for report in value[0]]
 
     def refuse(self, reason: str | SessionFailure, /) -> None:
         self.answers.append(str(reason))
@@ -59,7 +61,7 @@ class Asking:
 
     scene: Scene
     governor: AskedGovernor
-    live: LiveLogs
+    live: Live
     tasks: list[TaskId]
     heard: Heard = Factory(Heard)
     states: list[TaskState] = Factory(list)  # of the tasks, when the reactor is asked
@@ -81,18 +83,20 @@ def asking(state: TaskState = TaskState.RUNNING) -> Asking:
     for task in tasks:
         s.assign(task)
     governor = AskedGovernor()
-    live = LiveLogs(s.world.state, {GovernorId(s.governors[0].id): governor})
+    live = Live(s.world.state, {GovernorId(s.governors[0].id): governor})
     return Asking(s, governor, live, tasks, states=[state] * 2)
 
 
-def test_running_tasks_are_shown_with_what_they_have_printed_so_far() -> None:
+def test_running_tasks_are_shown_with_what_they_have_printed_so_far_and_their_memory() -> None:
     a = asking()
     a.live.with_live(a.tasks, a.heard, a.ask)
     assert [task for task, _ in a.governor.asked] == a.tasks
-    a.governor.asked[0][1].answer("so far")
+    a.governor.asked[0][1].answer(RunningTask("so far", TaskMemory(3, 5, 2)))
     assert a.heard.answers == []  # before the other one has answered
-    a.governor.asked[1][1].answer("")
+    a.governor.asked[1][1].answer(RunningTask())
     assert a.heard.answers == ["so far", "kept"]
+    assert a.heard.memory == [TaskMemory(3, 5, 2), TaskMemory()]
+    assert [bool(memory) for memory in a.heard.memory] == [True, False]
 
 
 def test_a_governor_that_has_gone_does_not_hold_up_the_answer() -> None:
@@ -102,11 +106,11 @@ def test_a_governor_that_has_gone_does_not_hold_up_the_answer() -> None:
     assert a.heard.answers == ["kept", "kept"]
 
 
-def test_what_has_ended_meanwhile_is_shown_with_all_that_it_has_printed() -> None:
+def test_what_has_ended_meanwhile_is_shown_with_all_that_it_has_printed_and_no_memory() -> None:
     a = asking(TaskState.FINISHED)
     a.live.with_live(a.tasks, a.heard, a.ask)
     for _, reply in a.governor.asked:
-        reply.answer("so far")
+        reply.answer(RunningTask("so far", TaskMemory(3, 5, 2)))
     assert a.heard.answers == ["kept", "kept"]
 
 
@@ -121,18 +125,18 @@ def test_nobody_is_asked_about_tasks_that_do_not_run() -> None:
 
 def test_a_page_waits_for_a_silent_governor_only_for_a_while() -> None:
     a = asking()
-    texts: list[str] = []
+    heard: list[RunningTask] = []
 
     async def main() -> None:
-        texts.append(await a.live.of(a.tasks[0]))
+        heard.append(await a.live.of(a.tasks[0]))
         async with trio.open_nursery() as nursery:
 
             async def look() -> None:
-                texts.append(await a.live.of(a.tasks[0]))
+                heard.append(await a.live.of(a.tasks[0]))
 
             nursery.start_soon(look)
             await trio.testing.wait_all_tasks_blocked()
-            a.governor.asked[-1][1].answer("so far")
+            a.governor.asked[-1][1].answer(RunningTask("so far"))
 
     trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
-    assert texts == ["", "so far"]
+    assert [running.printed for running in heard] == ["", "so far"]

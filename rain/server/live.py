@@ -1,7 +1,7 @@
-"""Gets the output of running tasks, on request, from their governors.
+"""Gets the output and the memory of running tasks, on request, from their governors.
 
-The reactor only knows the output of ended runs. So this happens at the border, beside the turns,
-and costs nothing unless a client asks.
+The reactor only knows the output and the memory of ended runs. So this happens at the border,
+beside the turns, and costs nothing unless a client asks.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from attrs import Factory, define, evolve
 from rain.base.failures import SessionFailure
 from rain.base.ids import GovernorId, TaskId
 from rain.base.states import TaskState
-from rain.base.wire.answers import ObjectReport, TaskReport
+from rain.base.wire.answers import ObjectReport, RunningTask, TaskReport
 from rain.graph import Task
 from rain.rpc.handlers import GovernorLink, Reply
 from rain.server.core.state import State
@@ -28,26 +28,26 @@ Reports = tuple[Sequence[TaskReport], Sequence[ObjectReport]]
 
 
 @define(eq=False)
-class LiveLogs:
+class Live:
     """Asks governors; reads the state between two turns."""
 
     state: State
     governors: Mapping[GovernorId, GovernorLink]
 
-    async def of(self, task_id: TaskId) -> str:
-        """The output of a task so far; "" if it does not run, or its governor is silent."""
-        told: list[str] = []
+    async def of(self, task_id: TaskId) -> RunningTask:
+        """What its governor says; nothing if the task does not run, or its governor is silent."""
+        told: list[RunningTask] = []
         heard = trio.Event()
 
-        def take(text: str) -> None:
-            told.append(text)
+        def take(running: RunningTask) -> None:
+            told.append(running)
             heard.set()
 
         for link in self._links_of([task_id]).values():
-            link.printed(task_id, _Text(take))
+            link.running(task_id, _Heard(take))
             with trio.move_on_after(PATIENCE):
                 await heard.wait()
-        return told[0] if told else ""
+        return told[0] if told else RunningTask()
 
     def with_live(
         self, tasks: Sequence[TaskId], reply: Reply[Reports], ask: Callable[[Reply[Reports]], None]
@@ -59,7 +59,7 @@ class LiveLogs:
             return
         gathering = _Gathering(reply, ask, len(links))
         for task_id, link in links.items():
-            link.printed(task_id, _Text(gathering.taker(task_id)))
+            link.running(task_id, _Heard(gathering.taker(task_id)))
 
     def _links_of(self, task_ids: Sequence[TaskId]) -> dict[TaskId, GovernorLink]:
         """Where the tasks run that do."""
@@ -79,34 +79,33 @@ class LiveLogs:
 
 
 @define(eq=False)
-class _Text:
+class _Heard:
     """The reply of one governor; one that has gone has nothing to say."""
 
-    then: Callable[[str], object]
+    then: Callable[[RunningTask], object]
 
-    def answer(self, value: str, /) -> None:
+    def answer(self, value: RunningTask, /) -> None:
         self.then(value)
 
     def refuse(self, reason: str | SessionFailure, /) -> None:
         del reason  # it has gone, and the task runs there no more
-        self.then("")
+        self.then(RunningTask())
 
 
 @define(eq=False)
 class _Gathering:
-    """Collects the texts, then asks for the reports and puts the texts into those of running
+    """Collects what governors say, then asks for the reports and adds it to those of running
     tasks.
     """
 
     reply: Reply[Reports]
     ask: Callable[[Reply[Reports]], None]
     missing: int
-    texts: dict[TaskId, str] = Factory(dict)
+    running: dict[TaskId, RunningTask] = Factory(dict)
 
-    def taker(self, task_id: TaskId) -> Callable[[str], None]:
-        def take(text: str) -> None:
-            if text:
-                self.texts[task_id] = text
+    def taker(self, task_id: TaskId) -> Callable[[RunningTask], None]:
+        def take(running: RunningTask) -> None:
+            self.running[task_id] = running
             self.missing -= 1
             if not self.missing:
                 self.ask(self)
@@ -115,13 +114,13 @@ class _Gathering:
 
     def answer(self, value: Reports, /) -> None:
         tasks, objects = value
-        shown = [
-            report
-            if report.state in _OVER or report.id not in self.texts
-            else evolve(report, logs=self.texts[report.id])
-            for report in tasks
-        ]
-        self.reply.answer((shown, objects))
+        self.reply.answer(([self._with_live(report) for report in tasks], objects))
 
     def refuse(self, reason: str | SessionFailure, /) -> None:
         self.reply.refuse(reason)
+
+    def _with_live(self, report: TaskReport) -> TaskReport:
+        running = self.running.get(report.id)
+        if running is None or report.state in _OVER:
+            return report
+        return evolve(report, logs=running.printed or report.logs, memory=running.memory)
