@@ -37,6 +37,7 @@ from rain.governor.machine.detecting import Machine
 from rain.governor.machine.load_sampler import keep_sampling
 from rain.governor.machine.memory_files import KernelKills
 from rain.governor.machine.memory_sampler import Watched, keep_watching
+from rain.governor.machine.memory_wall import MemoryWall, wall_for
 from rain.governor.machine.process_groups import ProcessGroups
 from rain.governor.machine.warden import Warden
 from rain.governor.programs.builtin import Builtins
@@ -75,6 +76,7 @@ class Ground:
     folder: FolderPaths
     shared: Path | None  # in shared memory
     groups: ProcessGroups | None
+    wall: MemoryWall | None
     warden: Warden
 
 
@@ -140,9 +142,13 @@ def _ground(
     shared = shared_folder(settings.budget, work, log)
     shared_path = None if shared is None else shared.path
     groups = ProcessGroups.make(settings.task_processes)
-    warden = Warden(work.path, background, shared_path, groups)
+    height = wall_for(settings.budget, Machine.this().memory(), work.path)
+    wall = MemoryWall.make(height, groups)
+    if height and wall is None:
+        log.debug("the memory of tasks is only sampled: no control group can be made")
+    warden = Warden(work.path, background, shared_path, groups, wall)
     try:
-        yield Ground(FolderPaths.make(work), shared_path, groups, warden)
+        yield Ground(FolderPaths.make(work), shared_path, groups, wall, warden)
     finally:
         remove_folder(work, log)
         if shared is not None:
@@ -166,8 +172,8 @@ def _workplace(
         Background(processes),
         service.tell,
         settings.cancel_grace,
-        KernelKills(),
-        Bounds(settings.descriptors, ground.groups),
+        KernelKills(ground.wall),
+        Bounds(settings.descriptors, ground.groups, ground.wall),
         LazyEnvironments(store, warden, log, settings.environment_limit, settings.conda),
     )
 

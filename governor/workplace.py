@@ -12,6 +12,7 @@ from rain.governor.core.events import Tell
 from rain.governor.environments.lazy import LazyEnvironments
 from rain.governor.machine.descriptors import Descriptors
 from rain.governor.machine.memory_files import OF_EXECUTORS, KernelKills, prefer_to_kill
+from rain.governor.machine.memory_wall import MemoryWall
 from rain.governor.machine.process_groups import ProcessGroups
 from rain.governor.machine.warden import Warden
 from rain.governor.storage.store import Store
@@ -24,6 +25,7 @@ class Bounds:
 
     descriptors: Descriptors | None = None  # None: as many as the governor itself may have
     groups: ProcessGroups | None = None  # None: processes are only counted from time to time
+    wall: MemoryWall | None = None  # None: memory is only sampled
 
     def bind(self, pid: int, word: str) -> None:
         """A process has just started; what it starts itself inherits all of this.
@@ -35,6 +37,8 @@ class Bounds:
             self.descriptors.bound(pid)
         if self.groups is not None:
             self.groups.hold(word, pid)
+        if self.wall is not None:
+            self.wall.hold(pid)
 
 
 @frozen

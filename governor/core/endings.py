@@ -7,7 +7,6 @@ from attrs import evolve
 
 from rain.base.ids import spell
 from rain.base.runs import RunCause
-from rain.base.sizes import spell_size
 from rain.base.units import UNIT, InnerCall, failure_inside
 from rain.base.wire import INLINE_LIMIT
 from rain.base.wire.update import ObjectNote, TaskFailure, TaskNote
@@ -17,11 +16,6 @@ from rain.governor.core.objects import Objects
 from rain.governor.core.outbox import Outbox
 from rain.governor.core.results import Content, Failed, Made, Outputs, PassedOn, Stored
 from rain.governor.core.tables import ObjectRow, TaskMove, TaskRow
-
-KILLED_BY_KERNEL = (
-    "the kernel has killed the process of the task, because the machine or its control group had no"
-    " memory left"
-)
 
 _CANCELLING = TaskRow.CANCELLING
 _MAKING = ObjectRow.MAKING
@@ -188,12 +182,6 @@ def _timed_out(task: Task, result: Outputs | Failed) -> Failed:
     return Failed(
         f"{message}:\n{result.message}", result.debug, RunCause.TIMEOUT, b"", result.status
     )
-
-
-def ended_by_kernel(task: Task, status: int | None) -> Failed:
-    """The failure of a run whose process the kernel has killed, because memory ran out."""
-    had = f"; it had {spell_size(task.peak)} when last looked at" if task.peak else ""
-    return Failed(KILLED_BY_KERNEL + had, cause=RunCause.MEMORY, status=status)
 
 
 def _evicted(task: Task, result: Outputs | Failed) -> Failed:

@@ -82,6 +82,14 @@ class ProcessesLeft:
 
 
 @frozen
+class KernelKill:
+    """The kernel has killed a process for lack of memory."""
+
+    wall: int = 0  # the limit of the control group of all tasks; 0 if others had no memory left
+    shared: int = 0  # bytes of shared memory, and of files in memory, in that group
+
+
+@frozen
 class ExecutorDied:
     """An executor process has ended; its answers were reported before.
 
@@ -95,7 +103,7 @@ class ExecutorDied:
     printed: Streams = (NOTHING, NOTHING)  # by the running task
     short: bool = False  # the machine lacks something to start it, or for its part of the work
     status: int | None = None  # its exit code; of a signal the negative number
-    by_kernel: bool = False  # it was killed because the machine had no memory left
+    by_kernel: KernelKill | None = None
     without_environment: bool = False  # it was not started, because its environment is not made
 
 
@@ -124,6 +132,7 @@ class BuiltinDone:
     duration: float
     result: Outputs | Failed
     logs: str = ""  # what it has printed
+    by_kernel: KernelKill | None = None  # then the result only says so
 
 
 @frozen

@@ -8,10 +8,11 @@ from rain.base.runs import RunCause
 from rain.common.printed import logs_of
 from rain.governor.core.calling import Calls
 from rain.governor.core.dispatch import Dispatch
-from rain.governor.core.endings import Endings, ended_by_kernel, failure_at
+from rain.governor.core.endings import Endings, failure_at
 from rain.governor.core.events import ExecutorDied
 from rain.governor.core.outbox import Outbox
 from rain.governor.core.pool import Pool
+from rain.governor.core.pressure import Pressure
 from rain.governor.core.results import Failed
 from rain.governor.core.tables import TaskMove, TaskRow
 
@@ -20,13 +21,20 @@ class ExecutorDeaths:
     """Decides which tasks have failed with an executor, which run again, and why."""
 
     def __init__(
-        self, outbox: Outbox, pool: Pool, calls: Calls, dispatch: Dispatch, endings: Endings
+        self,
+        outbox: Outbox,
+        pool: Pool,
+        calls: Calls,
+        dispatch: Dispatch,
+        endings: Endings,
+        pressure: Pressure,
     ) -> None:
         self._outbox = outbox
         self._pool = pool
         self._calls = calls
         self._dispatch = dispatch
         self._endings = endings
+        self._pressure = pressure
 
     def died(self, event: ExecutorDied) -> None:
         """An executor has ended; only the task that it was running has failed.
@@ -43,8 +51,9 @@ class ExecutorDeaths:
             elif task.row is TaskRow.CANCELLING:
                 task.move(TaskMove.END)
                 self._outbox.ended(task)
-            elif event.by_kernel:
-                self._endings.end(task, 0.0, 0.0, ended_by_kernel(task, event.status))
+            elif event.by_kernel is not None:
+                killed = self._pressure.killed_by_kernel(task, event.by_kernel, event.status)
+                self._endings.end(task, 0.0, 0.0, killed)
             elif event.short:
                 self._endings.fail(task, Failed(event.cause, cause=RunCause.NOT_STARTED))
             else:

@@ -35,7 +35,7 @@ from rain.base.sizes import spell_size
 from rain.governor.core.claims import Claims
 from rain.governor.core.dispatch import Dispatch
 from rain.governor.core.effects import StopBuiltin
-from rain.governor.core.events import MemorySampled
+from rain.governor.core.events import KernelKill, MemorySampled
 from rain.governor.core.nodes import Executor, Task
 from rain.governor.core.outbox import Outbox
 from rain.governor.core.pool import Pool
@@ -61,6 +61,13 @@ CRITICAL = 2
 
 NAMED = 3
 """How many neighbours of an evicted task a message names."""
+
+KILLED_BY_KERNEL = "the kernel has killed the process of the task, because "
+NOTHING_LEFT = "the machine or its control group had no memory left"
+AT_THE_WALL = (
+    "all tasks of its governor together had {}, which is the most that their control group may"
+    " have (--memory and --store, and some more)"
+)
 
 
 @frozen
@@ -95,7 +102,8 @@ class Pressure:
         self._claims = claims
         capacity = pool.free.capacity
         self._memory = capacity.amount(MEMORY)  # 0 if it is unknown
-        self._limit = self._memory * LIMIT_PERCENT // 100 if self._memory else inf
+        self._most = self._memory * LIMIT_PERCENT // 100
+        self._limit = self._most if self._memory else inf
         self._reserve = reserve_of(self._memory)
         self._resting = min(RESTING, self._memory // RESTING_PARTS) if self._memory else RESTING
         self._cpus = max(capacity.cpus, 1)
@@ -134,6 +142,27 @@ class Pressure:
         return used + sum(
             memory.get(run, 0) for run, task in runs.items() if task.row is not TaskRow.EVICTED
         )
+
+    def killed_by_kernel(self, task: Task, kill: KernelKill, status: int | None) -> Failed:
+        """The failure of a run whose process the kernel has killed, because memory ran out.
+
+        At the wall, it had about what the others had not. Its next run needs more, but no more than
+        it can have alone: the kernel may have chosen one that is not the reason.
+        """
+        seen = task.peak
+        others = [holder for holder in self._holders() if holder.task is not task]
+        why = NOTHING_LEFT
+        if kill.wall:
+            why = AT_THE_WALL.format(spell_size(kill.wall))
+            beside = sum(holder.memory for holder in others)
+            task.peak = max(task.peak, min(kill.wall - beside - kill.shared, self._most - 1))
+        if kill.shared:
+            why += (
+                f"; {spell_size(kill.shared)} of shared memory and files in memory are still there"
+            )
+        had = f"; it had {spell_size(seen)} when last looked at" if seen else ""
+        named = f"; beside it ran {_names(others)}"
+        return Failed(KILLED_BY_KERNEL + why + had + named, cause=RunCause.MEMORY, status=status)
 
     def _withhold(self, left: int) -> None:
         """Withholds memory from tasks that others use: the server, other programs, the page cache.
@@ -222,16 +251,19 @@ class Pressure:
         declared = holder.task.kind.kind.resources.amount(MEMORY)
         says = f" (it declares {spell_size(declared)})" if declared else ""
         machine = f", while the machine had {spell_size(left)} left" if left >= 0 else ""
-        others.sort(key=_memory_of, reverse=True)
-        beside = ", ".join(one.label for one in others[:NAMED]) or "nothing else"
-        if len(others) > NAMED:
-            beside += f" and {len(others) - NAMED} more"
         together = f"{spell_size(used)} of {spell_size(self._memory)}"
         return (
             "the task took too much memory and was ended: it had"
             f" {spell_size(holder.memory)}{says}, and all tasks of its governor had {together}"
-            f" (--memory){machine}; beside it ran {beside}"
+            f" (--memory){machine}; beside it ran {_names(others)}"
         )
+
+
+def _names(holders: list[MemoryHolder]) -> str:
+    """Those with the most memory, for a message."""
+    holders.sort(key=_memory_of, reverse=True)
+    named = ", ".join(one.label for one in holders[:NAMED]) or "nothing else"
+    return f"{named} and {len(holders) - NAMED} more" if len(holders) > NAMED else named
 
 
 def _memory_of(holder: MemoryHolder) -> int:

@@ -75,11 +75,11 @@ class State:
             self._endings,
             self.asked_back,
         )
-        self.deaths = ExecutorDeaths(
-            self.outbox, self.pool, self._calls, self.dispatch, self._endings
-        )
         self._claims = Claims(capacity, self.dispatch)
         self.pressure = Pressure(self.outbox, self.pool, self.dispatch, self._claims)
+        self.deaths = ExecutorDeaths(
+            self.outbox, self.pool, self._calls, self.dispatch, self._endings, self.pressure
+        )
         self._arrivals = Arrivals(
             capacity,
             settings,
@@ -201,7 +201,10 @@ class State:
         task = self.dispatch.run_ended(event.run)
         if task.peak and task.row is TaskRow.RUNNING:
             self._claims.learn(task)
-        self._endings.end(task, self.now - event.duration, event.duration, event.result)
+        result = event.result
+        if event.by_kernel is not None and isinstance(result, Failed):
+            result = self.pressure.killed_by_kernel(task, event.by_kernel, result.status)
+        self._endings.end(task, self.now - event.duration, event.duration, result)
         self._endings.note_logs(task, event.logs)
 
     def on_looked_up(self, event: LookedUp) -> None:

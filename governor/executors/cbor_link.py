@@ -158,7 +158,7 @@ class CborLink:
         fault = self._fault or self._broken or (KILLED if self._killed else "")
         cause = cause_of_death(self.number, status, self._places, tail, fault)
         printed = printed_so_far(self.number, self._places)
-        by_kernel = status == -signal.SIGKILL and not self._killed and kills.take_one()
+        by_kernel = None if self._killed or status != -signal.SIGKILL else kills.take_one()
         self._tell(
             ExecutorDied(self.number, cause, printed=printed, status=status, by_kernel=by_kernel)
         )

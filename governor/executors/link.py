@@ -219,7 +219,7 @@ class ExecutorLink:
             printed,
             short=bool(self._lacks),
             status=status,
-            by_kernel=status == -signal.SIGKILL and not self._killed and kills.take_one(),
+            by_kernel=None if self._killed or status != -signal.SIGKILL else kills.take_one(),
         )
         self._tell(died)
 

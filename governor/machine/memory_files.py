@@ -16,6 +16,8 @@ from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from rain.governor.core.events import KernelKill
+from rain.governor.machine.memory_wall import MemoryWall
 from rain.stream.room import known_memory_left, lines
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -135,27 +137,38 @@ class KernelKills:
     """
 
     def __init__(
-        self, proc: Path = Path(_PROC), clock: Callable[[], float] = time.monotonic
+        self,
+        wall: MemoryWall | None = None,
+        proc: Path = Path(_PROC),
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._file = proc / "vmstat"
         self._clock = clock
+        self._wall = wall
+        self._at_wall = 0  # of those, the ones at the wall
         self._count = self._read()  # of those that were taken or concerned others
-        self._seen: deque[tuple[float, int]] = deque()  # when there were more, and how many
+        self._seen: deque[tuple[float, int, int]] = deque()  # when there were more, and how many
 
-    def take_one(self) -> bool:
-        """Whether the kernel has killed one more process than were taken here; takes it."""
+    def take_one(self) -> KernelKill | None:
+        """Takes one that the kernel has killed and that was not taken here, if there is one."""
         if self._read() <= self._count:
-            return False
+            return None
         self._count += 1
-        return True
+        wall = self._wall
+        if wall is None or wall.kills() <= self._at_wall:
+            return KernelKill()
+        self._at_wall += 1
+        return KernelKill(wall.limit, wall.shared())
 
     def forget(self) -> None:
         """Kills that were not taken for so long concerned other processes."""
         now, count = self._clock(), self._read()
         if count > (self._seen[-1][1] if self._seen else self._count):
-            self._seen.append((now, count))
+            self._seen.append((now, count, 0 if self._wall is None else self._wall.kills()))
         while self._seen and now - self._seen[0][0] >= REMEMBERED_SECONDS:
-            self._count = max(self._count, self._seen.popleft()[1])
+            _, count, at_wall = self._seen.popleft()
+            self._count = max(self._count, count)
+            self._at_wall = max(self._at_wall, at_wall)
 
     def _read(self) -> int:
         with suppress(OSError):

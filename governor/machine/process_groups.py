@@ -17,8 +17,6 @@ no such groups. A governor inside of a task makes none, because it is in the gro
 from __future__ import annotations
 
 import os
-import re
-import secrets
 import signal
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -26,9 +24,14 @@ from pathlib import Path
 
 from attrs import Factory, define
 
+from rain.governor.machine.control_groups import (
+    MEMBERS,
+    is_of_a_task,
+    new_name,
+    remove_abandoned,
+    write,
+)
 from rain.stream.room import lines
-
-_OURS = re.compile(r"rain-[0-9]+-[0-9a-f]{8}")
 
 WALL_TIMES = 4
 WALL_MORE = 1000
@@ -37,7 +40,6 @@ this number. A task should never reach it.
 """
 
 _MOST = "pids.max"
-_MEMBERS = "cgroup.procs"
 
 
 @define
@@ -52,12 +54,11 @@ class ProcessGroups:
     @staticmethod
     def make(most: int, root: Path = Path("/")) -> ProcessGroups | None:
         """Makes a group with all others in it; None where that is not possible."""
-        name = f"rain-{os.getpid()}-{secrets.token_hex(4)}"
         for parent in _places(root):
-            if any(map(_OURS.fullmatch, parent.parts)):
+            if is_of_a_task(parent):
                 return None
-            folder = parent / name
-            _remove_abandoned(parent)
+            folder = parent / new_name()
+            remove_abandoned(parent)
             with suppress(OSError):
                 folder.mkdir()
                 try:
@@ -76,15 +77,15 @@ class ProcessGroups:
         group = self._group(word)
         try:
             group.mkdir()
-            _write(group / _MOST, self.wall)
-            _write(group / _MEMBERS, pid)
+            write(group / _MOST, self.wall)
+            write(group / MEMBERS, pid)
         except OSError:  # or it has ended
             with suppress(OSError):
                 group.rmdir()
 
     def members(self, word: str) -> list[int]:
         """All processes of a group; none if there is no such group."""
-        return [int(pid) for pid in lines(self._group(word) / _MEMBERS)]
+        return [int(pid) for pid in lines(self._group(word) / MEMBERS)]
 
     def leave(self, word: str, session: str) -> None:
         """A program has ended; what it has left behind may stay until its session ends."""
@@ -106,8 +107,8 @@ class ProcessGroups:
     def _ended(self, group: Path) -> bool:
         """Kills what is in a group and removes it, unless something in it has yet to end."""
         try:
-            _write(group / _MOST, 0)
-            for pid in lines(group / _MEMBERS):
+            write(group / _MOST, 0)
+            for pid in lines(group / MEMBERS):
                 with suppress(ProcessLookupError):
                     os.kill(int(pid), signal.SIGKILL)
             group.rmdir()
@@ -119,26 +120,6 @@ class ProcessGroups:
 
     def _group(self, word: str) -> Path:
         return self.folder / word.rpartition("/")[2]
-
-
-def _remove_abandoned(parent: Path) -> None:
-    """Removes empty groups of governors that were killed, and their wardens with them."""
-    for group in parent.glob("rain-*-*"):
-        if _OURS.fullmatch(group.name) and not _runs(int(group.name.split("-")[1])):
-            with suppress(OSError):  # processes are there, or another process removes it
-                for inside in group.glob("*/"):
-                    inside.rmdir()
-                group.rmdir()
-
-
-def _runs(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True
 
 
 def _places(root: Path) -> Iterator[Path]:
@@ -158,16 +139,7 @@ def _allow_limits(folder: Path) -> None:
     To move a process, version 2 also requires the right to write to the common parent group.
     """
     if (folder / "cgroup.subtree_control").exists():  # version 2
-        _write(folder / "cgroup.subtree_control", "+pids")
-        os.close(os.open(folder.parent / _MEMBERS, os.O_WRONLY))
+        write(folder / "cgroup.subtree_control", "+pids")
+        os.close(os.open(folder.parent / MEMBERS, os.O_WRONLY))
     else:
         (folder / _MOST).stat()
-
-
-def _write(file: Path, value: int | str) -> None:
-    """Writes without making a file: in a folder that is no group there is none."""
-    descriptor = os.open(file, os.O_WRONLY)
-    try:
-        os.write(descriptor, str(value).encode())
-    finally:
-        os.close(descriptor)

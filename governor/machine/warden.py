@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from rain.base.executor_protocol import ORIGIN
+from rain.governor.machine.memory_wall import MemoryWall
 from rain.governor.machine.process_groups import ProcessGroups
 from rain.governor.machine.strays import Origin, Strays
 from rain.rpc.background import Background
@@ -29,14 +30,20 @@ done
 for group in $groups; do kill -s KILL -- "-$group"; done
 # In a control group without room nothing starts any more.
 [ -z "$5" ] || for most in "$5"/*/pids.max; do echo 0 >"$most"; done
-rounds=100
-while [ -d "$5" ] && [ $rounds -gt 0 ]; do
-    for process in $(cat "$5"/*/cgroup.procs); do kill -s KILL "$process"; done
-    rmdir "$5"/*/
-    rmdir "$5" && break
-    rounds=$((rounds - 1))
-    sleep 0.1
-done
+remove() {
+    rounds=100
+    while [ -d "$1" ] && [ $rounds -gt 0 ]; do
+        for process in $(cat "$1"/cgroup.procs "$1"/*/cgroup.procs); do
+            kill -s KILL "$process"
+        done
+        rmdir "$1"/*/
+        rmdir "$1" && break
+        rounds=$((rounds - 1))
+        sleep 0.1
+    done
+}
+[ -z "$5" ] || remove "$5"
+[ -z "$6" ] || remove "$6"
 for round in 1 2 3 4 5 6 7 8 9 10; do
     found=$(grep -lsEz -- "^$3=(.* )?$2/" /proc/[0-9]*/environ)
     [ -n "$found" ] || break
@@ -62,6 +69,7 @@ class Warden:
         background: Background,
         shared: Path | None = None,
         groups: ProcessGroups | None = None,
+        wall: MemoryWall | None = None,
     ) -> None:
         self.origin = Origin()
         self.strays = Strays(background, groups)
@@ -71,6 +79,7 @@ class Warden:
                 *(str(work_folder), self.origin.token, ORIGIN),
                 "" if shared is None else str(shared),
                 "" if groups is None else str(groups.folder),
+                "" if wall is None else str(wall.folder),
             ],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,

@@ -22,11 +22,9 @@ import trio
 from attrs import define
 
 from rain.base.ids import session_of
-from rain.base.runs import RunCause
 from rain.base.shortage import is_shortage
 from rain.governor.core.effects import RunBuiltin
-from rain.governor.core.endings import KILLED_BY_KERNEL
-from rain.governor.core.events import BuiltinDone
+from rain.governor.core.events import BuiltinDone, KernelKill
 from rain.governor.core.results import STOPPED, Failed, Outputs
 from rain.governor.machine.strays import kill_tree, marked
 from rain.governor.programs.builtin_files import BuiltinJob
@@ -68,6 +66,7 @@ class ProgramRun:
     timer: Timer | None = None
     timed_out: bool = False
     stopped: bool = False
+    by_kernel: KernelKill | None = None
 
     @property
     def is_alive(self) -> bool:
@@ -209,9 +208,9 @@ class Programs:
         failed: Failed | None = None
         if run.stopped and not run.timed_out:
             failed = STOPPED
-        elif status == -signal.SIGKILL and not run.stopped and self._place.kills.take_one():
-            failed = Failed(KILLED_BY_KERNEL, cause=RunCause.MEMORY, status=status)
-        elif status:
+        elif status == -signal.SIGKILL and not run.stopped:
+            run.by_kernel = self._place.kills.take_one()
+        if failed is None and status:
             failed = attempt(run.job.effect, _failure, run, status)
         self._finish(run, failed)
 
@@ -256,8 +255,9 @@ class Programs:
         if run.said is not None:
             hides_stdout = STDOUT in run.program.out_paths and not isinstance(result, Failed)
             logs = logs_of(run.said, hides_stdout=hides_stdout)
+        seconds = time.monotonic() - run.began
         # The reader of this may look at what the program has printed.
-        self._place.tell(BuiltinDone(effect.run, time.monotonic() - run.began, result, logs))
+        self._place.tell(BuiltinDone(effect.run, seconds, result, logs, run.by_kernel))
         if run.said is not None:
             run.said.close()
         del self._runs[effect.run]

@@ -13,7 +13,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from rain.governor.core.events import MemorySampled
+from rain.governor.core.events import KernelKill, MemorySampled
 from rain.governor.machine.memory_files import (
     REMEMBERED_SECONDS,
     KernelKills,
@@ -35,6 +35,7 @@ from rain.governor.machine.memory_sampler import (
     next_look,
     pause_before_look,
 )
+from rain.governor.machine.memory_wall import MemoryWall
 from rain.governor.machine.strays import Origin
 from tests.support.waiting import until_now
 
@@ -249,10 +250,10 @@ def vmstat(folder: Path, kills: int) -> None:
 
 def test_each_kill_of_the_kernel_explains_one_death(tmp_path: Path) -> None:
     vmstat(tmp_path, 5)
-    kills = KernelKills(tmp_path)
+    kills = KernelKills(proc=tmp_path)
     assert not kills.take_one()
     vmstat(tmp_path, 7)
-    assert [kills.take_one() for _ in range(3)] == [True, True, False]
+    assert [kills.take_one() for _ in range(3)] == [KernelKill(), KernelKill(), None]
 
 
 def test_a_kill_explains_a_death_that_is_heard_some_looks_later_but_not_for_ever(
@@ -260,7 +261,7 @@ def test_a_kill_explains_a_death_that_is_heard_some_looks_later_but_not_for_ever
 ) -> None:
     now = 100.0
     vmstat(tmp_path, 5)
-    kills = KernelKills(tmp_path, clock=lambda: now)
+    kills = KernelKills(proc=tmp_path, clock=lambda: now)
     vmstat(tmp_path, 7)
     for _ in range(5):  # the processes give back their memory meanwhile
         kills.forget()
@@ -270,7 +271,7 @@ def test_a_kill_explains_a_death_that_is_heard_some_looks_later_but_not_for_ever
     kills.forget()
     now += REMEMBERED_SECONDS / 2  # all but the last one are too old
     kills.forget()
-    assert [kills.take_one() for _ in range(2)] == [True, False]
+    assert [kills.take_one() for _ in range(2)] == [KernelKill(), None]
     vmstat(tmp_path, 9)
     kills.forget()
     now += REMEMBERED_SECONDS
@@ -278,8 +279,30 @@ def test_a_kill_explains_a_death_that_is_heard_some_looks_later_but_not_for_ever
     assert not kills.take_one()
 
 
+def test_kills_at_the_wall_of_the_governor_are_told_apart(tmp_path: Path) -> None:
+    def at_wall(count: int) -> None:
+        (tmp_path / "memory.oom_control").write_text(f"under_oom 0\noom_kill {count}\n")
+
+    now = 100.0
+    vmstat(tmp_path, 5)
+    (tmp_path / "memory.stat").write_text("cache 70\nrss 900\nshmem 60\n")
+    kills = KernelKills(MemoryWall(tmp_path, 1000), tmp_path, lambda: now)
+    at_wall(1)
+    vmstat(tmp_path, 7)  # one is another's
+    assert [kills.take_one() for _ in range(3)] == [KernelKill(1000, 60), KernelKill(), None]
+
+    # A process of a task was killed there, and its executor was not.
+    at_wall(2)
+    vmstat(tmp_path, 8)
+    kills.forget()
+    now += REMEMBERED_SECONDS
+    kills.forget()
+    vmstat(tmp_path, 9)
+    assert kills.take_one() == KernelKill()
+
+
 def test_a_kernel_that_does_not_count_explains_nothing(tmp_path: Path) -> None:
-    assert not KernelKills(tmp_path).take_one()
+    assert not KernelKills(proc=tmp_path).take_one()
 
 
 def test_what_the_machine_has_left_is_known_or_not(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ from rain.base.resources import Resources
 from rain.base.runs import RunCause
 from rain.base.wire.update import TaskFailure
 from rain.governor.core.effects import Effect, KillExecutor, StopBuiltin
-from rain.governor.core.events import ExecutorDied, MemorySampled
+from rain.governor.core.events import BuiltinDone, ExecutorDied, KernelKill, MemorySampled
+from rain.governor.core.results import Failed
 from tests.governor.words import builtin_kind, python_kind, task_id
 from tests.governor.world import World
 
@@ -254,10 +255,34 @@ def test_when_the_kernel_was_faster_the_failure_says_so() -> None:
     world = a_world(kind(2))
     world.sample(300 * MIB)
     world.executors.pop(1)
-    world.turn(ExecutorDied(1, "was killed by SIGKILL", status=-9, by_kernel=True))
+    world.turn(ExecutorDied(1, "was killed by SIGKILL", status=-9, by_kernel=KernelKill()))
     (failed,) = failures(world)
     assert (failed.cause, failed.status, failed.peak) == (RunCause.MEMORY, -9, 300 * MIB)
     assert failed.message == (
         "the kernel has killed the process of the task, because the machine or its control group"
-        " had no memory left; it had 300MiB when last looked at"
+        " had no memory left; it had 300MiB when last looked at; beside it ran nothing else"
     )
+
+
+def test_at_the_wall_the_failure_says_how_high_it_is_and_what_else_was_there() -> None:
+    world = a_world(kind(2), kind(3), builtin_kind(4, outputs=0, method="run"), cpus=3)
+    (run,) = world.runs
+    world.sample(300 * MIB, 200 * MIB, runs=(40 * MIB,))
+    world.executors.pop(1)
+    killed = KernelKill(1500 * MIB, 900 * MIB)
+    world.turn(ExecutorDied(1, "was killed by SIGKILL", status=-9, by_kernel=killed))
+    (failed,) = failures(world)
+    assert (failed.cause, failed.status, failed.peak) == (RunCause.MEMORY, -9, 360 * MIB)
+    assert failed.message == (
+        "the kernel has killed the process of the task, because all tasks of its governor together"
+        " had 1.465GiB, which is the most that their control group may have (--memory and --store,"
+        " and some more); 900MiB of shared memory and files in memory are still there; it had"
+        " 300MiB when last looked at; beside it ran f (200MiB), f (40MiB)"
+    )
+
+    # and of a program the same: it may need all that there is
+    world.runs.pop(run)
+    world.turn(BuiltinDone(run, 0.5, Failed("", status=-9), by_kernel=KernelKill(1500 * MIB)))
+    (_, failed) = failures(world)
+    assert (failed.cause, failed.status, failed.peak) == (RunCause.MEMORY, -9, 950 * MIB - 1)
+    assert failed.message.endswith("it had 40MiB when last looked at; beside it ran f (200MiB)")

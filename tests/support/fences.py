@@ -12,6 +12,7 @@ from pathlib import Path
 from tests.support.waiting import until_now
 
 _GROUPS = Path("/sys/fs/cgroup/pids")
+_OF_MEMORY = Path("/sys/fs/cgroup/memory")
 _JOIN = 'echo 0 >"$0/cgroup.procs" && exec "$@"'
 
 
@@ -30,6 +31,19 @@ def fence(most: int, *, is_task: bool = False) -> Generator[tuple[Path, Sequence
         yield group, ("sh", "-c", _JOIN, str(group))
     finally:
         (group / "pids.max").write_text("0")
+        until_now(lambda: _is_empty(group))
+        for folder in reversed([group, *groups_in(group)]):
+            folder.rmdir()
+
+
+@contextmanager
+def memory_place() -> Generator[tuple[Path, Sequence[str]], None, None]:
+    """A group without a limit, in which a governor makes its own for memory."""
+    group = _OF_MEMORY / f"fence-{os.getpid()}"
+    group.mkdir()
+    try:
+        yield group, ("sh", "-c", _JOIN, str(group))
+    finally:
         until_now(lambda: _is_empty(group))
         for folder in reversed([group, *groups_in(group)]):
             folder.rmdir()

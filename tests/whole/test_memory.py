@@ -12,6 +12,7 @@ import pytest
 
 from rain.base.wire.answers import TaskMemory
 from rain.client import Client, Program, TaskException
+from tests.support.fences import groups_in, memory_place, processes_in
 from tests.support.waiting import until_now
 from tests.whole.daemons import governor, server
 
@@ -44,10 +45,10 @@ def test_what_takes_too_much_is_ended_and_the_rest_goes_on(tmp_path: Path) -> No
 
         # One more takes as much as there is.
         with pytest.raises(TaskException, match="the task took too much memory and was ended"):
-            client.options(memory_tries=1).submit(eat, 600, str(tmp_path / "never")).result()
+            client.options(memory_tries=1).submit(eat, 500, str(tmp_path / "never")).result()
 
         # A program, too.
-        code = f"x = bytearray(b'x' * {600 * MIB}); import time; time.sleep(1000)"
+        code = f"x = bytearray(b'x' * {500 * MIB}); import time; time.sleep(1000)"
         hungry = Program([sys.executable, "-c", code], memory_tries=1)
         with client.new_session("program") as session:
             task = hungry()
@@ -123,3 +124,68 @@ def test_a_node_of_dask_that_takes_too_much_says_how_dask_takes_less(tmp_path: P
     (advice,) = ended.value.__notes__
     assert "npartitions=" in advice
     assert "split_out=" in advice
+
+
+def share(mib: int) -> int:
+    """Takes memory that no sample sees, because it could be shared with other processes."""
+    import ctypes  # noqa: PLC0415 # it runs elsewhere
+    import mmap  # noqa: PLC0415
+
+    held = mmap.mmap(-1, mib * 1024**2)
+    ctypes.memset((ctypes.c_char * len(held)).from_buffer(held), 1, len(held))
+    return len(held)
+
+
+AT_THE_WALL = (
+    r"the kernel has killed the process of the task, because all tasks of its governor together had"
+    r" 424.8MiB, which is the most that their control group may have"
+)
+SMALL = ("--memory", "100M", "--store", "50M")
+
+
+def test_what_no_sample_sees_is_ended_at_the_wall_and_the_rest_goes_on(tmp_path: Path) -> None:
+    with (
+        memory_place() as (group, on),
+        server(tmp_path) as serving,
+        governor(tmp_path, "one", serving.address, 2, *SMALL, on=on) as working,
+        Client("127.0.0.1", serving.port) as client,
+    ):
+        (wall,) = groups_in(group)
+        gate = tmp_path / "gate"
+        neighbour = client.submit(eat, 1, str(gate))
+        assert client.submit(share, 50).result() == 50 * MIB
+        with pytest.raises(TaskException, match=AT_THE_WALL) as ended:
+            client.options(memory_tries=1).submit(share, 600).result()
+        assert [run.cause for run in ended.value.runs] == ["memory"]
+        assert ended.value.runs[0].peak_memory > 90 * MIB
+        assert "beside it ran eat (" in str(ended.value)
+
+        program = "import mmap; m = mmap.mmap(-1, 600 << 20); m.write(bytes(600 << 20))"
+        with client.new_session("program") as session:
+            Program([sys.executable, "-c", program], memory_tries=1)()
+            session.submit()
+            with pytest.raises(TaskException, match="memory") as ended:
+                session.wait_all()
+        assert [run.cause for run in ended.value.runs] == ["memory"]
+
+        # The governor is outside, and its neighbour has noticed nothing.
+        assert working.process.pid not in processes_in(wall)
+        gate.touch()
+        assert neighbour.result() == MIB
+        assert [run.state for run in neighbour.info().runs] == ["finished"]
+        working.end()
+        assert groups_in(group) == []
+
+
+def test_a_governor_that_was_killed_leaves_no_group_for_memory(tmp_path: Path) -> None:
+    with (
+        memory_place() as (group, on),
+        server(tmp_path) as serving,
+        governor(tmp_path, "one", serving.address, 1, *SMALL, on=on) as working,
+        Client("127.0.0.1", serving.port) as client,
+    ):
+        assert client.submit(len, "ab").result() == 2
+        (wall,) = groups_in(group)
+        assert processes_in(wall)
+        working.kill()
+        until_now(lambda: not groups_in(group))
