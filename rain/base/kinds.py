@@ -68,3 +68,8 @@ class TaskKind:
     idempotent: bool = False  # its tasks may run twice at a time, so late ones get shadows
     environment: str = ""  # the software that its tasks need (rain.base.environment), "" for none
     near: tuple[Near, ...] = ()  # what its tasks read from outside of the store
+
+    @property
+    def spelled(self) -> str:
+        """The name of the kind in messages."""
+        return f"{self.task_type} {self.name!r}" if self.name else self.task_type

@@ -31,7 +31,7 @@ from rain.base.wire.requests import (
 from rain.base.wire.update import Update
 from rain.rpc.handlers import ClientLink, GovernorLink, Reply
 from rain.server.audience import Audience
-from rain.server.core import hold_ups, rights, usage
+from rain.server.core import hold_ups, rights, usage_report
 from rain.server.core.demand import gather_demand
 from rain.server.core.draining import OVER
 from rain.server.core.inbox import Inbox
@@ -87,7 +87,9 @@ class Links:
     clients: dict[ClientId, ClientLink] = Factory(dict)
     _replies: dict[RequestId, Reply[Any]] = Factory(dict)  # the effect's value has the right type
     _requests: dict[Reply[Any], RequestId] = Factory(dict)
-    _numbers: count[int] = Factory(lambda self: count(self.state.last_request + 1), takes_self=True)
+    _numbers: count[int] = Factory(
+        lambda self: count(self.state.succession.last_request + 1), takes_self=True
+    )
 
     def __attrs_post_init__(self) -> None:
         self.live = Live(self.state, self.governors)
@@ -271,7 +273,7 @@ class ConnectedClient:
                 look = hold_ups.that_failed if past else hold_ups.of_client
                 reply.answer(look(links.state, self.id, links.state.now))
             case UsageOf():
-                reply.answer(usage.report(links.state, self.id, links.state.now))
+                reply.answer(usage_report.report(links.state, self.id, links.state.now))
             case TakePrinted(wait):
                 links.audience.ask(self.id, wait, reply)
             case Terminate() if not self._is_of_admin():

@@ -27,7 +27,8 @@ from rain.server.core.messages import (
     GovernorLeft,
     GovernorResumed,
 )
-from rain.server.core.state import CLUSTER_BYTES, State
+from rain.server.core.state import State
+from rain.server.core.succession import CLUSTER_BYTES
 from rain.server.links import ConnectedClient, ConnectedGovernor, Links
 from rain.server.spool import Spool
 from rain.stream.holder import Elsewhere, Held, InMemory
@@ -51,18 +52,18 @@ class Registration:
         turn: Callable[[], object],
         log: FilteringBoundLogger,
     ) -> None:
-        state.cluster = self.cluster = state.cluster or token_bytes(CLUSTER_BYTES)
+        self.cluster = state.succession.name_cluster(token_bytes(CLUSTER_BYTES))
         self.uploads = uploads
         self._state = state
         self._links = links
         self._inbox = links.inbox
         self._turn = turn
         self._log = log
-        self._client_numbers = count(state.last_client + 1)
+        self._client_numbers = count(state.succession.last_client + 1)
 
     @property
     def generation(self) -> int:
-        return self._state.generation
+        return self._state.succession.generation
 
     def join_client(self, link: ClientLink, token: bytes = b"", user: str = "") -> ClientHandler:
         why_not = rights.why_not(self._state, user)

@@ -248,7 +248,7 @@ def test_a_task_that_has_failed_by_itself_finds_nothing() -> None:
     family.client.leave()
     family.s.governors[0].fail(family.parent)
     family.s.world.turn()
-    assert not family.s.world.state.held
+    assert not family.s.world.state.nested.held
     client, draft = family.begin(1)
     task, _ = family.submit(draft, b"first")
     client.submit(draft)
@@ -274,13 +274,13 @@ def test_a_third_run_finds_what_both_before_it_have_made() -> None:
 def test_nothing_is_kept_when_the_task_has_ended(end: str) -> None:
     family = Family()
     lost_after(family, (b"first", b"1"))
-    assert family.s.world.state.held
+    assert family.s.world.state.nested.held
     if end == "finished":
         family.s.governors[1].finish(family.parent)
     else:
         family.s.client.cancel(family.s.draft.session, family.parent, always=True)
     family.s.world.turn()
-    assert not family.s.world.state.held
+    assert not family.s.world.state.nested.held
 
 
 def test_a_task_whose_result_was_kept_may_have_readers_at_once_and_later() -> None:

@@ -57,7 +57,7 @@ def test_what_fails_elsewhere_too_and_finishes_here_blames_only_the_other() -> N
         s.governors[0].fail(task)
         s.governors[1].fail(task)
         s.governors[0].finish(task)
-    assert s.world.state.blamed == {s.node(1): 2}
+    assert s.world.state.back_off.blamed == {s.node(1): 2}
 
 
 def test_each_task_that_it_finishes_makes_up_for_one() -> None:
@@ -70,7 +70,7 @@ def test_each_task_that_it_finishes_makes_up_for_one() -> None:
         s.assign(task)
         s.governors[0].finish(task)
     assert not s.node(0).rests
-    assert not s.world.state.blamed
+    assert not s.world.state.back_off.blamed
 
 
 def test_what_it_has_and_has_not_started_is_planned_anew_and_what_runs_goes_on() -> None:
@@ -125,7 +125,7 @@ def test_what_had_failed_before_it_rested_says_nothing_after_its_rest() -> None:
 
     # then
     assert not s.node(0).rests
-    assert not s.world.state.blamed
+    assert not s.world.state.back_off.blamed
 
 
 def test_the_last_governor_that_works_goes_on() -> None:
@@ -143,7 +143,7 @@ def test_a_governor_that_has_left_cannot_be_blamed() -> None:
     second = s.governors[1]
     s.governors[0].leave()
     second.finish(task)
-    assert not s.world.state.blamed
+    assert not s.world.state.back_off.blamed
     assert not s.world.rests
 
 

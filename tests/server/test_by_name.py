@@ -342,4 +342,4 @@ def test_what_cannot_be_durable_is_refused() -> None:
         refused = client.ask_open(name, on_failure)
         assert isinstance(refused, Refuse)
         assert why in str(refused.reason)
-    assert not s.world.state.durable
+    assert not s.world.state.durable.by_name

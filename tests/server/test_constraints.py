@@ -123,4 +123,4 @@ def test_a_governor_that_the_pin_means_may_join_later() -> None:
     assert world.task(task).row is TaskRow.READY
     meant = world.governor(1)
     assert task in meant.tasks
-    assert not world.state.infeasible
+    assert not world.state.infeasible.deadlines

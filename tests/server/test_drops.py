@@ -43,7 +43,7 @@ def test_drops_go_with_the_next_orders_for_their_governor() -> None:
     orders = orders_in(effects)[GovernorId(1)]
     assert orders.drops == [a]
     assert orders.tasks.ids == [second]
-    assert not s.world.state.later
+    assert not s.world.state.later.waiting
 
 
 def test_drops_go_alone_in_a_turn_that_is_due_when_they_have_waited_long_enough() -> None:
@@ -71,14 +71,14 @@ def test_the_more_a_governor_holds_in_vain_the_sooner_it_hears_of_it() -> None:
 
     # when / then
     governor.finish(tasks[0], size=LITTLE)
-    assert s.world.state.later_due == s.world.now + WAIT
+    assert s.world.state.later.due == s.world.now + WAIT
     governor.finish(tasks[1], size=1)
-    assert s.world.state.later_due == s.world.now + WAIT / 10
+    assert s.world.state.later.due == s.world.now + WAIT / 10
 
     # when: it has heard of both
     s.world.turn(after=WAIT / 10)
     # then: nothing is left of what it held
-    assert not s.world.state.later
+    assert not s.world.state.later.waiting
     assert not governor.held
 
 
@@ -122,7 +122,7 @@ def test_a_client_that_asks_for_reports_sees_nothing_that_is_about_to_go() -> No
         OrderGovernor(GovernorId(1), Orders(drops=[a])),
         GatherReports(request),
     ]
-    assert not s.world.state.later
+    assert not s.world.state.later.waiting
 
 
 def test_the_end_of_a_session_that_is_done_waits_and_what_goes_with_it_need_not_be_dropped() -> (
@@ -133,7 +133,7 @@ def test_the_end_of_a_session_that_is_done_waits_and_what_goes_with_it_need_not_
     assert orders_in(s.world.effects[-1]) == {}
     forget = Orders(forget_sessions=[s.draft.session])
     assert orders_in(s.world.turn(after=2 * WAIT)) == {GovernorId(1): forget}
-    assert not s.world.state.later
+    assert not s.world.state.later.waiting
 
 
 def test_a_governor_that_works_for_a_session_hears_of_its_end_at_once() -> None:
@@ -171,7 +171,7 @@ def test_a_governor_that_has_left_is_told_nothing() -> None:
     s, _, _ = unneeded(1, 1)
     s.governors[0].leave()
     assert not any(isinstance(effect, OrderGovernor) for effect in s.world.turn(after=2 * WAIT))
-    assert not s.world.state.later
+    assert not s.world.state.later.waiting
 
 
 def test_the_copy_of_a_sibling_that_is_being_made_again_counts_as_held_in_vain() -> None:
@@ -191,5 +191,5 @@ def test_the_copy_of_a_sibling_that_is_being_made_again_counts_as_held_in_vain()
     s.governors[1].finish(reader, size=1)
 
     # then
-    assert s.world.state.later[GovernorId(2)].held > LITTLE
-    assert s.world.state.later_due == s.world.now + WAIT / 10
+    assert s.world.state.later.waiting[GovernorId(2)].held > LITTLE
+    assert s.world.state.later.due == s.world.now + WAIT / 10

@@ -122,7 +122,7 @@ def test_what_the_server_has_itself_is_offered_after_growing_pauses_and_not_for_
     assert task not in s.governors[0].tasks
     assert s.world.object(constant).state is ObjectState.FINISHED
     assert not s.world.object(constant).copies
-    assert not s.world.state.postponed
+    assert not s.world.state.fetches.postponed
 
 
 def test_what_never_arrives_is_made_again_so_often_and_no_more() -> None:
@@ -148,7 +148,7 @@ def test_what_never_arrives_is_made_again_so_often_and_no_more() -> None:
     assert answer.reason.task == reader
     ends = "from 127.0.0.1:9001 to the governor 127.0.0.1:9002, though it was made again 2 times"
     assert ends in answer.reason.message
-    assert not s.world.state.remade
+    assert not s.world.state.fetches.remade
 
 
 def out_of_reach() -> tuple[Scene, TaskId, ObjectId]:
@@ -254,9 +254,9 @@ def test_failures_are_forgotten_with_their_session_and_their_governor(
     s.assign(task)
     s.governors[0].send(Update(unfetched=[constant]))
     (copy,) = s.world.object(constant).copies
-    assert list(s.world.state.postponed) == [copy]
+    assert list(s.world.state.fetches.postponed) == [copy]
     # when
     FORGET[gone](s)
     # then
-    assert not s.world.state.postponed
+    assert not s.world.state.fetches.postponed
     assert not copy.is_there

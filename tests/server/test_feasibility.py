@@ -41,7 +41,7 @@ def test_a_task_that_fits_no_governor_is_told_about_and_fails_after_the_grace_ti
     assert isinstance(refusal.reason, SessionFailure)
     assert refusal.reason.task == task
     assert "cannot run" in refusal.reason.message
-    assert not world.state.infeasible
+    assert not world.state.infeasible.deadlines
     assert world.state.graph.sessions[other.session].failure is None
 
 
@@ -77,7 +77,7 @@ def test_a_governor_that_fits_and_joins_within_the_grace_time_gets_the_task() ->
     give_grace(world, world.state.settings.infeasible_grace)
     # then
     assert task in fitting.tasks
-    assert not world.state.infeasible
+    assert not world.state.infeasible.deadlines
 
 
 def test_a_governor_that_does_not_fit_gives_no_new_grace_time() -> None:
@@ -127,7 +127,7 @@ def test_the_clock_stops_when_the_last_governor_leaves() -> None:
     give_grace(world, 1000)
     # then
     assert world.task(task).row is TaskRow.READY
-    assert not world.state.infeasible
+    assert not world.state.infeasible.deadlines
 
 
 def test_a_session_that_ends_is_not_given_up_any_more() -> None:
@@ -141,7 +141,7 @@ def test_a_session_that_ends_is_not_given_up_any_more() -> None:
     # when
     client.close(draft.session)
     # then
-    assert not world.state.infeasible
+    assert not world.state.infeasible.deadlines
     give_grace(world, 1000)
 
 
@@ -200,8 +200,8 @@ def test_a_session_that_ends_while_its_tasks_are_given_up_is_left_alone() -> Non
     for _ in range(3):
         world.turn()
     # then
-    assert not world.state.hopeless
-    assert not world.state.infeasible
+    assert not world.state.infeasible.hopeless
+    assert not world.state.infeasible.deadlines
 
 
 def test_a_task_of_a_kind_that_was_given_up_before_gets_a_grace_time_too() -> None:
@@ -236,7 +236,7 @@ def test_a_task_whose_governor_is_promised_waits_until_the_promise_is_gone() -> 
     starter.promise(Resources.of({"cpus": 4, "gpus": 2}))
     give_grace(world, 10 * world.state.settings.infeasible_grace)
     # then
-    assert not world.state.infeasible
+    assert not world.state.infeasible.deadlines
     assert world.state.graph.sessions[draft.session].failure is None
     # when
     starter.promise(Resources(4))
@@ -254,11 +254,11 @@ def test_a_promise_ends_with_its_client() -> None:
     draft = client.session()
     draft.task(cpus=4)
     client.submit(draft)
-    assert not world.state.infeasible
+    assert not world.state.infeasible.deadlines
     # when
     starter.leave()
     # then
-    assert world.state.infeasible
+    assert world.state.infeasible.deadlines
 
 
 def test_nobody_can_promise_a_governor_with_the_address_that_a_task_is_pinned_to() -> None:
@@ -270,4 +270,4 @@ def test_nobody_can_promise_a_governor_with_the_address_that_a_task_is_pinned_to
     draft.task(constraints=Constraints(pin=("elsewhere",)))
     client.submit(draft)
 
-    assert world.state.infeasible
+    assert world.state.infeasible.deadlines

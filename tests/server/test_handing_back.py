@@ -91,7 +91,7 @@ def test_rests_grow_until_the_governor_has_worked_for_long() -> None:
         (told,) = rests(hand_back(s.governors[0], task))
         lengths.append(told.seconds)
         assert s.node(0).rests
-        until = s.world.state.resting[s.node(0)]
+        until = s.world.state.back_off.until[s.node(0)]
         assert s.world.reactor.next_time() <= until
         s.world.turn(after=until - s.world.now)
         assert not s.node(0).rests
@@ -109,7 +109,7 @@ def test_a_task_that_rests_all_governors_waits_and_is_not_infeasible() -> None:
     tasks = some_tasks(s, 2)
     s.assign(*tasks)
     hand_back(s.governors[0], *tasks)
-    assert not s.world.state.infeasible
+    assert not s.world.state.infeasible.deadlines
     assert not s.world.notices
 
 
@@ -143,7 +143,7 @@ def test_a_governor_that_leaves_while_it_rests_is_forgotten() -> None:
     s.assign(task)
     hand_back(s.governors[0], task)
     s.governors[0].leave()
-    assert not s.world.state.resting
-    assert not s.world.state.rests
+    assert not s.world.state.back_off.until
+    assert not s.world.state.back_off.last
     s.run(task, on=1)
     assert s.world.task(task).state is TaskState.FINISHED

@@ -75,7 +75,7 @@ def test_sessions_over_the_limit_are_refused_until_one_is_closed() -> None:
     session = ada.session().session
     assert "ada has 1 open sessions, and may have 1" in why(ada.ask(OpenSession("more")))
     assert "ada has 1 open sessions" in why(s.world.client("ada").ask_open("sweep"))
-    assert not s.world.state.durable
+    assert not s.world.state.durable.by_name
     s.world.client("bob").session()
     ada.close(session)
     ada.session()

@@ -182,7 +182,7 @@ def test_what_a_task_has_submitted_ends_with_its_run(ending: str) -> None:
     assert not any(s.world.state.graph.tasks.get(task) for task in (child, grandchild))
     assert isinstance(s.world.answers[waits], Refuse | Answered)
     assert list(s.world.state.graph.sessions) == [s.draft.session]
-    assert not s.world.state.nested
+    assert not s.world.state.nested.of_runs
 
 
 def test_a_session_of_a_task_that_does_not_run_is_refused() -> None:
@@ -247,7 +247,7 @@ def test_what_was_submitted_by_a_task_that_is_cancelled_alone_goes_on_to_its_end
     s.world.turn()
     assert list(s.world.state.graph.sessions) == [s.draft.session]
     assert list(s.world.state.graph.clients) == [s.client.id]
-    assert not s.world.state.set_free
+    assert not s.world.state.nested.set_free
 
 
 def test_what_goes_on_alone_may_submit_too_and_its_own_is_cancelled_with_it() -> None:

@@ -9,7 +9,6 @@ from hypothesis.stateful import invariant, precondition, rule
 
 from rain.base.failures import OnFailure
 from rain.base.ids import ObjectId
-from rain.server.core import by_name
 from rain.server.core.messages import Granted
 from tests.server.test_random_references import RandomReferences
 from tests.support.effort import examples
@@ -65,22 +64,22 @@ class RandomNames(RandomReferences):
             before += made
         session.client.submit(draft)
 
-    @precondition(lambda self: bool(self.world.state.durable))
+    @precondition(lambda self: bool(self.world.state.durable.by_name))
     @rule(number=which, new=st.booleans(), really=seldom)
     def a_name_is_removed(self, number: int, new: bool, really: bool) -> None:
         if really:
-            names = [*self.world.state.durable]
+            names = [*self.world.state.durable.by_name]
             client = self.a_client(number, new=new)
             assert isinstance(client.remove(names[number % len(names)]), Granted)
 
     @invariant()
     def names_agree(self) -> None:
         if hasattr(self, "wild"):
-            assert not list(by_name.contradictions(self.world.state))
+            assert not list(self.world.state.durable.contradictions(self.world.state.graph))
 
     def give_up_all(self) -> None:
         client = self.world.client()
-        for name in [*self.world.state.durable]:
+        for name in [*self.world.state.durable.by_name]:
             assert isinstance(client.remove(name), Granted)
         super().give_up_all()
 

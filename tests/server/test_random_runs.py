@@ -343,7 +343,7 @@ class RandomRuns(ComingAndGoing):
             turns += 1
             assert turns < 2_000, "this does not end"
         self.world.turn(after=state.settings.little_wait)
-        assert not state.later
+        assert not state.later.waiting
         assert not state.graph.tasks
         assert not state.graph.objects
         assert not state.graph.sessions

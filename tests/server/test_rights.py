@@ -65,8 +65,8 @@ def test_a_name_means_a_session_of_the_owner_only_if_it_begins_with_a_slash(
 ) -> None:
     cluster.owner.session("team/work", OnFailure.CONTINUE, durable=True)
     state = cluster.world.state
-    assert rights.full_name(state, "ada", "/team/work") == "team/work"
-    assert rights.full_name(state, "ada", "team/work") == "ada/team/work"
+    assert state.durable.full_name("ada", "/team/work") == "team/work"
+    assert state.durable.full_name("ada", "team/work") == "ada/team/work"
 
 
 def test_what_a_task_opens_belongs_to_the_user_of_the_task() -> None:

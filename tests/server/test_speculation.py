@@ -148,7 +148,7 @@ def test_a_second_run_that_fails_is_no_failure_and_the_first_one_goes_on() -> No
     # then: there is no other one, and nobody is blamed
     assert one.shadow is None
     assert one.node.row is TaskRow.RUNNING
-    assert not one.scene.world.state.blamed
+    assert not one.scene.world.state.back_off.blamed
     one.first.finish(one.task, data=b"made here")
     assert one.node.state is TaskState.FINISHED
 

@@ -9,7 +9,7 @@ from rain.base.ids import ObjectId, TaskId
 from rain.base.usage import DAY
 from rain.base.users import UserRule
 from rain.base.wire.usage import SessionUsage, UsageReport, UserUsage
-from rain.server.core import usage
+from rain.server.core import usage_report
 from rain.server.core.messages import GovernorUpdated, UsersRead
 from rain.server.dashboard import present
 from rain.start import usage as told
@@ -31,7 +31,7 @@ def run(s: Scene, client: FakeClient, seconds: list[float], size: int = 10) -> N
 
 
 def seen(s: Scene, client: FakeClient) -> UsageReport:
-    return usage.report(s.world.state, client.id, s.world.state.now)
+    return usage_report.report(s.world.state, client.id, s.world.state.now)
 
 
 def test_finished_tasks_are_counted_for_their_user_and_session() -> None:

@@ -188,7 +188,7 @@ class Cluster:
             leader is not None
             and all(client.has_ended for client in self.clients)
             and not leader.state.graph.sessions
-            and not leader.state.durable
+            and not leader.state.durable.by_name
             and all(self._is_empty(governor) for governor in self.governors)
         )
 
@@ -198,7 +198,13 @@ class Cluster:
     def _check_that_nothing_is_left(self) -> None:
         state = self.leader().state
         graph = state.graph
-        for what in (graph.tasks, graph.objects, graph.sessions, state.durable, state.nested):
+        for what in (
+            graph.tasks,
+            graph.objects,
+            graph.sessions,
+            state.durable.by_name,
+            state.nested.of_runs,
+        ):
             if what:
                 raise InvariantError(f"something is left on the server: {what}")
         if self.plan.is_lossless:

@@ -88,7 +88,7 @@ def test_who_led_finds_another_leader_when_it_goes_on_and_ends(tmp_path: Path) -
 
     # then
     assert cluster.leader() is other
-    assert other.state.generation == 2
+    assert other.state.succession.generation == 2
     assert former.lives == 2
     assert not former.leads
 

@@ -8,6 +8,7 @@ from rain.scheduler.rain import RainScheduler
 from rain.server.core.messages import Effect, GovernorResumed, SchedulerFailed, ServerReturned
 from rain.server.core.reactor import Reactor
 from rain.server.core.state import State
+from rain.server.core.succession import Succession
 from rain.server.journal.records import Decoder, Header, encode_header, make_again
 from rain.server.journal.recovery import begin_anew
 from tests.support.whole_state import whole
@@ -23,7 +24,7 @@ def remake(world: World) -> State:
 
 def remake_each(world: World) -> Iterator[State]:
     """Makes one turn after the other, with the same effects."""
-    state = State(world.state.settings, cluster=world.state.cluster)
+    state = State(world.state.settings, succession=Succession(world.state.succession.cluster))
     reactor = Reactor(RainScheduler, state)
     decoder = Decoder.of(encode_header(Header(1, state.settings)))
     turns = zip(world.journal, world.outputs, strict=True)

@@ -13,8 +13,7 @@ LEFT_OUT = {
     "settings",
     "graph",  # compared by itself
     "now",  # turns may be left out in which nothing has happened
-    "last_client",  # only known of earlier servers
-    "last_request",
+    "succession",  # compared below, but for the numbers: they are only known of earlier servers
     "news",  # a new scheduler is told all anew
     "throttle",  # and is asked at once
     "estimates",  # numbers that only schedulers read
@@ -34,6 +33,8 @@ def whole(state: State) -> dict[str, Any]:
         for field in attrs.fields(State)
         if field.name not in LEFT_OUT
     }
+    said["cluster"] = state.succession.cluster
+    said["generation"] = state.succession.generation
     for name in ("learned", "unneeded", "unwanted", "leaving", "departed", "remains"):
         said[name] = plain(getattr(state.graph, name))
     # What schedulers keep, and when a sign of life came last, is not written, and how much time a

@@ -13,8 +13,8 @@ from attrs import Factory, define
 
 from rain.base.ids import GovernorId, ObjectId, RequestId, SessionId, TaskId, session_of
 from rain.base.wire.update import Update
+from rain.server.core.later_orders import Later
 from rain.server.core.messages import GovernorUpdated
-from rain.server.core.state import Later
 from tests.support.fake_client import FakeClient
 from tests.support.fake_governor import FakeGovernor
 from tests.support.submissions import Draft
@@ -133,7 +133,7 @@ class WildWorld:
             assert fake.tasks == {task.id: task.last_run().number for task in node.assigned}
             making = {output.id for task in node.assigned for output in task.outputs}
             held = {copy.object.id for copy in node.objects.values() if copy.is_known}
-            later = self.world.state.later.get(fake.id, Later())
+            later = self.world.state.later.waiting.get(fake.id, Later())
             over = {o for o in fake.copies if session_of(o) in later.forget_sessions}
             dropping = over.union(later.drops)
             assert not dropping & (held | making)

@@ -43,6 +43,7 @@ from rain.server.core.messages import (
 from rain.server.core.reactor import Reactor, TurnOutput
 from rain.server.core.reactor_settings import ReactorSettings
 from rain.server.core.state import State
+from rain.server.core.succession import Succession
 from rain.server.journal.idle import decided_nothing, is_at_rest
 from rain.server.journal.records import encode_came, encode_turn
 from tests.support.encoding import encoded
@@ -207,4 +208,4 @@ def new_world(
     settings = settings or ReactorSettings(
         debug=True, governor_silence=1e9, much_wait=0.0, little_wait=0.0
     )
-    return World(Reactor(make, State(settings, cluster=CLUSTER), notes_plans=True))
+    return World(Reactor(make, State(settings, succession=Succession(CLUSTER)), notes_plans=True))

@@ -66,7 +66,9 @@ class Server:
         self._nursery = nursery
 
     def live(self) -> Life:
-        self.state.last_request += 1_000_000  # a journal would tell which numbers are used
+        self.state.succession.last_request += (
+            1_000_000  # a journal would tell which numbers are used
+        )
         life = Life(RainScheduler, self.state, Clock(), structlog.get_logger(), self.spool)
         life.turned = self.turned
         if self.port:

@@ -38,12 +38,12 @@ def hold(state: State, session: Session) -> None:
     parent = session.parent
     if parent is None or not _finds_something(parent):
         return
-    held = state.held.get(parent)
+    held = state.nested.held.get(parent)
     if held is None:
-        held = state.held[parent] = Held()
+        held = state.nested.held[parent] = Held()
     session.on_failure = OnFailure.CONTINUE  # there is no client to notify
     for task in session.own_tasks:
-        key = held.own.pop(task, None) or key_of(task, held.made, cluster=state.cluster)
+        key = held.own.pop(task, None) or key_of(task, held.made, cluster=state.succession.cluster)
         if key is None or not _may_be_held(parent, task):
             continue
         if not task.outputs:
@@ -58,18 +58,18 @@ def hold(state: State, session: Session) -> None:
 
 def forget(state: State) -> None:
     """Objects that are held for tasks that are over, or that have failed by themselves."""
-    for parent in list(state.held):
+    for parent in list(state.nested.held):
         if not parent.is_known or parent.is_done or has_failed_itself(parent):
-            _end_hold(state, state.held.pop(parent).objects)
+            _end_hold(state, state.nested.held.pop(parent).objects)
 
 
 def adopt(state: State, session: Session, tasks: list[Task]) -> list[Task]:
     """Lets new tasks stand in for those that are held; returns those that have not finished."""
     assert session.parent is not None
-    held = state.held[session.parent]
+    held = state.nested.held[session.parent]
     adopted: dict[Task, Run | None] = {}
     for task in tasks:  # inputs before consumers
-        key = key_of(task, held.made, cluster=state.cluster)
+        key = key_of(task, held.made, cluster=state.succession.cluster)
         if key is None:
             continue
         made: tuple[DataObject, ...] = ()

@@ -31,17 +31,11 @@ _BLAMED = (RunCause.TASK, RunCause.TIMEOUT, RunCause.EXECUTOR)
 
 def finished(state: State, governor: Governor, tasks: Collection[Task]) -> None:
     """A governor has finished these: some have perhaps failed elsewhere before."""
-    if governor in state.blamed:
-        _make_up(state, governor, len(tasks))
+    if state.back_off.blamed:
+        state.back_off.make_up(governor, len(tasks))
     for task in tasks:
         if task.former:
             _look_back(state, governor, task)
-
-
-def _make_up(state: State, governor: Governor, count: int) -> None:
-    left = state.blamed.pop(governor) - count
-    if left > 0:
-        state.blamed[governor] = left
 
 
 def _look_back(state: State, there: Governor, task: Task) -> None:
@@ -58,13 +52,12 @@ def _look_back(state: State, there: Governor, task: Task) -> None:
 
 
 def _blame(state: State, governor: Governor, run: Run) -> None:
-    rest = state.rests.get(governor)
-    if rest is not None and run.told < rest.until:
-        return  # it has rested for that
-    state.blamed[governor] = blamed = state.blamed.get(governor, 0) + 1
+    if state.back_off.has_rested_since(governor, run.told):
+        return
+    blamed = state.back_off.blame(governor)
     others = any(not other.rests for other in state.graph.governors.values() if other != governor)
     if blamed >= ENOUGH and others:
-        del state.blamed[governor]
+        del state.back_off.blamed[governor]
         line = run.message.strip().rpartition("\n")[2][:_LINE]  # the end of a traceback
         rests.ask_for_unstarted(state, governor)
         why = f"tasks that fail there finish elsewhere; the last one: {line}"

@@ -12,7 +12,7 @@ A durable session ends when it is removed. A server that comes back has all of i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from rain.base.errors import RefusedError
 from rain.base.failures import OnFailure
@@ -55,23 +55,19 @@ def check(asked: OpenSession) -> None:
 def open_by_name(state: State, session: Session) -> None:
     """A client has opened this session by its name."""
     session.is_durable = True
-    durable = state.durable.get(session.name)
-    if durable is None:
-        durable = Durable(session.name, state.now, session.belongs_to)
-        state.durable[session.name] = durable
-    state.openings[session] = Opening(durable)
+    state.durable.open(session, state.now)
 
 
 def submitted(
     state: State, session: Session, submission: Submission, tasks: list[Task]
 ) -> list[Task]:
     """Lets new tasks stand in for what is there; returns those that have not finished by it."""
-    opening = state.openings[session]
+    opening = state.durable.openings[session]
     given = given_keys(submission.keys)
     note_constants(submission.constants.ids, given, opening.made)
     adopted: dict[Task, Run | None] = {}
     for task in tasks:  # inputs before consumers
-        key = key_of(task, opening.made, given, cluster=state.cluster)
+        key = key_of(task, opening.made, given, cluster=state.succession.cluster)
         former = None if key is None else _take(state, opening, key, task)
         if former is not None:
             adopted[task] = former.run
@@ -100,11 +96,6 @@ def _hold(state: State, durable: Durable, place: tuple[Key, int], task: Task) ->
         claims.hold(state.graph, task.outputs)
 
 
-def closed(state: State, session: Session) -> None:
-    """A client has closed its session, or has gone."""
-    state.openings.pop(session, None)
-
-
 def goes_on_alone(session: Session, task: Task) -> bool:
     """Whether a task without outputs goes on when its client has gone: it may have an effect that
     the client wants.
@@ -128,20 +119,18 @@ def is_wanted_elsewhere(task: Task) -> bool:
 
 def remove(state: State, name: str, user: str = OWNER) -> None:
     """Removes a durable session; open sessions of this name go on as ordinary ones."""
-    durable = find(state, name, user)
-    del state.durable[name]
-    for opening in [one for one, of in state.openings.items() if of.durable is durable]:
-        del state.openings[opening]
+    find(state, name, user)
+    durable = state.durable.remove(name)
     for task in durable.tasks.values():
         _let_go(state, task.outputs)
     for session in state.graph.sessions.values():
         if session.is_durable and session.name == name:
             session.is_durable = False
             if session.is_left:
-                _end_rest(state, session)
+                _cancel_unneeded(state, session)
 
 
-def _end_rest(state: State, session: Session) -> None:
+def _cancel_unneeded(state: State, session: Session) -> None:
     """In a session whose client has gone, tasks without outputs are not wanted any more."""
     needed = references.leading_to(references.claimed_outside(session))
     unneeded = [task for task in session.own_tasks if not task.is_done and task not in needed]
@@ -155,7 +144,7 @@ def share(state: State, name: str, users: Sequence[str], user: str = OWNER) -> N
 
 def find(state: State, name: str, user: str = OWNER) -> Durable:
     """The durable session of this name; refused if there is none."""
-    durable = state.durable.get(name)
+    durable = state.durable.by_name.get(name)
     if durable is None:
         names = [rights.shown_name(one, user) for one in _seen(state, user)]
         known = ", ".join(map(repr, sorted(names)[:5]))
@@ -167,7 +156,7 @@ def find(state: State, name: str, user: str = OWNER) -> Durable:
 
 def _seen(state: State, user: str) -> list[Durable]:
     """Those that a user may open."""
-    found = list(state.durable.values())
+    found = list(state.durable.by_name.values())
     if rights.is_admin(state, user):
         return found
     return [durable for durable in found if rights.is_shared(durable, user)]
@@ -178,12 +167,11 @@ def report(state: State, user: str = OWNER) -> DurableReports:
     found: list[DurableReport] = []
     for durable in _seen(state, user):
         tasks = durable.tasks.values()
-        clients = {one.client.id for one, of in state.openings.items() if of.durable is durable}
         found.append(
             DurableReport(
                 rights.shown_name(durable, user),
                 durable.since,
-                len(clients),
+                len(state.durable.clients_of(durable)),
                 len(tasks),
                 sum(task.row is TaskRow.FINISHED for task in tasks),
                 sum(task.has_failed for task in tasks),
@@ -203,25 +191,6 @@ def tasks_of(state: State, name: str, first: int, user: str = OWNER) -> TasksByN
         for task in tasks[first : first + TOLD_AT_ONCE]
     ]
     return TasksByName(tuple(some), len(tasks))
-
-
-def contradictions(state: State) -> Iterator[str]:
-    """Contradictions in the data, for the checker; empty unless there is a bug."""
-    held: set[DataObject] = set()
-    for name, durable in state.durable.items():
-        if durable.name != name:
-            yield f"the durable session {durable.name!r} is known as {name!r}"
-        for task in durable.tasks.values():
-            if not task.is_known or not task.session.is_durable or task.session.name != name:
-                yield f"{task!r} is under the name {name!r}, and not of such a session"
-            held.update(task.outputs)
-    for made in held - state.graph.held.keys():
-        yield f"{made!r} is under a name, and not held"
-    for session, opening in state.openings.items():
-        if not session.is_durable or state.durable.get(session.name) is not opening.durable:
-            yield f"{session!r} was opened by a name, and is not of that durable session"
-        if session.is_left:
-            yield f"{session!r} was opened by a name, and its client has gone"
 
 
 def _let_go(state: State, objects: Sequence[DataObject]) -> None:

@@ -181,7 +181,7 @@ def _left(state: State, client_id: ClientId, cause: str) -> None:
     submitting.give_up(state, client_id)
     client = state.graph.clients[client_id]
     for session in list(client.sessions.values()):
-        if session in state.set_free:
+        if session in state.nested.set_free:
             waiting.fail_all(state, session, SessionFailure("the client has gone"))
         else:
             adopting.hold(state, session)
@@ -219,11 +219,11 @@ def _cancel(state: State, client_id: ClientId, cancel: Cancel) -> None:
 
 
 def _cancel_these(state: State, cancel: Cancel, tasks: list[Task], why: str) -> None:
-    if state.durable:
+    if state.durable.by_name:
         tasks = [task for task in tasks if not by_name.is_wanted_elsewhere(task)]
     cancelled = failing.cancel(state, tasks, why, cancel.grace)
     if not cancel.recursive:
-        nesting.set_free(state, cancelled)
+        state.nested.let_go_on(cancelled)
 
 
 def _has_all(session: Session, client_id: ClientId, cancel: Cancel) -> bool:

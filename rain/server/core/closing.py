@@ -21,11 +21,9 @@ _CLOSED = SessionFailure("the session was closed")
 
 def close_session(state: State, session: Session, message: str = "") -> None:
     """The client has done with the session, or has gone: only what others have of it remains."""
-    state.nested.pop(session, None)
-    state.set_free.pop(session, None)
+    state.nested.close(session)
     del session.client.sessions[session.id]
-    if session.is_durable:
-        by_name.closed(state, session)
+    state.durable.close(session)
     wanted = references.claimed_outside(session)
     if wanted or by_name.has_more_to_do(session):
         _leave(state, session, message)

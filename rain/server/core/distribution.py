@@ -16,7 +16,7 @@ from rain.base.wire.orders import Orders
 from rain.graph import DataObject, Governor, Session, Task, planning
 from rain.graph.needs import needs_of
 from rain.scheduler.api import Plan
-from rain.server.core import exchanging, quotas
+from rain.server.core import exchanging
 from rain.server.core.placing import bring, find_sources, lend, place_again, tell_object_kind
 from rain.server.core.state import State
 from rain.server.core.tries import is_suspect, must_wait
@@ -161,7 +161,7 @@ def _assign_ahead(state: State, governor: Governor) -> None:
             and task.scheduled is governor
             and planning.can_go_ahead(task, governor)
             and not (task.run is not None and must_wait(task, governor, crash_limit))
-            and not (state.meters and quotas.is_metered(state, task))
+            and not state.metering.is_metered(state.graph, task)
         ):
             planning.assign(task, state.now)
             told.append(task)

@@ -28,8 +28,7 @@ def begin(state: State, governor: Governor) -> None:
     """A governor has reported that it starts nothing any more."""
     if governor in state.drains:
         return
-    state.resting.pop(governor, None)
-    state.blamed.pop(governor, None)
+    state.back_off.end(governor)
     governor.drain()
     rests.take_back_all(state, governor)
     state.drains[governor] = Drain(deque(governor.objects))

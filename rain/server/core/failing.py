@@ -236,7 +236,7 @@ def pass_on(state: State, fallout: failing.Fallout, grace: float = OWN_GRACE) ->
     for cancelled in fallout.cancelled:
         state.cancel(*cancelled, grace)
     gone = set(fallout.objects)
-    state.forget_fetches(lambda data_object, _: data_object in gone)
+    state.fetches.forget(lambda data_object, _: data_object in gone)
     state.release_soon(fallout.free)
     for task in fallout.tasks:
         _will_not_run(state, task, failure)

@@ -33,7 +33,6 @@ from rain.server.core import (
     memory,
     reported,
     speculation,
-    usage,
     waiting,
 )
 from rain.server.core.state import State
@@ -114,7 +113,9 @@ def learn(state: State) -> None:
             if end == len(tasks) or tasks[end].kind is not kind:
                 session = tasks[start].session
                 sizes = [made.size for task in tasks[start:end] for made in task.outputs]
-                usage.note(state, session, kind, seconds[start:end], sum(sizes))
+                state.usage.note(
+                    state.graph, session, kind, seconds[start:end], sum(sizes), state.now
+                )
                 learned = session.learned.get(kind.id)
                 if learned is not None:  # else its session has ended meanwhile
                     state.estimates.finished(learned, seconds[start:end], sizes)
@@ -158,7 +159,7 @@ def _finish_batch(
     if notes is not None:
         _take_notes(outputs, notes)
     free = _take_contents(state, outputs, notes)
-    free += _pass_on(tasks) if state.nests else ()
+    free += _pass_on(tasks) if state.nested.nests else ()
     if state.graph.has_exchanges:
         free += exchanging.lists_made(outputs, data)
     _finish_outputs(state, governor, outputs, sizes, data)
@@ -334,6 +335,6 @@ def _only_new(
         move_copy(output, governor, CopyMove.MAKE)
         copy = governor.objects[output]
         if copy.tries:  # it had tried to fetch it before
-            state.fetched(copy)
+            state.fetches.is_over(copy)
     new = [place for place, output in enumerate(outputs) if output not in again]
     return [outputs[i] for i in new], [sizes[i] for i in new], [data[i] for i in new]

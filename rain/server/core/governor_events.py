@@ -280,6 +280,6 @@ def _located(state: State, governor: Governor, object_ids: list[ObjectId]) -> No
             move_copy(data_object, governor, CopyMove.ARRIVE)
         if data_object.size > INLINE_LIMIT:
             state.estimates.arrived(governor, data_object, state.now)
-        if copy.tries or state.remade:
-            state.fetched(copy)
+        if copy.tries or state.fetches.remade:
+            state.fetches.is_over(copy)
         arrived.append((data_object, governor))

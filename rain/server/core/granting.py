@@ -144,7 +144,7 @@ def _open(state: State, client_id: ClientId, asked: OpenSession) -> Session:
         name = rights.opens(state, client_id, name)
     session = state.graph.add_session(client, name, asked.user, asked.on_failure, task)
     if task is not None:
-        nesting.note(state, session, task)
+        state.nested.open(session, task)
     if asked.durable:
         by_name.open_by_name(state, session)
     whose = session.belongs_to
@@ -167,7 +167,7 @@ def _asking_task(state: State, client_id: ClientId, parent: TaskId | None) -> Ta
 def _join(state: State, client_id: ClientId, asked: JoinSession) -> JoinedSession:
     """Lets a client take part in the session of another one."""
     task = _asking_task(state, client_id, asked.parent)
-    names = (asked.name, rights.full_name(state, rights.user_of(state, client_id), asked.name))
+    names = (asked.name, state.durable.full_name(rights.user_of(state, client_id), asked.name))
     found = [
         session
         for session in state.graph.sessions.values()
@@ -188,7 +188,7 @@ def _join(state: State, client_id: ClientId, asked: JoinSession) -> JoinedSessio
     member = session.join(client_id)
     if task is not None and not member.is_owner:
         member.depth = task.kind.depth + 1
-        state.nests = True
+        state.nested.nests = True
     return JoinedSession(session.id, session.name, session.on_failure, first)
 
 

@@ -22,7 +22,7 @@ from rain.base.wire.answers import HoldUp, HoldUps
 from rain.graph import Governor, Session, times
 from rain.graph.rules import would_suit
 from rain.scheduler.shipped import SCHEDULERS
-from rain.server.core import feasibility, quotas
+from rain.server.core import feasibility
 from rain.server.core.state import State
 
 AT_MOST = 3
@@ -94,7 +94,7 @@ def _forgotten(state: State, session: Session) -> HoldUp | None:
     for task in session.tasks.values():
         if task.row is TaskRow.READY and any(would_suit(task.kind, one) for one in idle):
             return HoldUp(
-                f"the scheduler {name!r} has planned {feasibility.spelled_kind(task.kind)} nowhere,"
+                f"the scheduler {name!r} has planned {task.kind.spelled} nowhere,"
                 " while a governor that could run it has nothing to do",
                 "it waits until the scheduler plans it",
             )
@@ -151,7 +151,7 @@ def _of_full(governor: Governor) -> HoldUp:
 
 def _limited(state: State, session: Session) -> HoldUp | None:
     """Its user uses as much of the cluster as allowed."""
-    why = quotas.of_session(state, session)
+    why = state.metering.why_in(state.graph, session)
     return HoldUp(why, "it waits until there is less") if why else None
 
 
@@ -160,19 +160,19 @@ def _of_kind(
 ) -> HoldUp | None:
     """The reason that would hold up a task of this kind."""
     suiting = [governor for governor in governors if would_suit(kind, governor)]
-    if not suiting and feasibility.is_promised(state, kind):
+    if not suiting and feasibility.is_promised(state.graph, kind):
         needs = feasibility.spell_amounts(kind.resources.items())
         return HoldUp(
-            f"no governor has what {feasibility.spelled_kind(kind)} needs yet ({needs})",
+            f"no governor has what {kind.spelled} needs yet ({needs})",
             _promised(state),
         )
     if not suiting:
-        deadline = state.infeasible.get((session, kind.id), inf)
+        deadline = state.infeasible.deadline(session, kind.id)
         if deadline == inf:  # they were given up
             return None
         left = max(deadline - now, 0.0)
         outlook = f"given up in {left:.0f} seconds unless such a governor joins"
-        return HoldUp(feasibility.why(state, kind), outlook)
+        return HoldUp(feasibility.why(state.graph, kind), outlook)
     seconds = times.expected_of(session, kind)
     lasting = [governor for governor in suiting if seconds <= governor.ends_at - now]
     if not lasting:
@@ -186,7 +186,7 @@ def _of_kind(
     reasons = "; ".join(_why_idle(state, governor) for governor in suiting[:3])
     more = "; ..." if suiting[3:] else ""
     return HoldUp(
-        f"no governor takes {feasibility.spelled_kind(kind)} now: {reasons}{more}",
+        f"no governor takes {kind.spelled} now: {reasons}{more}",
         "it waits until one does",
     )
 
@@ -197,9 +197,9 @@ def _no_time(
     """The reason for tasks that would not end before the governors which could run them."""
     last = max(suiting, key=attrgetter("ends_at"))
     left = say_duration(max(last.ends_at - now, 0.0))
-    promised = feasibility.is_promised(state, kind)
+    promised = feasibility.is_promised(state.graph, kind)
     return HoldUp(
-        f"{feasibility.spelled_kind(kind)} is expected to take {say_duration(seconds)}, and"
+        f"{kind.spelled} is expected to take {say_duration(seconds)}, and"
         " no governor that has what it needs stays that long",
         f"the last one, {last.address}, ends in {left};"
         f" {_promised(state) if promised else 'it waits for one with more time'}",
@@ -223,7 +223,7 @@ def _why_idle(state: State, governor: Governor) -> str:
     if governor.away is not None:
         return f"{governor.address} is away, since {governor.away.why}"
     if governor.row is GovernorRow.RESTS:
-        return f"{governor.address} rests, since {state.rests[governor].why}"
+        return f"{governor.address} rests, since {state.back_off.last[governor].why}"
     return f"{governor.address} drains"
 
 

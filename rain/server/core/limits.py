@@ -12,7 +12,8 @@ from rain.base.users import rule_of, spell_user
 from rain.base.wire import INLINE_LIMIT
 from rain.base.wire.submission import Submission
 from rain.graph import Session
-from rain.server.core import quotas, rights
+from rain.server.core import rights
+from rain.server.core.metering import never_fits, stored_of
 from rain.server.core.state import State
 
 
@@ -38,7 +39,7 @@ def check(state: State, session: Session, submission: Submission) -> None:
     run."""
     _check_tasks(state, session, len(submission.tasks.ids))
     for kind in submission.task_kinds:
-        reason = quotas.never_fits(state, session, kind)
+        reason = never_fits(state.graph, session, kind)
         if reason:
             raise RefusedError(reason)
     large = [size for size in submission.constants.lengths() if size > INLINE_LIMIT]
@@ -53,7 +54,7 @@ def _check_bytes(state: State, session: Session, more: int) -> None:
     most = rule_of(state.graph.users, user).bytes
     if not most or not more or session.parent is not None:
         return
-    there = quotas.stored_of(state, user)
+    there = stored_of(state.graph, user)
     if there + more > most:
         raise RefusedError(
             f"{spell_user(user)} stores {spell_size(there)} and submits {spell_size(more)} more:"

@@ -13,13 +13,11 @@ tasks may have them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from rain.base.errors import ProtocolError, RefusedError
 from rain.base.ids import TaskId, spell
 from rain.base.states import TaskRow
 from rain.base.wire.update import Update
-from rain.graph import Client, Governor, Session, Task, progress
+from rain.graph import Client, Governor, Task, progress
 from rain.server.core import adopting, reported
 from rain.server.core.closing import close_session
 from rain.server.core.state import State
@@ -33,34 +31,20 @@ def running_task(state: State, task_id: TaskId) -> Task:
     return task
 
 
-def note(state: State, session: Session, parent: Task) -> None:
-    """The session will end with the open run of this task."""
-    state.nested[session] = parent.last_run().number
-    state.nests = True
-
-
 def end_what_is_over(state: State) -> None:
     """Closes the sessions of runs that have ended, and those that are free and have nothing to do.
 
     That may end further runs, of their tasks.
     """
-    if state.set_free:
+    if state.nested.set_free:
         _end_what_is_free(state)
-    if state.held:
+    if state.nested.held:
         adopting.forget(state)
-    while over := [session for session, run in state.nested.items() if not _runs(session, run)]:
+    while over := state.nested.over():
         for session in over:
-            if session in state.nested:
+            if session in state.nested.of_runs:
                 adopting.hold(state, session)
                 close_session(state, session, "the task that has opened it has ended")
-
-
-def set_free(state: State, parents: Iterable[Task]) -> None:
-    """These tasks were cancelled, and the tasks that they have submitted shall go on."""
-    chosen = set(parents)
-    for session in [session for session in state.nested if session.parent in chosen]:
-        del state.nested[session]
-        state.set_free[session] = None
 
 
 def client_left(state: State, client: Client) -> None:
@@ -74,7 +58,7 @@ def _end_what_is_free(state: State) -> None:
     """Closes sessions that were set free when they have nothing left to do, or when the session of
     the task that opened them has ended.
     """
-    for session in list(state.set_free):
+    for session in list(state.nested.set_free):
         assert session.parent is not None
         above = session.parent.session
         if session.unfinished and state.graph.sessions.get(above.id) is above:
@@ -82,15 +66,6 @@ def _end_what_is_free(state: State) -> None:
         close_session(state, session, "the task that has opened it was cancelled alone")
         if session.client.has_left:
             client_left(state, session.client)
-
-
-def _runs(session: Session, number: int) -> bool:
-    parent = session.parent
-    assert parent is not None
-    run = parent.run
-    if not parent.is_known or parent.is_done or run is None:
-        return False
-    return run.number == number and run.is_open
 
 
 def block_and_resume(state: State, governor: Governor, update: Update) -> list[Task]:

@@ -52,7 +52,7 @@ def place_again(state: State, copy: Copy) -> None:
     if data_object.data is not None:  # it is sent in this message
         if not copy.is_held:
             move_copy(data_object, governor, CopyMove.ARRIVE)
-        state.fetched(copy)
+        state.fetches.is_over(copy)
     _place(state, state.orders(governor), (data_object,), governor, tries)
 
 

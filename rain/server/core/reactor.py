@@ -18,7 +18,6 @@ from rain.base.errors import InvariantError
 from rain.graph import Governor, check
 from rain.scheduler.api import Scheduler
 from rain.server.core import (
-    by_name,
     circles,
     client_events,
     closing,
@@ -117,8 +116,8 @@ class Reactor:
         state = self.state
         state.now = now = given.now
         self._let_go()
-        if now >= state.stored_since + usage.EVERY and _may_store(given):
-            usage.note_stored(state)
+        if now >= state.usage.stored_since + usage.EVERY and _may_store(given):
+            state.usage.note_stored(state.graph, now)
         if state.graph.ending:
             self._look_at_limits()
         for governor_event in given.from_governors:
@@ -134,10 +133,10 @@ class Reactor:
             self._give_up(known_silent)
         elif now >= state.silence_due:
             silent = self._dismiss_silent()
-        if state.nested or state.set_free or state.held:
+        if state.nested:
             nesting.end_what_is_over(state)
-        rare = state.infeasible or state.hopeless or state.forced or state.postponed
-        if rare or state.resting or state.drains or state.graph.pauses:
+        rare = state.infeasible or state.forced or state.fetches.postponed
+        if rare or state.back_off.until or state.drains or state.graph.pauses:
             self._look_at_what_is_rare()
         if now >= state.circles_due:
             circles.look(state)
@@ -156,7 +155,10 @@ class Reactor:
         if state.settings.debug:
             check(state.graph)
             shares = self.scheduling.shares
-            found = [part.contradictions(state) for part in (by_name, quotas)]
+            found = [
+                state.durable.contradictions(state.graph),
+                state.metering.contradictions(state.graph),
+            ]
             found += [] if shares is None else [shares.contradictions(state.news)]
             for contradiction in chain(state.asked.contradictions(), *found):
                 raise InvariantError(contradiction)
@@ -191,21 +193,21 @@ class Reactor:
         state = self.state
         if state.graph.shadows or state.standing_by or state.now >= state.graph.late_due:
             speculation.update_shadows(state)
-        if state.meters:
+        if state.metering.is_on:
             quotas.apply(state)
 
     def _look_at_what_is_rare(self) -> None:
         """Tasks that no governor fits, ends of rests and pauses, copies that are offered again, and
         what a test wants."""
-        if self.state.infeasible or self.state.hopeless:
+        if self.state.infeasible:
             feasibility.give_up(self.state)
         if self.state.drains:
             governor_events.let_drained_leave(self.state)
-        if self.state.resting:
+        if self.state.back_off.until:
             rests.end_due(self.state)
         if self.state.graph.pauses:
             failing.end_pauses(self.state)
-        if self.state.postponed:
+        if self.state.fetches.postponed:
             unfetched.offer_again(self.state)
         if self.state.forced:
             test_mode.force(self.state)
@@ -225,21 +227,16 @@ class Reactor:
         left = graph.unneeded or graph.leaving or graph.remains or graph.departed
         if state.growing or left:
             return state.now  # at once, with whatever has come meanwhile
-        due = min(self._scheduler_due(), state.later_due, state.asked.due, state.circles_due)
+        due = min(self._scheduler_due(), state.later.due, state.asked.due, state.circles_due)
         due = min(due, graph.late_due)
         if state.silence_due < due and state.graph.governors:
             due = state.silence_due
         if graph.ending:
             due = min(due, time_limits.next_look(state))
-        if state.postponed:
-            due = min(due, *state.postponed.values())
-        if state.resting:
-            due = min(due, *state.resting.values())
+        due = min(due, state.fetches.due, state.back_off.due)
         if graph.pauses:
             due = min(due, graph.pauses[0][0])
-        if state.infeasible or state.hopeless:
-            due = min(due, feasibility.next_deadline(state))
-        return due
+        return min(due, state.infeasible.due(state.now))
 
     def _dismiss_silent(self) -> list[Silent]:
         """Looks at all governors, since one of them can have been silent for long enough."""
@@ -259,7 +256,7 @@ class Reactor:
     def _give_up(self, silent: Sequence[Silent]) -> None:
         governors = self.state.graph.governors
         if silent:
-            usage.note_stored(self.state)
+            self.state.usage.note_stored(self.state.graph, self.state.now)
         for found in silent:
             governor_events.give_up(self.state, governors[found.governor], found.reason)
 

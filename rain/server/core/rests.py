@@ -6,14 +6,11 @@ until the governor has worked for long (`resting`).
 
 from __future__ import annotations
 
-import re
-
 from rain.base.runs import RunCause
 from rain.base.states import TaskRow
 from rain.graph import Governor, Task, moving, planning
 from rain.graph.run import Ending
 from rain.server.core import happenings
-from rain.server.core.back_off import Rest
 from rain.server.core.messages import GovernorRests
 from rain.server.core.state import State
 
@@ -27,23 +24,12 @@ def begin(state: State, governor: Governor, unit: float, why: str) -> None:
     The first rest takes two units (in seconds), the longest one `resting.LONGEST` + 1 units. What
     is planned there and was not sent is planned anew.
     """
-    rest = state.rests.get(governor)
-    if rest is None or rest.limit < unit:
-        rest = state.rests[governor] = Rest(unit)
-    rest.begin(state.now)
-    if _without_numbers(why) != _without_numbers(rest.why):
-        rest.why = why  # else the text stays the same: waiting clients show each text once
+    rest = state.back_off.begin(governor, unit, why, state.now)
     governor.rest()
-    state.resting[governor] = rest.until
     _take_back(state, governor, _PLANNED)
     state.news.joined.append(governor)  # with other resources than before
     state.note(happenings.GovernorRests(state.now, governor.address, why), len(why))
     state.emit(GovernorRests(governor.address, rest.until - state.now, why))
-
-
-def _without_numbers(why: str) -> str:
-    """A reason without its numbers, to compare reasons that differ only in executors or sizes."""
-    return re.sub(r"[0-9.,]+", "", why)
 
 
 def take_back_all(state: State, governor: Governor) -> None:
@@ -89,8 +75,7 @@ def _take_back(state: State, governor: Governor, rows: tuple[TaskRow, ...]) -> N
 
 def end_due(state: State) -> None:
     """Some governors have rested for long enough: they may try again."""
-    for governor in [found for found, until in state.resting.items() if until <= state.now]:
-        del state.resting[governor]
+    for governor in state.back_off.take_rested(state.now):
         governor.go_on()
         state.news.joined.append(governor)
         state.touched[governor] = None

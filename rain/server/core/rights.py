@@ -75,10 +75,7 @@ def user_sees(state: State, user: str, session: Session) -> bool:
     """Whether the clients of a user may take part in a session, and see what is in it."""
     if user in (OWNER, session.belongs_to) or is_admin(state, user):
         return True
-    opening = state.openings.get(session)
-    durable = opening.durable if opening is not None else None
-    if durable is None and session.is_durable:
-        durable = state.durable.get(session.name)
+    durable = state.durable.of(session)
     return durable is not None and is_shared(durable, user)
 
 
@@ -99,8 +96,8 @@ def check_sees(state: State, client: ClientId, session: Session) -> None:
 def opens(state: State, client: ClientId, name: str) -> str:
     """The full name of the durable session that a client means, which may be a new one."""
     user = user_of(state, client)
-    full = full_name(state, user, name)
-    durable = state.durable.get(full)
+    full = state.durable.full_name(user, name)
+    durable = state.durable.by_name.get(full)
     if durable is not None and not (is_admin(state, user) or is_shared(durable, user)):
         raise RefusedError(
             f"the durable session {name!r} belongs to {spell_user(durable.belongs_to)}, who has not"
@@ -113,30 +110,13 @@ def changes(state: State, client: ClientId, name: str) -> str:
     """The full name of a durable session that a client may remove or share."""
     user = user_of(state, client)
     full = opens(state, client, name)
-    durable = state.durable.get(full)
+    durable = state.durable.by_name.get(full)
     if durable is not None and durable.belongs_to != user and not is_admin(state, user):
         raise RefusedError(
             f"the durable session {name!r} belongs to {spell_user(durable.belongs_to)}, who alone"
             " removes and shares it"
         )
     return full
-
-
-def full_name(state: State, user: str, name: str) -> str:
-    """Session names are separate for each user: `sweep` of ada is `ada/sweep` for all others. A
-    shared session of the owner is `/sweep`.
-    """
-    own = f"{user}/{name}"
-    if user == OWNER or name.startswith(f"{user}/"):
-        return name
-    if own in state.durable or "/" not in name:
-        return own
-    if name in state.durable and state.durable[name].belongs_to != OWNER:
-        return name
-    of_owner = state.durable.get(name.removeprefix("/"))
-    if name.startswith("/") and of_owner is not None and of_owner.belongs_to == OWNER:
-        return of_owner.name
-    return own
 
 
 def shown_name(durable: Durable, user: str) -> str:

@@ -125,7 +125,7 @@ class Scheduling:
         gone = news.gone
         if news.unplanned:
             self._plan_elsewhere(state, news)
-        if state.nests:
+        if state.nested.nests:
             self._plan_nested(state, news)
         interrupted = self._run(state, news, interrupted_after)
         state.graph.remains += gone  # everybody has heard of them

@@ -75,13 +75,11 @@ def note_end(state: State, session: Session, reason: CloseReason, message: str) 
 
 
 def clear_session(state: State, session: Session) -> None:
-    state.forget_fetches(lambda data_object, _: data_object.session is session)
+    state.fetches.forget(lambda data_object, _: data_object.session is session)
     state.not_started = {
         task: times for task, times in state.not_started.items() if task.session is not session
     }
-    state.infeasible = {
-        key: deadline for key, deadline in state.infeasible.items() if key[0] is not session
-    }
+    state.infeasible.forget(session)
     state.forced = {
         tested: wanted for tested, wanted in state.forced.items() if tested.session is not session
     }

@@ -29,7 +29,7 @@ from rain.graph.run import Ending, remembered
 from rain.graph.standing_in import stand_in, stands_in
 from rain.scheduler.api import MOST
 from rain.scheduler.spare import spare_place
-from rain.server.core import adopting, failing, handing_back, logs, quotas, rests, waiting
+from rain.server.core import adopting, failing, handing_back, logs, rests, waiting
 from rain.server.core.happenings import SecondRun, SecondRunState
 from rain.server.core.state import State
 from rain.server.core.tries import is_suspect
@@ -94,7 +94,7 @@ def _begin_second_runs(state: State) -> None:
     graph = state.graph
     for late in lateness.take_late(graph, state.now, state.settings.lateness):
         suspect = is_suspect(late, state.settings.crash_limit)
-        if suspect or not shadows.can_have_one(late) or not quotas.has_room(state, late):
+        if suspect or not shadows.can_have_one(late) or not state.metering.has_room(graph, late):
             lateness.not_again(late)
             continue
         governor = spare_place(graph, late)
@@ -134,7 +134,7 @@ def _take_over(state: State, late: Task, shadow: Task) -> bool:
     ready = adopting.finish(state, late, late.last_run(), sudden=not had_started)
     if ready is None:
         state.news.unplanned[late] = None
-        state.nests = True  # those that stand in are planned as tasks of tasks are
+        state.nested.nests = True  # those that stand in are planned as tasks of tasks are
         return False
     state.news.finished.append(late)
     state.news.ready += ready

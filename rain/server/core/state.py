@@ -4,25 +4,19 @@ modules.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from math import inf
 
 from attrs import Factory, define
 
 from rain.base.failures import SessionFailure
 from rain.base.ids import (
-    NUMBER_BITS,
     ClientId,
     GovernorId,
-    KindId,
     ObjectId,
     RequestId,
-    SessionId,
-    TaskId,
 )
 from rain.base.transfers import Transfers
-from rain.base.usage import Used
 from rain.base.wire.orders import Orders
 from rain.graph import DataObject, Governor, Graph, Session, Task, Wait
 from rain.graph.copy import Copy
@@ -33,18 +27,21 @@ from rain.scheduler.api import News
 from rain.scheduler.estimates import Estimates
 from rain.scheduler.throttle import Throttle
 from rain.server.core import resuming
-from rain.server.core.back_off import Rest
+from rain.server.core.back_off import BackOff
 from rain.server.core.collector import Happenings
-from rain.server.core.durable import Durable, Opening
+from rain.server.core.durable import DurableSessions
+from rain.server.core.failed_fetches import FailedFetches
 from rain.server.core.growing import Growing
 from rain.server.core.happenings import Happening
-from rain.server.core.held import Held
+from rain.server.core.infeasible import Infeasible
+from rain.server.core.later_orders import LaterOrders
 from rain.server.core.messages import DiscardConstants, Effect, OrderGovernor, Refuse
+from rain.server.core.metering import Metering
+from rain.server.core.nested_sessions import NestedSessions
 from rain.server.core.reactor_settings import ReactorSettings
 from rain.server.core.returning_clients import AskedAgain
-
-CLUSTER_BYTES = 16
-"""How long the name of a cluster is."""
+from rain.server.core.succession import Succession
+from rain.server.core.usage import Usage
 
 LOG_COST = 200
 """Bytes that the output of one task takes besides its characters."""
@@ -64,32 +61,6 @@ class SchedulerStatus:
 
 
 @define(eq=False)
-class Later:
-    """Objects that a governor need not hold any more. It is told in the next message that is sent
-    anyway.
-    """
-
-    due: float = inf  # it waits no longer than that
-    held: float = 0  # bytes that the governor holds in vain, at the most
-    drops: list[ObjectId] = Factory(list)
-    forget_sessions: list[SessionId] = Factory(list)
-
-    def join(self, orders: Orders) -> None:
-        """Goes along with these."""
-        orders.drops += self.drops
-        orders.forget_sessions += self.forget_sessions
-
-
-@define(eq=False)
-class Quota:
-    """The tasks of a user whose use of the cluster is limited (see `quotas`)."""
-
-    let_on: dict[Task, None] = Factory(dict)  # those that may run, or do
-    # Those that are limited, in heaps: by session, and whether they read what tasks have made.
-    waiting: dict[tuple[Session, bool], list[tuple[int, int, TaskId]]] = Factory(dict)
-
-
-@define(eq=False)
 class State:
     """The graph, the news for the scheduler, and the effects of the turn that is running."""
 
@@ -103,45 +74,31 @@ class State:
     now: float = 0.0
     waits: dict[RequestId, Wait] = Factory(dict)
     touched: dict[Governor, None] = Factory(dict)  # may be able to take tasks
-    remade: dict[tuple[DataObject, Governor], int] = Factory(dict)  # how often for want of a copy
-    postponed: dict[Copy, float] = Factory(dict)  # offered again: when
+    fetches: FailedFetches = Factory(FailedFetches)
     to_place: dict[Copy, None] = Factory(dict)  # those to be tried again, if they are still there
     unsourced: dict[DataObject, dict[Copy, None]] = Factory(dict)  # told that a source comes later
     not_started: dict[Task, int] = Factory(dict)  # how often governors have handed them back
-    rests: dict[Governor, Rest] = Factory(dict)  # the last one of each governor that had any
-    blamed: dict[Governor, int] = Factory(dict)  # for tasks that have finished elsewhere
+    back_off: BackOff = Factory(BackOff)
     drains: dict[Governor, Drain] = Factory(dict)  # of governors that are about to leave
-    resting: dict[Governor, float] = Factory(dict)  # those that still rest: until
     limits_seen: int = -1  # the second in which governors that must be gone were looked at last
-    infeasible: dict[tuple[Session, KindId], float] = Factory(dict)  # kinds no governor fits: until
-    hopeless: deque[Task] = Factory(deque)  # tasks of those kinds that are to be given up
-    nested: dict[Session, int] = Factory(dict)  # sessions of running tasks: the number of the run
-    nests: bool = False  # a running task has opened or joined a session at least once
-    held: dict[Task, Held] = Factory(dict)  # for tasks that are tried again
+    infeasible: Infeasible = Factory(Infeasible)
+    nested: NestedSessions = Factory(NestedSessions)
     standing_by: dict[Task, SessionFailure] = Factory(dict)  # failed, unless their shadows finish
-    used: dict[tuple[str, int], Used] = Factory(dict)  # of each user on each day
-    stored_since: float = 0.0  # until when what is stored counts in these
+    usage: Usage = Factory(Usage)
     transfers: Transfers = Factory(Transfers)  # of all governors that were ever here
-    meters: bool = False  # the file of users limits what some user may use at a time,
-    quotas: dict[str, Quota] = Factory(dict)  # and these have had ready tasks
-    durable: dict[str, Durable] = Factory(dict)  # what clients have under names
-    openings: dict[Session, Opening] = Factory(dict)  # the sessions that they have opened by these
-    set_free: dict[Session, None] = Factory(dict)  # sessions of tasks that were cancelled alone
+    metering: Metering = Factory(Metering)
+    durable: DurableSessions = Factory(DurableSessions)
     left: dict[Session, str] = Factory(dict)  # that others still have something of: how it ended
     circles_due: float = inf  # when suspects are looked at (rain/graph/circles.py)
     growing: dict[ClientId, Growing] = Factory(dict)  # submissions that are not read to their ends
     forced: dict[DataObject, tuple[str, ...]] = Factory(dict)  # in test mode: where tests want them
-    later: dict[GovernorId, Later] = Factory(dict)  # what waits for other orders
-    later_due: float = inf  # and when the first of it goes without any
+    later: LaterOrders = Factory(LaterOrders)
     # No governor can have been silent for too long before this time: what they say, and new ones,
     # only make it later.
     silence_due: float = -inf
-    cluster: bytes = b""  # what clients know it by; the same when the server comes back
-    generation: int = 0  # of the lease with which the server leads the cluster
+    succession: Succession = Factory(Succession)
     asked: AskedAgain = Factory(AskedAgain)  # calls of clients that may come back
     happenings: Happenings | None = None  # what happened, if there is an event log
-    last_client: int = 0  # the largest numbers that earlier servers with this state have used
-    last_request: int = 0
     ignored: int = 0  # late or stale reports that were recognised as such
 
     _effects: list[Effect] = Factory(list)
@@ -163,11 +120,12 @@ class State:
     def forget_governor(self, governor: Governor) -> None:
         """A governor has gone: drops the orders that wait for it."""
         self._orders.pop(governor.id, None)
-        self.later.pop(governor.id, None)
+        self.later.forget(governor.id)
         self.estimates.forget(governor)
-        for noted in (self.touched, self.rests, self.resting, self.blamed, self.drains):
-            noted.pop(governor, None)
-        self.forget_fetches(lambda _, reader: reader is governor)
+        self.back_off.forget(governor)
+        self.touched.pop(governor, None)
+        self.drains.pop(governor, None)
+        self.fetches.forget(lambda _, reader: reader is governor)
 
     def emit(self, effect: Effect) -> None:
         """One more effect of this turn."""
@@ -194,8 +152,8 @@ class State:
         woken before the clients that this turn answers.
         """
         effects, orders = self._effects, self._orders
-        if self.later_due != inf:
-            self._pass_on()
+        if self.later.due != inf:
+            self.later.join(orders, self.now)
         if self.graph.unspooled:
             effects.append(DiscardConstants(self.graph.unspooled))
             self.graph.unspooled = []
@@ -236,7 +194,7 @@ class State:
         drops, size = release(self.graph, objects, self.settings.let_go_at_once)
         for governor, dropped in drops.items():
             self._withdraw(governor, dropped)
-            self._later_for(governor, size).drops += dropped
+            self.later.of(governor.id, size, self.now, self.settings).drops += dropped
 
     def let_go(self) -> None:
         """One more part of what was too much for an earlier turn."""
@@ -264,9 +222,9 @@ class State:
                 if log is not None:
                     session.logs_size -= len(log) + LOG_COST
                 self.not_started.pop(node, None)
-        if self.remade or self.postponed:
+        if self.fetches.remade or self.fetches.postponed:
             objects = set(gone)
-            self.forget_fetches(lambda data_object, _: data_object in objects)
+            self.fetches.forget(lambda data_object, _: data_object in objects)
 
     def forget_session(self, governor: Governor, session: Session, held: float) -> None:
         """Tells a governor to forget a session, and with it whatever it should drop of it.
@@ -278,61 +236,16 @@ class State:
         orders = self._orders.get(governor.id)
         if orders is not None:
             orders.leave_out(session.id)
-        later = self.later.get(governor.id)
-        if later is not None and later.drops:
-            later.drops = [i for i in later.drops if i >> NUMBER_BITS != session.id]
+        self.later.leave_out(governor.id, session.id)
         if held == inf:
             self.orders(governor).forget_sessions.append(session.id)
-            return
-        self._later_for(governor, held).forget_sessions.append(session.id)
-
-    def _later_for(self, governor: Governor, held: float) -> Later:
-        """Where news wait for a governor, which holds `held` bytes until it hears them."""
-        settings, later = self.settings, self.later.get(governor.id)
-        if later is None:
-            later = self.later[governor.id] = Later()
-        later.held += held
-        due = self.now + (
-            settings.little_wait if later.held <= settings.little else settings.much_wait
-        )
-        if due < later.due:
-            later.due = due
-            self.later_due = min(due, self.later_due)
-        return later
+        else:
+            later = self.later.of(governor.id, held, self.now, self.settings)
+            later.forget_sessions.append(session.id)
 
     def give_all(self) -> None:
-        """All that waits goes with this turn, with other orders or alone."""
-        for governor, later in self.later.items():
-            later.join(self._orders.setdefault(governor, Orders()))
-        self.later.clear()
-        self.later_due = inf
-
-    def _pass_on(self) -> None:
-        """Sends waiting orders along with this turn's orders, or alone when their time has come."""
-        waiting = self.later
-        for governor, orders in self._orders.items():
-            later = waiting.pop(governor, None)
-            if later is not None:
-                later.join(orders)
-        if self.now >= self.later_due:
-            for governor in [found for found, later in waiting.items() if later.due <= self.now]:
-                waiting.pop(governor).join(self._orders.setdefault(governor, Orders()))
-            self.later_due = min([later.due for later in waiting.values()], default=inf)
-        elif not waiting:
-            self.later_due = inf
-
-    def fetched(self, copy: Copy) -> None:
-        """A copy has arrived, or is given up: failures before that do not count any more."""
-        copy.tries = 0
-        self.remade.pop((copy.object, copy.governor), None)
-        self.postponed.pop(copy, None)
-
-    def forget_fetches(self, gone: Callable[[DataObject, Governor], bool]) -> None:
-        """Forgets the failures of copies that are gone."""
-        for key in [key for key in self.remade if gone(*key)]:
-            del self.remade[key]
-        for copy in [copy for copy in self.postponed if gone(copy.object, copy.governor)]:
-            del self.postponed[copy]
+        """All orders that wait go with this turn, with others or alone."""
+        self.later.join_all(self._orders)
 
     def drop(self, data_object: DataObject, governor: Governor) -> None:
         """Tells a governor that it need not hold an object any more."""

@@ -97,12 +97,12 @@ def _granted(state: State, submission: Submission, session: Session, tasks: list
             task.fails_alone = True
     if state.happenings is not None:
         state.happenings.submitted(state.now, session, submission)
-    if state.held and session.parent in state.held:
+    if state.nested.held and session.parent in state.nested.held:
         tasks = adopting.adopt(state, session, tasks)
-    if state.openings and session in state.openings:
+    if state.durable.openings and session in state.durable.openings:
         tasks = by_name.submitted(state, session, submission, tasks)
     state.news.submitted += tasks
-    if submission.task_kinds or state.infeasible:
+    if submission.task_kinds or state.infeasible.deadlines:
         feasibility.submitted(state, session, submission.task_kinds, tasks)
     if session.first_failed is not None or session.reads_outside:
         failing.skip_hopeless(state, tasks)

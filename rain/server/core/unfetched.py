@@ -41,7 +41,7 @@ def apply(state: State, governor: Governor, object_id: ObjectId) -> None:
     if data_object.is_at_server:
         if copy.tries < settings.offer_tries:
             pause = min(FIRST_PAUSE * 2 ** (copy.tries - 1), LONGEST_PAUSE)
-            state.postponed[copy] = state.now + pause
+            state.fetches.postponed[copy] = state.now + pause
         else:
             _give_up(state, copy, "the server", f"after {copy.tries} tries")
     elif copy.tries < settings.fetch_tries:
@@ -53,8 +53,7 @@ def apply(state: State, governor: Governor, object_id: ObjectId) -> None:
 def _make_again(state: State, copy: Copy) -> None:
     """Makes an object again that its holders do not deliver."""
     data_object = copy.object
-    key = data_object, copy.governor
-    rounds = state.remade[key] = state.remade.get(key, 0) + 1
+    rounds = state.fetches.make_again(copy)
     if rounds > state.settings.remake_rounds:
         holders = ", ".join(holder.address for holder in data_object.located)
         again = f"though it was made again {rounds - 1} times"
@@ -67,7 +66,7 @@ def _make_again(state: State, copy: Copy) -> None:
 def _give_up(state: State, copy: Copy, source: str, how_often: str) -> None:
     """Hands back the tasks that wait for the object on this governor."""
     data_object, governor = copy.object, copy.governor
-    state.fetched(copy)
+    state.fetches.is_over(copy)
     move_copy(data_object, governor, CopyMove.DROP)
     state.drop(data_object, governor)
     message = (
@@ -90,7 +89,4 @@ def _give_up(state: State, copy: Copy, source: str, how_often: str) -> None:
 
 def offer_again(state: State) -> None:
     """Offers copies again whose pause is over."""
-    due = [copy for copy, time in state.postponed.items() if time <= state.now]
-    for copy in due:
-        del state.postponed[copy]
-        state.to_place[copy] = None
+    state.to_place.update(dict.fromkeys(state.fetches.take_due(state.now)))

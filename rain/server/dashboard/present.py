@@ -12,7 +12,6 @@ from rain.graph import DataObject, Governor, Run, Task
 from rain.graph.claims import Claim, Why, claims_on
 from rain.graph.exchanges import is_exchange
 from rain.graph.pausing import pauses_until
-from rain.server.core import quotas
 from rain.server.core.feasibility import nobody_has, spell_amounts
 from rain.server.core.state import State
 from rain.server.core.turns_of_users import TurnsOfUsers
@@ -77,7 +76,7 @@ def why(state: State, task: Task) -> str:
         case TaskRow.PAUSED:
             return _pausing(state, task)
         case TaskRow.LIMITED:
-            return f"It has no plan: {quotas.why(state, task)}."
+            return f"It has no plan: {state.metering.why(state.graph, task)}."
         case TaskRow.QUEUED:
             return f"It waits for room on {where}.{_turn(state, task)}"
         case _ if task.assigned:

@@ -18,7 +18,6 @@ from rain.base.states import BEGUN, TaskRow
 from rain.base.transfers import Transfers
 from rain.base.usage import Used
 from rain.base.users import OWNER_IN_TABLES
-from rain.server.core import usage
 from rain.server.core.state import State
 from rain.server.http.messages import Response
 
@@ -178,14 +177,15 @@ def _present(state: State) -> _Present:
                 running[task.session.belongs_to] += 1
             if task.row is TaskRow.RUNNING:
                 cpus[task.session.belongs_to] += task.cpus
-    limited = {user: sum(map(len, quota.waiting.values())) for user, quota in state.quotas.items()}
+    quotas = state.metering.quotas
+    limited = {user: sum(map(len, quota.waiting.values())) for user, quota in quotas.items()}
     return _Present(sessions, unfinished, running, cpus, limited, stored)
 
 
 def _totals(state: State, now: float, present: _Present) -> dict[str, Used]:
     """The usage of each user until now, on all days."""
     totals: dict[str, Used] = {}
-    for (user, _), used in usage.by_day(state, now).items():
+    for (user, _), used in state.usage.by_day(state.graph, now).items():
         total = totals.setdefault(user, Used())
         total.tasks += used.tasks
         total.cpu_seconds += used.cpu_seconds

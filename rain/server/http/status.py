@@ -104,7 +104,7 @@ def _scheduler(status: SchedulerStatus, now: float) -> SchedulerReport:
 
 
 def _governor(state: State, governor: Governor, now: float) -> GovernorStatus:
-    rest = state.rests[governor] if governor.row is GovernorRow.RESTS else None
+    rest = state.back_off.last[governor] if governor.row is GovernorRow.RESTS else None
     away = governor.away
     return GovernorStatus(
         governor=governor.address,

@@ -27,17 +27,14 @@ def is_at_rest(state: State, now: float) -> bool:
         or state.touched
         or state.to_place
         or state.unsourced
-        or state.later
+        or state.later.waiting
         or any(not (session.tasks or session.objects) for session in state.left)
         or state.circles_due <= now
         or state.nested
-        or state.set_free
-        or state.held
         or state.infeasible
-        or state.hopeless
         or state.forced
-        or state.postponed
-        or state.resting
+        or state.fetches.postponed
+        or state.back_off.until
         or state.drains
         or state.asked.due != inf
         or graph.pauses

@@ -11,7 +11,8 @@ from structlog.typing import FilteringBoundLogger
 
 from rain.base.errors import StartError
 from rain.base.ids import ObjectId, spell
-from rain.server.core.state import CLUSTER_BYTES, State
+from rain.server.core.state import State
+from rain.server.core.succession import CLUSTER_BYTES
 from rain.server.journal.compacting import write_whole
 from rain.server.journal.compaction import Compaction
 from rain.server.journal.folder import JournalFolder
@@ -51,7 +52,7 @@ class Journal:
     def begin(self) -> Writer:
         """Begins the next file."""
         state = self.state
-        state.cluster = state.cluster or token_bytes(CLUSTER_BYTES)
+        state.succession.name_cluster(token_bytes(CLUSTER_BYTES))
         header = Header.of(self.recovered.turns + 1, state)
         return Writer.create(self.folder, self.recovered.file + 1, header)
 
@@ -122,7 +123,7 @@ def open_journal(
             f"the journal {path} cannot be used: the file of the constant {spell(missing[0])}"
             " is missing in its folder uploads"
         )
-    state.generation = generation
+    state.succession.generation = generation
     opened = Journal(folder, recovered, uploads)
     if recovered.turns:
         log.info(

@@ -76,7 +76,7 @@ class JournalKeeper:
         """Between the writing of something and its effects: a server that was replaced has none."""
         if self.lease is not None:
             self.lease.check()
-            state.generation = self.lease.generation
+            state.succession.generation = self.lease.generation
 
     async def run(self) -> None:
         """Syncs what was written, again and again."""

@@ -56,7 +56,11 @@ class Header:
     def of(first: int, state: State) -> Header:
         """That of a file that begins with this turn of a server with this state."""
         return Header(
-            first, state.settings, state.graph.last_session, state.cluster, state.generation
+            first,
+            state.settings,
+            state.graph.last_session,
+            state.succession.cluster,
+            state.succession.generation,
         )
 
 
@@ -124,9 +128,9 @@ def make_again(reactor: Reactor, record: TurnRecord) -> TurnOutput:
     for event in came.from_clients:
         match event:
             case ClientJoined(client):
-                state.last_client = max(state.last_client, client)
+                state.succession.last_client = max(state.succession.last_client, client)
             case Asked(_, request) | Said(_, _, int(request)):
-                state.last_request = max(state.last_request, request)
+                state.succession.last_request = max(state.succession.last_request, request)
             case _:
                 pass
     output = reactor.turn_again(given, decided.silent, decided.plans)

@@ -58,8 +58,8 @@ class Recovered:
             )
         state = self.state
         state.settings = evolve(header.settings, debug=state.settings.debug)
-        state.cluster = header.cluster or state.cluster
-        state.generation = max(state.generation, header.generation)
+        state.succession.cluster = header.cluster or state.succession.cluster
+        state.succession.generation = max(state.succession.generation, header.generation)
         state.graph.last_session = max(state.graph.last_session, header.last_session)
 
     def make_next(self, reactor: Reactor, record: TurnRecord) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from operator import attrgetter
 from typing import Any, get_type_hints
 
@@ -15,7 +15,7 @@ from rain.graph import Client, DataObject, Governor, Graph, Run, Session, Task, 
 from rain.graph.copy import Copy
 from rain.graph.ready_queue import Entry
 from rain.graph.turns import Turns
-from rain.server.snapshot.leaving_out import LEFT_OUT
+from rain.server.snapshot.leaving_out import LEFT_OUT, PARTS
 from rain.server.snapshot.shapes import Shape, shape_of
 
 _NODES = (Client, Copy, DataObject, Governor, Graph, Run, Session, Task, Wait)
@@ -47,12 +47,21 @@ class Field(Slot):
 
 
 @frozen
+class Part:
+    """A field whose object is saved as fields of its owner."""
+
+    kind: type
+    put: Callable[[Any, Any], None]
+
+
+@frozen
 class Layout:
     """A class of objects, and what is saved of each."""
 
     kind: type
     fields: tuple[Field, ...]
     left_out: tuple[Slot, ...]
+    parts: tuple[Part, ...] = ()
 
     def column(self, field: Field) -> str:
         """The name of a column, or what the names of several begin with."""
@@ -83,8 +92,30 @@ def _make(kind: type) -> Layout:
     except NameError as error:
         raise TypeError(f"a field of {kind.__name__} cannot be saved: {error}") from error
     slots = [_slot(kind, attribute) for attribute in attributes]
-    fields = [_field(kind, slot, hints[slot.name]) for slot in slots if slot.name not in left_out]
-    return Layout(kind, tuple(fields), tuple(slot for slot in slots if slot.name in left_out))
+    fields: list[Field] = []
+    parts: list[Part] = []
+    for slot in slots:
+        names = PARTS.get(kind, {}).get(slot.name)
+        if names is not None:
+            parts.append(Part(hints[slot.name], slot.put))
+            fields += _fields_of_part(slot.name, layout_of(hints[slot.name]), names)
+        elif slot.name not in left_out:
+            fields.append(_field(kind, slot, hints[slot.name]))
+    omitted = tuple(slot for slot in slots if slot.name in left_out)
+    return Layout(kind, tuple(fields), omitted, tuple(parts))
+
+
+def _fields_of_part(part: str, layout: Layout, names: Mapping[str, str]) -> Iterator[Field]:
+    """The fields of a part, as those of its owner."""
+    get = attrgetter(part)
+
+    def put_in_part(field: Field) -> Callable[[Any, Any], None]:
+        return lambda owner, value: field.put(get(owner), value)
+
+    for field in layout.fields:
+        name = names.get(field.name, field.name)
+        of = attrgetter(f"{part}.{field.name}")
+        yield Field(name, put_in_part(field), field.default, of, field.shape)
 
 
 def _slot(kind: type, attribute: attrs.Attribute[Any]) -> Slot:

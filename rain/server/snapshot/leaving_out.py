@@ -1,4 +1,6 @@
-"""Lists the parts of the state that are not in a snapshot, with the reasons."""
+"""Lists what a snapshot does not have of the state, with the reasons, and what it has under other
+names.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +32,22 @@ LEFT_OUT: Mapping[type, Mapping[str, str]] = {
     Task: {"sched": _SCHEDULERS},
 }
 """Fields by their classes, with the reasons. Every other field is saved."""
+
+PARTS: Mapping[type, Mapping[str, Mapping[str, str]]] = {
+    State: {
+        "back_off": {"last": "rests", "until": "resting"},
+        "durable": {"by_name": "durable"},
+        "fetches": {},
+        "infeasible": {"deadlines": "infeasible"},
+        "later": {"waiting": "later", "due": "later_due"},
+        "metering": {"is_on": "meters"},
+        "nested": {"of_runs": "nested"},
+        "succession": {},
+        "usage": {},
+    }
+}
+"""Fields whose objects belong to one owner. What they contain is saved as fields of the owner, some
+of it under another name: so nouns can be found in the state without a new format."""
 
 ALWAYS_THERE: Mapping[type, Sequence[object]] = {Handles: (NOBODY,), LastWords: (NOTHING_LEFT,)}
 """Objects that all nodes share, or that are compared by identity. They are the first rows of their

@@ -118,6 +118,8 @@ class Columns:
             raise SnapshotError(f"this version of Rain knows no {kind.__name__}.{min(unknown)}")
         if _HASH in kind.__dict__:
             _put_all(kind.__dict__[_HASH].__set__, made, repeat(None))
+        for part in layout.parts:
+            _put_all(part.put, made, [object.__new__(part.kind) for _ in made])
         for one in layout.fields:
             if one.name in there:
                 _put_all(one.put, made, one.shape.read(layout.column(one), len(made), self))

@@ -82,9 +82,13 @@ def known(state: State) -> dict[str, Any]:
         "governors": {one.address: len(one.objects) for one in graph.governors.values()},
         "clients": list(graph.clients),
         "waits": sorted(state.waits),
-        "durable": {name: len(one.tasks) for name, one in state.durable.items()},
-        "numbers": [graph.last_session, state.last_client, state.last_request],
-        "cluster": state.cluster.hex(),
+        "durable": {name: len(one.tasks) for name, one in state.durable.by_name.items()},
+        "numbers": [
+            graph.last_session,
+            state.succession.last_client,
+            state.succession.last_request,
+        ],
+        "cluster": state.succession.cluster.hex(),
     }
 
 
@@ -100,7 +104,10 @@ def write(path: Path) -> None:
     compact(folder, 1)
     folder.leases().rmdir()
     state = world.state  # in the journal of a living server numbers are counted by its border
-    state.last_client, state.last_request = world.last_client, world.last_request
+    state.succession.last_client, state.succession.last_request = (
+        world.last_client,
+        world.last_request,
+    )
     text = json.dumps(known(state), indent=1)
     (path / KNOWN).write_text(text + "\n", encoding="utf-8")
 

@@ -14,6 +14,7 @@ from rain.base.ids import RequestId, SessionId
 from rain.base.wire.requests import CloseSession, OpenSession, Submit
 from rain.server.core.messages import Asked
 from rain.server.core.state import State
+from rain.server.core.succession import Succession
 from rain.server.framing import frame
 from rain.server.journal.compacting import compact
 from rain.server.journal.compaction import Compaction
@@ -309,11 +310,11 @@ def test_a_server_that_returns_to_much_has_a_snapshot_made_at_once(
 
 def test_each_further_file_names_its_cluster(folder: JournalFolder) -> None:
     # given
-    state = State(SETTINGS, cluster=b"ours")
+    state = State(SETTINGS, succession=Succession(b"ours"))
     state.graph.last_session = 7
     # when
     header = Compaction(folder, state, structlog.get_logger(), 0).header(5)
     folder.file(1).write_bytes(MAGIC + frame(encode_header(Header.of(1, state))))
     # then: clients would not know a server of another name
     assert header == Header(5, SETTINGS, 7, b"ours")
-    assert recover(folder, SETTINGS).state.cluster == b"ours"
+    assert recover(folder, SETTINGS).state.succession.cluster == b"ours"

@@ -157,7 +157,7 @@ def test_what_a_replaced_server_has_written_is_not_read(
     # when / then
     recovered = recover(folder, SETTINGS)
     assert (recovered.turns, recovered.file, recovered.cut) == (len(records), 2, 0)
-    assert recovered.state.generation == 2
+    assert recovered.state.succession.generation == 2
     assert whole(recovered.state) == {**whole(world.state), "generation": 2}
     assert latest_generation(folder) == 2
     # and: a snapshot of it has none of that

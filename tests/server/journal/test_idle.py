@@ -9,27 +9,36 @@ import pytest
 
 from rain.base.ids import SessionId
 from rain.graph import Graph, Session
+from rain.server.core.back_off import BackOff
+from rain.server.core.failed_fetches import FailedFetches
+from rain.server.core.infeasible import Infeasible
+from rain.server.core.later_orders import LaterOrders
+from rain.server.core.nested_sessions import NestedSessions
 from rain.server.core.state import State
 from rain.server.journal.idle import is_at_rest
 from tests.support.world import new_world
 
-ONLY_WITH_INPUT = {
+ONLY_WITH_INPUT: dict[type, set[str]] = {
     State: {
         *("settings", "graph", "throttle", "estimates", "status", "now", "happenings", "ignored"),
-        *("waits", "remade", "not_started", "rests", "last_client", "last_request"),
-        *("blamed", "nests", "cluster", "generation", "durable", "openings"),
-        "later_due",  # of `later`
-        "used",  # of `lessons`
+        *("waits", "not_started", "succession", "durable"),
+        "usage",  # of `lessons`, and of tasks and data that come or go
+        "metering",  # of these, and of rules
         "transfers",  # that governors tell of
-        *("meters", "quotas", "stored_since"),  # of tasks, data and rules that come or go
         "silence_due",  # what comes of that is in the record
         "limits_seen",  # whatever waits when the second changes is looked at
         *("_effects", "_again", "_orders"),  # of one turn
     },
+    BackOff: {"last", "blamed"},
+    FailedFetches: {"remade"},
+    Infeasible: set(),
+    LaterOrders: set(),
+    NestedSessions: {"nests"},
     Graph: {
         *("clients", "sessions", "tasks", "objects", "governors", "linked", "learned", "sched"),
         *("last_session", "last_governor", "last_order", "former_readers", "speculates"),
         "suspects",  # of `circles_due`
+        "held",  # of `nested` and `durable`
         *("watched", "shadowed"),  # of `late_due` and `shadows`
         *("has_needs", "has_exchanges", "users", "has_users"),
     },
@@ -42,6 +51,8 @@ def test_each_field_goes_on_by_itself_or_changes_only_with_input(kind: type) -> 
     code = is_at_rest.__code__
     assert isinstance(code, CodeType)
     looked_at = set(code.co_names)
+    if "__bool__" in vars(kind):  # which it asks for
+        looked_at.update(vars(kind)["__bool__"].__code__.co_names)
     fields = {field.name for field in attrs.fields(kind)}
     assert fields == (fields & looked_at) | ONLY_WITH_INPUT[kind] | (fields & {"graph", "news"})
     assert not (ONLY_WITH_INPUT[kind] - {"graph"}) & looked_at

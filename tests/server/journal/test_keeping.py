@@ -33,6 +33,7 @@ from rain.server.core.messages import (
 from rain.server.core.reactor import Reactor
 from rain.server.core.reactor_settings import ReactorSettings
 from rain.server.core.state import State
+from rain.server.core.succession import Succession
 from rain.server.journal.compaction import Compaction
 from rain.server.journal.folder import JournalFolder
 from rain.server.journal.keeping import JournalKeeper
@@ -68,7 +69,9 @@ class Kept:
     folder: JournalFolder
     writer: Writer
     reactor: Reactor = Factory(
-        lambda: Reactor(RainScheduler, State(SETTINGS, cluster=CLUSTER), notes_plans=True)
+        lambda: Reactor(
+            RainScheduler, State(SETTINGS, succession=Succession(CLUSTER)), notes_plans=True
+        )
     )
     carried: list[Effect] = Factory(list)
     now: float = 1000.0

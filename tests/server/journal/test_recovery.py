@@ -18,6 +18,7 @@ from rain.server.core.messages import GovernorLeft, ServerReturned
 from rain.server.core.reactor import Reactor
 from rain.server.core.reactor_settings import ReactorSettings
 from rain.server.core.state import State
+from rain.server.core.succession import Succession
 from rain.server.framing import DamagedRecordError, frame
 from rain.server.journal.folder import JournalFolder
 from rain.server.journal.reading import Records
@@ -69,7 +70,7 @@ def records_of(world: World) -> list[bytes]:
 
 
 def test_after_every_turn_the_journal_tells_what_the_server_knows(world: World) -> None:
-    live = Reactor(RainScheduler, State(SETTINGS, cluster=CLUSTER))
+    live = Reactor(RainScheduler, State(SETTINGS, succession=Succession(CLUSTER)))
     turns = 0
     for given, again in zip(world.turns, remake_each(world), strict=True):
         live.turn(given)
@@ -138,8 +139,8 @@ def test_a_restarted_server_goes_on_in_a_new_file_and_restarts_again(
     recovered = recover(folder, SETTINGS)
     # then
     assert (recovered.turns, recovered.file) == (len(records), 3)
-    assert recovered.state.last_client == 1
-    assert recovered.state.last_request == world.last_request
+    assert recovered.state.succession.last_client == 1
+    assert recovered.state.succession.last_request == world.last_request
     assert [task.state for task in recovered.state.graph.tasks.values()] == [
         task.state for task in world.state.graph.tasks.values()
     ]

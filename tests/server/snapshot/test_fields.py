@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_type_hints
+
 import attrs
 import pytest
 from attrs import Factory, define, frozen
@@ -9,7 +11,7 @@ from attrs import Factory, define, frozen
 from rain.graph import Task
 from rain.server.snapshot import layouts, leaving_out
 from rain.server.snapshot.layouts import layout_of, layouts_from
-from rain.server.snapshot.leaving_out import LEFT_OUT
+from rain.server.snapshot.leaving_out import LEFT_OUT, PARTS
 from rain.server.snapshot.saving import Saved
 
 
@@ -20,7 +22,15 @@ def test_each_field_is_saved_or_left_out_with_a_reason() -> None:
         saved = {field.name for field in layout.fields}
         left_out = LEFT_OUT.get(layout.kind, {})
         assert saved.isdisjoint(left_out), name
-        assert saved | left_out.keys() == {field.name for field in attrs.fields(layout.kind)}, name
+        parts = PARTS.get(layout.kind, {})
+        in_parts = set[str]()
+        for part, names in parts.items():
+            kind = get_type_hints(layout.kind)[part]
+            of_part = {names.get(field.name, field.name) for field in attrs.fields(kind)}
+            assert of_part.isdisjoint(in_parts), part
+            in_parts |= of_part
+        own = {field.name for field in attrs.fields(layout.kind)} - parts.keys()
+        assert saved == (own - left_out.keys()) | in_parts, name
         assert all(left_out.values()), name
     assert {kind.__name__ for kind in LEFT_OUT} <= found.keys()
     assert {"Task", "DataObject", "Governor", "Session", "Run", "Copy", "Wait"} <= found.keys()

@@ -78,7 +78,7 @@ def test_what_is_known_by_the_name_of_a_durable_session_comes_back() -> None:
     loaded = again(state)
     # then
     assert_same(loaded, state)
-    (former,), (durable,) = state.durable.values(), loaded.durable.values()
+    (former,), (durable,) = state.durable.by_name.values(), loaded.durable.by_name.values()
     assert durable.tasks.keys() == former.tasks.keys()
     assert [task.row for task in durable.tasks.values()] == [
         task.row for task in former.tasks.values()
