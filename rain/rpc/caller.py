@@ -38,6 +38,7 @@ from attrs import frozen
 from rain.base.errors import ConnectionLostError, ProtocolError
 from rain.base.silence import BEAT, REPLACED, Silence
 from rain.rpc.capnproto.messages import MESSAGE_LIMIT
+from rain.rpc.ended import NOT_HERE, End, How
 from rain.rpc.looking import seconds_until_next_look
 from rain.rpc.peer import Peer
 from rain.stream.errors import UnreachableError
@@ -50,10 +51,6 @@ READ_SIZE = 256 * 1024
 
 STOP_LIMIT = 5.0
 """Seconds that the program's exit waits for the threads of its connections."""
-
-NOT_HERE = (
-    "the client belongs to the process that this one was forked from: make a Client in each process"
-)
 
 
 class _Piece:
@@ -96,6 +93,7 @@ class WayBack:
     redial: Redial
     limit: float  # for how many seconds it is looked for
     where: str  # at which addresses, for people
+    is_replaced: Callable[[], bool] | None = None  # asked when the server is silent
 
 
 class Caller:
@@ -104,15 +102,9 @@ class Caller:
     def __init__(self, connected: Connected, silence_limit: float | None = None) -> None:
         self._said: deque[bytes] = deque()
         self.peer = Peer(self._said.append, None, MESSAGE_LIMIT, self._flush)
-        self.cause: str | None = None  # why it ended, or is about to
-        self.fault = ""  # what was wrong with what the other side said
-        self.is_broken = False  # an error of ours has ended its thread, which has shown it
-        self.silence = 0.0  # seconds of it that were the cause of the end
-        self.is_silent = False  # the program ends, and no thread is told
-        self.is_replaced: Callable[[], bool] | None = None  # asked when the server is silent
+        self.ended: End | None = None  # it has, or is about to; only `_end` sets this
         self.say_alive: Callable[[], object] | None = None  # once in each beat
         self.way_back: WayBack | None = None  # to a server that comes back
-        self.verdict = ""  # why there will be no other connection
         self._cut = ""  # why the connection was lost, until there is another one
         self._silence_limit = silence_limit
         self._socket = connected
@@ -139,11 +131,11 @@ class Caller:
     @property
     def is_usable(self) -> bool:
         """It is open, and belongs to this process."""
-        return self.cause is None and self._process == os.getpid()
+        return self.ended is None and self._process == os.getpid()
 
-    def close(self, cause: str) -> None:
-        """Ends the connection; the cause that was given first stays. Any thread."""
-        self._end(cause)
+    def close(self, how: How, cause: str) -> None:
+        """Ends the connection; the end that was given first stays. Any thread."""
+        self._end(End(how, cause))
         self._wake()
 
     def join(self, limit: float) -> None:
@@ -152,7 +144,7 @@ class Caller:
 
     def leave_to_parent(self) -> None:
         """In a forked child: lets go of what belongs to the parent, which does not notice."""
-        self._end(NOT_HERE)
+        self._end(End(How.FORKED, NOT_HERE))
         for inherited in (self._socket, self._wake_reading, self._wake_writing):
             inherited.close()
 
@@ -219,31 +211,30 @@ class Caller:
         with suppress(OSError):  # it is full, and so the thread wakes anyway; or it was closed
             self._wake_writing.send(b"w")
 
-    def _end(self, cause: str) -> None:
-        if self.cause is None:
-            self.cause = cause
+    def _end(self, end: End) -> End:
+        """Returns how it has ended, which may have been before this."""
+        if self.ended is None:
+            self.ended = end
+        return self.ended
 
     def _has_ended(self) -> bool:  # in whatever thread
-        return self.cause is not None
+        return self.ended is not None
 
     # The thread of the connection.
 
     def _live(self) -> None:
-        ends_well = False
         try:
             while True:
                 self._drive()
                 back = self.way_back
                 if self._has_ended() or back is None or not self._come_back(back):
                     break
-            ends_well = True
         finally:
-            self.is_broken = not ends_well
-            self._end("the connection failed")
+            end = self._end(End(How.BROKEN, "the connection failed"))
             if not self._cut:
                 self._say_farewell()
-            if not self.is_silent:
-                self.peer.end(self.cause or "")
+            if end.how is not How.EXITED:  # then no thread is told
+                self.peer.end(end.cause)
             with suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
             for used in (self._socket, self._wake_reading, self._wake_writing):
@@ -283,11 +274,9 @@ class Caller:
                 if self.say_alive is not None:
                     self.say_alive()
                 if silence.is_too_long(now - since, heard=heard):
-                    self._lose("the other side is silent")
-                    if self._has_ended():
-                        self.silence = silence.seconds
-                elif self.is_replaced and silence.is_suspicious and self.is_replaced():
-                    self._lose(REPLACED)
+                    self._lose(End(How.SILENT, "the other side is silent", silence.seconds))
+                elif silence.is_suspicious and self._is_replaced():
+                    self._lose(End(How.LOST, REPLACED))
                 since, heard = now, False
 
     def _receive(self) -> None:
@@ -296,27 +285,30 @@ class Caller:
         except BlockingIOError:
             return
         except OSError as error:
-            self._lose(error.strerror or "the connection broke")
+            self._lose(End(How.LOST, error.strerror or "the connection broke"))
             return
         if not chunk:
-            self._lose("the other side closed the connection")
+            self._lose(End(How.LOST, "the other side closed the connection"))
             return
         try:
             self.peer.receive(chunk)
         except ProtocolError as error:
-            self.fault = str(error)
-            self._end(self.fault)
+            self._end(End(How.INVALID, str(error)))
         if self.peer.farewell is not None:
-            self._end(self.peer.farewell)
+            self._end(End(How.FAREWELL, self.peer.farewell))
 
     # Going on over another connection.
 
-    def _lose(self, cause: str) -> None:
+    def _is_replaced(self) -> bool:
+        back = self.way_back
+        return back is not None and back.is_replaced is not None and back.is_replaced()
+
+    def _lose(self, end: End) -> None:
         """The connection is lost: there may be another one, if the server comes back."""
         if self.way_back is None or not self.way_back.limit:
-            self._end(cause)
+            self._end(end)
         else:
-            self._cut = cause
+            self._cut = end.cause
 
     def _come_back(self, back: WayBack) -> bool:
         """Reconnects; returns whether that succeeded. If not, `_cut` has the reason."""
@@ -327,7 +319,7 @@ class Caller:
             try:
                 connected = back.redial()
             except ConnectionLostError as error:
-                self._give_up(str(error))
+                self._end(End(How.NOT_BACK, str(error)))
                 return False
             if connected is not None and self._has_sent_ahead(connected):
                 self._go_on(connected)
@@ -337,7 +329,8 @@ class Caller:
             pause = seconds_until_next_look(away)
             if away + pause > back.limit:
                 why = f"it has not come back within {back.limit:g} seconds"
-                self._give_up(f"the connection to the server was lost ({self._cut}), and {why}")
+                lost = f"the connection to the server was lost ({self._cut})"
+                self._end(End(How.NOT_BACK, f"{lost}, and {why}"))
                 return False
             self._pause(pause)
         return False
@@ -350,10 +343,6 @@ class Caller:
             connected.close()
             return False
         return True
-
-    def _give_up(self, verdict: str) -> None:
-        self.verdict = verdict
-        self._end(verdict)
 
     def _pause(self, seconds: float) -> None:
         """Waits before the next try, unless the connection is to end."""
@@ -378,8 +367,7 @@ _open: weakref.WeakSet[Caller] = weakref.WeakSet()
 def _stop_at_exit() -> None:
     open_now = list(_open)
     for caller in open_now:
-        caller.is_silent = True
-        caller.close("the program ends")
+        caller.close(How.EXITED, "the program ends")
     for caller in open_now:
         caller.join(STOP_LIMIT)
 

@@ -23,9 +23,10 @@ from rain.base.errors import (
 )
 from rain.base.ids import SessionId
 from rain.rpc import schema
-from rain.rpc.caller import NOT_HERE, Caller
+from rain.rpc.caller import Caller
 from rain.rpc.codec.answers import read_refusal
 from rain.rpc.codec.border import fault_of_sender
+from rain.rpc.ended import End, How
 from rain.rpc.interface import Fields, Interface
 from rain.rpc.offered import RemoteCapability
 from rain.rpc.questions import CallError, Question
@@ -143,9 +144,7 @@ class ClientCalls:
         self._questions = caller.peer.questions
         self._service = service
         self._where = where
-        self._why_lost = why_lost  # what the owner of the server knows of it, or ""
-        self._reason = ""  # why the server has closed the connection, if it said so in an answer
-        self._closed_here = False
+        self._why_lost = why_lost or str  # what the owner of the server knows of it, or ""
         # A signal handler may submit, or ask, while its own thread uploads.
         self._one_uploads = threading.RLock()
         self._upload: _Upload | None = None
@@ -232,49 +231,13 @@ class ClientCalls:
             if failure is not None:
                 raise failure
 
-    def lost(self) -> ConnectionLostError:
-        """The one error for a connection that has ended."""
-        caller, where = self._caller, self._where
-        if caller.cause == NOT_HERE:
-            return ConnectionLostError(NOT_HERE)
-        if self._closed_here:
-            return ConnectionLostError(
-                f"the connection to the server at {where} was closed by this program: read results"
-                " before `close()`, or the end of the `with`"
-            )
-        if caller.is_broken:
-            return ConnectionLostError(
-                f"the connection to the server at {where} was closed by an error of the client"
-                " itself, which the program has printed"
-            )
-        if caller.verdict:
-            return ConnectionLostError(caller.verdict)
-        if caller.silence:
-            return ConnectionLostError(
-                f"the server at {where} has been silent for {caller.silence:.0f}"
-                " seconds: it hangs, or the link to it is cut"
-            )
-        known = self._why_lost() if self._why_lost is not None else ""
-        if known:
-            return ConnectionLostError(known)
-        if caller.fault:
-            return ConnectionLostError(
-                f"the connection to the server at {where} was closed, because it has sent an"
-                f" invalid message: {caller.fault}"
-            )
-        told = self._reason or caller.peer.farewell
-        reason = f": {told}" if told else ""
-        return ConnectionLostError(f"the server at {where} closed the connection{reason}")
-
     def close(self) -> None:
         """Called by the thread that closes the connection: every later call raises this."""
-        if self._caller.is_usable:
-            self._closed_here = True
-        self._caller.close("closed by the client")
+        self._caller.close(How.CLOSED, "closed by the client")
 
     def end(self) -> None:
         """The server is lost, whatever the connection says."""
-        self._caller.close("the client has given up the server")
+        self._caller.close(How.GIVEN_UP, "the client has given up the server")
 
     @contextmanager
     def _uploading(self) -> Generator[None, None, None]:
@@ -300,12 +263,17 @@ class ClientCalls:
 
     def _check_open(self) -> None:
         if not self._caller.is_usable:
-            raise self.lost()
+            raise self._lost(How.LOST, "")
 
     def _lost_by(self, error: CallError) -> ConnectionLostError:
-        if error.kind != "disconnected" and not self._reason:
-            self._reason = error.reason
-        return self.lost()
+        """A call has failed: the connection has ended, or is about to, for the reason given."""
+        how = How.LOST if error.kind == "disconnected" else How.FAREWELL
+        return self._lost(how, error.reason)
+
+    def _lost(self, how: How, cause: str) -> ConnectionLostError:
+        """The one error for a connection that has ended; if it has not yet, it will like this."""
+        end = self._caller.ended or End(how, cause)
+        return ConnectionLostError(end.message(self._where, self._why_lost))
 
     def take_key(self, key: bytes, uploads: str) -> None:
         """Takes the key for uploads: at first, and again after the server was away."""

@@ -28,6 +28,7 @@ from rain.rpc.dialing import (
     dial_in_turn,
     reaching,
 )
+from rain.rpc.ended import How
 from rain.rpc.interface import Fields, Interface
 from rain.rpc.looking import seconds_until_next_look
 from rain.rpc.offered import RemoteCapability
@@ -119,7 +120,7 @@ def connect_client(way: Way, why_lost: Callable[[], str] | None) -> tuple[Client
         try:
             calls, registered = entry.register()
         except BaseException as error:
-            entry.caller.close("the client was not registered")
+            entry.caller.close(How.CLOSED, "the client was not registered")
             away = time.monotonic() - began
             if not isinstance(error, GoneMeanwhileError) or away >= way.limits.wait_for_server:
                 raise
@@ -171,9 +172,9 @@ class Entry:
         if isinstance(outcome, CallError):
             if outcome.kind == "failed":
                 raise StartError(f"the server at {where} refuses this client: {outcome.reason}")
-            fault = self.caller.fault
-            if fault:
-                raise StartError(f"what listens at {where} is not a Rain server: {fault}")
+            ended = self.caller.ended
+            if ended is not None and ended.how is How.INVALID:
+                raise StartError(f"what listens at {where} is not a Rain server: {ended.cause}")
             raise GoneMeanwhileError(
                 f"what listens at {where} is not a Rain server, or it has gone: {outcome.reason}"
             )
@@ -190,9 +191,9 @@ class Entry:
         if registered.token:
             caller.peer.questions.keep()
             again = partial(redial, way, registered, calls.take_key)
-            caller.way_back = WayBack(again, way.limits.server_away, way.servers.all)
-            if way.servers.has_several:
-                caller.is_replaced = way.is_replaced
+            is_replaced = way.is_replaced if way.servers.has_several else None
+            limit, where = way.limits.server_away, way.servers.all
+            caller.way_back = WayBack(again, limit, where, is_replaced)
         return calls
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import trio
 
 from rain.rpc.caller import Caller
+from rain.rpc.ended import How
 from rain.rpc.interface import Fields
 from rain.rpc.link import Link
 from rain.rpc.offered import RemoteCapability
@@ -52,7 +53,7 @@ class Connected:
         return came[0]
 
     def close(self) -> None:
-        self.caller.close("the test is over")
+        self.caller.close(How.CLOSED, "the test is over")
         self.caller.join(30)
         self.thread.join(30)
         assert not self.thread.is_alive()

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from rain.rpc.ended import End, How
 from rain.rpc.interface import Fields
 from rain.rpc.questions import CallError
 from tests.rpc.connected import Connected
@@ -90,7 +91,7 @@ def test_the_end_of_the_server_answers_everybody_who_waits(connected: Connected)
     (error,) = outcomes
     assert isinstance(error, CallError)
     assert error.kind == "disconnected"
-    assert connected.caller.cause == "the server stops"
+    assert connected.caller.ended == End(How.FAREWELL, "the server stops")
     assert not connected.caller.is_usable
 
 
