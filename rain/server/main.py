@@ -30,6 +30,7 @@ from rain.server.guard import guard_meanwhile
 from rain.server.history.keeper import HistorySettings, open_history
 from rain.server.history.reader import EventReader
 from rain.server.journal.journal import Journal
+from rain.server.journal.keeping import JournalKeeper
 from rain.server.leading import Led, lead
 from rain.server.plugins import maker_of
 from rain.server.recording import Header, Recorder
@@ -124,10 +125,10 @@ async def _serve(known: _Known, led: Led | None) -> None:
     async with AsyncExitStack() as stack:
         at_once, on_demand = _histories(settings, known.logs_in)
         reader = await stack.enter_async_context(open_history(at_once, state, clock.now, log))
-        service = _make_service(stack, known, state, clock, journal)
+        service = _make_service(stack, known, state, clock, led)
         nursery = await stack.enter_async_context(trio.open_nursery())
         if led is not None:
-            _go_on(nursery, led, service)
+            _go_on(nursery, led.journal, service)
         _hear_of_users(nursery, known, service)
         listener = _listen(nursery, settings, led, service)
         stack.callback(listener.close)
@@ -157,14 +158,13 @@ def _histories(
     return (None, history) if settings.on_demand else (history, None)
 
 
-def _go_on(nursery: trio.Nursery, led: Led, service: Service) -> None:
+def _go_on(nursery: trio.Nursery, journal: Journal, service: Service) -> None:
     """Keeps the journal from now on, and goes on where an earlier server has ended."""
-    keeper, journal = service.journal, led.journal
+    keeper = service.journal
     assert keeper is not None  # a server that leads has one
-    keeper.compaction = journal.compaction(service.log)
-    keeper.lease = led.lease
     nursery.start_soon(keeper.run)
-    nursery.start_soon(keeper.compaction.run)
+    if keeper.compaction is not None:
+        nursery.start_soon(keeper.compaction.run)
     if journal.goes_on:
         service.returns()
 
@@ -290,28 +290,31 @@ async def _give_back(uploads: Spool) -> None:
 
 
 def _make_service(
-    stack: AsyncExitStack, known: _Known, state: State, clock: Clock, journal: Journal | None
+    stack: AsyncExitStack, known: _Known, state: State, clock: Clock, led: Led | None
 ) -> Service:
     """The service with its files. Call it after the event log says where sessions go on."""
     settings = known.settings
     recorder = None
     if settings.record is not None:
-        if journal is not None and journal.goes_on:
+        if led is not None and led.journal.goes_on:
             raise StartError(
                 f"a recording begins with an empty server, and the journal {settings.journal} is"
                 " not empty; leave out --record"
             )
         header = Header(settings.scheduler, settings.reactor, state.graph.last_session)
         recorder = stack.enter_context(Recorder.create(settings.record, header))
-    if journal is None:
+    keep_journal = None
+    if led is None:
         work = WorkFolder.make(settings.work_folder, "server")
         stack.callback(work.let_go)
-        uploads, writer = Spool(work.path, spares=SpareUploads.make(work.path)), None
+        uploads = Spool(work.path, spares=SpareUploads.make(work.path))
     else:  # and no spare files: to make a large file durable takes longer than to write it
-        uploads, writer = journal.uploads, journal.begin()
+        uploads, writer = led.journal.uploads, led.journal.begin()
         stack.callback(writer.close)
+        compaction = led.journal.compaction(known.log)
+        keep_journal = partial(JournalKeeper, writer, compaction=compaction, lease=led.lease)
     stack.callback(uploads.close)
-    return Service(known.make_scheduler, state, clock, known.log, uploads, recorder, writer)
+    return Service(known.make_scheduler, state, clock, known.log, uploads, recorder, keep_journal)
 
 
 def _http_secret(settings: ServerSettings) -> Secret | None:

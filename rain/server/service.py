@@ -28,8 +28,7 @@ from rain.server.core.messages import (
 from rain.server.core.reactor import Reactor
 from rain.server.core.state import State
 from rain.server.guard import TimeGuard
-from rain.server.journal.keeping import JournalKeeper
-from rain.server.journal.writer import Writer
+from rain.server.journal.keeping import Carry, JournalKeeper
 from rain.server.links import Links
 from rain.server.recording import Recorder, RecordingEnded
 from rain.server.registration import Registration
@@ -50,11 +49,13 @@ class Service:
         log: FilteringBoundLogger,
         uploads: Spool,
         recorder: Recorder | None = None,
-        journal: Writer | None = None,
+        keep_journal: Callable[[Carry], JournalKeeper] | None = None,
     ) -> None:
         self.clock = clock
         self.guard = TimeGuard(state.settings.scheduler_limit, clock.stopwatch)
-        self.reactor = Reactor(make_scheduler, state, self.guard, notes_plans=journal is not None)
+        self.reactor = Reactor(
+            make_scheduler, state, self.guard, notes_plans=keep_journal is not None
+        )
         self.guard.take()  # the time to make the scheduler is no time of a run
         self.log = log
         self.recorder = recorder
@@ -64,7 +65,7 @@ class Service:
         self._pulse = Pulse()
         self.links = Links(self.inbox, log, uploads, state)
         self.registration = Registration(state, self.links, uploads, self.turns.turn_now, log)
-        self.journal = None if journal is None else JournalKeeper(journal, self.links.carry)
+        self.journal = None if keep_journal is None else keep_journal(self.links.carry)
 
     def returns(self) -> None:
         """The first event of a server that goes on where an earlier one has ended."""

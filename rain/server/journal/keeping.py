@@ -34,6 +34,9 @@ from rain.server.lease.lease import Lease
 INTERVAL = 0.02
 """The least seconds between the beginnings of two syncs, unless something waits for one."""
 
+Carry = Callable[[Effect], None]
+"""Carries out an effect."""
+
 _LATER = (Granted, DiscardConstants)  # a machine that comes back may still need their files
 
 
@@ -42,9 +45,10 @@ class JournalKeeper:
     """Makes the turns of a server with a journal. `run` is to run beside them."""
 
     writer: Writer
-    carry: Callable[[Effect], None]
-    compaction: Compaction | None = None
-    lease: Lease | None = None  # without it no effect is carried out
+    carry: Carry
+    compaction: Compaction | None = None  # None if the journal is to grow
+    lease: Lease | None = None  # when it is lost, no effect is carried out any more; None if no
+    # other server can come
     _held: deque[tuple[int, Effect]] = Factory(deque)  # by the numbers of their turns
     _written: trio.Event = Factory(trio.Event)  # something is not synced
     _wanted: trio.Event = Factory(trio.Event)  # and something waits for that
