@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import trio
@@ -21,6 +22,7 @@ from structlog.typing import FilteringBoundLogger
 from rain.base.address import spell_address
 from rain.base.errors import StartError
 from rain.daemon import lifetime
+from rain.rpc.background import in_a_thread
 from rain.rpc.port import Port
 from rain.rpc.standing_by import stand_by
 from rain.server.core.reactor_settings import ReactorSettings
@@ -61,15 +63,15 @@ class Candidate:
         watching, first = LeaseWatch(), None
         while True:
             try:
-                found, has_ended = await trio.to_thread.run_sync(self.look, watching)
+                found, has_ended = await in_a_thread(partial(self.look, watching), abandon=False)
             except LeaseStoreError as error:
                 raise StartError(f"cannot find out which server has the journal: {error}") from None
             is_first, first = first is None, first or found
             if watching.may_take(has_ended=has_ended):
-                lease = await trio.to_thread.run_sync(self.take, found)
+                lease = await in_a_thread(partial(self.take, found), abandon=False)
                 if lease is not None:
                     return lease
-                found = await trio.to_thread.run_sync(self.store.read)
+                found = await in_a_thread(self.store.read, abandon=False)
             is_here = found.holder.machine == self.holder.machine
             if found != first or (is_here and not has_ended):
                 raise StartError(
@@ -91,11 +93,11 @@ class Candidate:
         trouble, led_by = "", NOBODY
         while True:
             try:
-                found, has_ended = await trio.to_thread.run_sync(self.look, watching)
+                found, has_ended = await in_a_thread(partial(self.look, watching), abandon=False)
                 if found.over and led_by.holder == found.holder:
                     return None
                 if watching.may_take(has_ended=has_ended):
-                    lease = await trio.to_thread.run_sync(self.take, found)
+                    lease = await in_a_thread(partial(self.take, found), abandon=False)
                     if lease is not None:
                         return lease, following.recovery
                 elif found.holder != led_by.holder:
@@ -106,7 +108,7 @@ class Candidate:
                 if not trouble:
                     trouble = str(error)
                     self.log.warning("the lease cannot be read", cause=trouble)
-            await trio.to_thread.run_sync(following.follow)
+            await in_a_thread(following.follow, abandon=False)
             await trio.sleep(PAUSE)
 
     def look(self, watching: LeaseWatch) -> tuple[Record, bool]:
@@ -219,8 +221,8 @@ async def lead(
                 yield None
             else:
                 async with lease.held():
-                    recovered = await trio.to_thread.run_sync(
-                        read_to_end, folder, settings.reactor, recovery
+                    recovered = await in_a_thread(
+                        partial(read_to_end, folder, settings.reactor, recovery), abandon=False
                     )
                     journal = open_journal(folder, recovered, lease.generation, log)
                     yield Led(lease, journal, port)

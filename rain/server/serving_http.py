@@ -10,6 +10,7 @@ from __future__ import annotations
 import socket
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from structlog.typing import FilteringBoundLogger
 
 from rain.base.admission import Secret
 from rain.base.errors import StartError
+from rain.rpc.background import in_a_thread
 from rain.rpc.handlers import Reply
 from rain.rpc.listener import Listener
 from rain.server.core.state import State
@@ -111,7 +113,7 @@ class DashboardOnDemand:
 
     async def _serve(self) -> None:
         for module in _HEAVY:
-            await trio.to_thread.run_sync(import_module, module)
+            await in_a_thread(partial(import_module, module), abandon=False)
         shown = self.shown
         async with (
             open_history(self.history, shown.state, shown.now, shown.log) as reader,

@@ -16,6 +16,7 @@ from attrs import Factory, define, field
 from structlog.typing import FilteringBoundLogger
 
 from rain.daemon.packages import python_path
+from rain.rpc.background import in_a_thread
 from rain.server.core.state import State
 from rain.server.journal.folder import JournalFolder
 from rain.server.journal.records import Header
@@ -71,7 +72,7 @@ class Compaction:
     async def make_snapshot(self) -> None:
         """Makes one of all closed files, and removes what is not needed then."""
         await self._compact(self.last)
-        await trio.to_thread.run_sync(self._tidy)
+        await in_a_thread(self._tidy, abandon=False)
         self._look()
         self._limit += self._closed  # what could not be done now is tried again later
         self._wanted = trio.Event()

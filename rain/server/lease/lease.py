@@ -19,6 +19,7 @@ import trio
 from structlog.typing import FilteringBoundLogger
 
 from rain.base.errors import RainError
+from rain.rpc.background import in_a_thread
 from rain.server.lease.rules import BEATS, Holding, LeaseHolder, Record
 from rain.server.lease.store import LeaseStore, LeaseStoreError
 
@@ -151,7 +152,7 @@ class Lease:
         finally:
             self._ending.set()
             with trio.CancelScope(shield=True):
-                await trio.to_thread.run_sync(self.let_go)
+                await in_a_thread(self.let_go, abandon=False)
 
     def _keep_renewing(self) -> None:
         while not self._ending.wait(self._holding.record.length / BEATS):
