@@ -24,7 +24,7 @@ READ_SIZE = 64 * 1024
 """For a larger buffer the system makes new pages each time, however little has come."""
 
 LINGER = 0.1
-"""Seconds that a peer is given to read why it is closed."""
+"""Seconds that a peer is given, at the most, to read why it is closed."""
 
 
 class Link:
@@ -42,6 +42,7 @@ class Link:
         self._allowed: float = inf
         self._heard = True  # something, since it was asked for last
         self._aborts = False  # the other side is told why
+        self._hung_up = trio.Event()  # the other side says nothing any more
 
     @property
     def is_open(self) -> bool:
@@ -84,7 +85,7 @@ class Link:
         """Drives the connection until its end, and closes the socket."""
         try:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._receive)
+                nursery.start_soon(self._hear)
                 nursery.start_soon(self._send)
                 await self._over.wait()
                 self.peer.end(self.cause or "")
@@ -148,7 +149,12 @@ class Link:
                 self._outgoing.drop()
                 self.end(why_over)
 
-    async def _receive(self) -> None:
+    async def _hear(self) -> None:
+        self.end(await self._receive())
+        self._hung_up.set()
+
+    async def _receive(self) -> str:
+        """Receives until the other side has hung up; returns how."""
         connected, receive = self._socket, self.peer.receive
         while True:
             await trio.lowlevel.wait_readable(connected)
@@ -157,11 +163,9 @@ class Link:
             except BlockingIOError:
                 continue
             except OSError as error:
-                self.end(error.strerror or "the connection broke")
-                return
+                return error.strerror or "the connection broke"
             if not chunk:
-                self.end(self.peer.farewell or "the other side closed the connection")
-                return
+                return self.peer.farewell or "the other side closed the connection"
             if self.cause is not None:  # it lingers
                 continue
             self._heard = True
@@ -175,8 +179,7 @@ class Link:
                 self.end_with_reason(self.fault)
                 continue
             if self.peer.farewell is not None:
-                self.end(self.peer.farewell)
-                return
+                return self.peer.farewell
             while self._outgoing.is_too_much:
                 await self._outgoing.some_is_taken()
 
@@ -184,12 +187,12 @@ class Link:
         self.end(await self._outgoing.send_rest())
 
     async def _linger(self) -> None:
-        """Sends the rest, and waits until the other side has read it: closing at once could reset
-        the connection first.
+        """Sends the rest, and waits until the other side hangs up, since it has read that: closing
+        at once could reset the connection first.
         """
         with trio.move_on_after(LINGER):
             while self._outgoing.bytes:
                 await self._outgoing.some_is_taken()
             with suppress(OSError):
                 self._socket.shutdown(socket.SHUT_WR)
-            await trio.sleep_forever()
+            await self._hung_up.wait()
