@@ -29,18 +29,29 @@ def plan_anew(graph: Graph) -> None:
         governor.ahead = governor.active_cpus = 0
     for task in graph.tasks.values():
         task.scheduled = task.assigned = None
+        task.restore(*_facts_of(task))
         if task.run is not None and task.run.is_open:
-            _restore(task, places[task.run.place])
-        elif task.failure is not None:
-            _give_row(task, _ENDS[task.failure.cancelled])
-        elif _has_finished(task):
-            _give_row(task, (TaskRow.FINISHED,))
-        else:
-            task.missing = _missing(task)
-            _fit_row(task, TaskRow.WAITING if task.missing else TaskRow.READY)
+            _take_in(task, places[task.run.place])
 
 
 _ENDS = {True: (TaskRow.CANCELLED,), False: (TaskRow.FAILED, TaskRow.SKIPPED)}
+
+
+def _facts_of(task: Task) -> tuple[TaskRow, int]:
+    """Its row, and how many of its inputs are missing, as its run and its inputs say."""
+    if task.run is None or not task.run.is_open:
+        if task.failure is not None:
+            return _end_of(task, _ENDS[task.failure.cancelled])
+        if _has_finished(task):
+            return _end_of(task, (TaskRow.FINISHED,))
+        missing = _missing(task)
+        return _kept(task, TaskRow.WAITING if missing else TaskRow.READY), missing
+    missing = _missing(task)
+    if task.failure is not None:
+        return TaskRow.CANCELLING, missing
+    if task.run.state is RunState.RUNNING:
+        return _kept(task, TaskRow.RUNNING), missing
+    return _kept(task, TaskRow.AHEAD if missing else TaskRow.ASSIGNED), missing
 
 
 def _missing(task: Task) -> int:
@@ -53,39 +64,32 @@ def _has_finished(task: Task) -> bool:
     return all(output.state is not ObjectState.UNFINISHED for output in task.outputs)
 
 
-def _restore(task: Task, governor: Governor) -> None:
+def _end_of(task: Task, ends: tuple[TaskRow, ...]) -> tuple[TaskRow, int]:
+    """The task is done: one of these rows, the first one unless it is in another."""
+    return (task.row, task.missing) if task.row in ends else (ends[0], 0)
+
+
+def _kept(task: Task, usual: TaskRow) -> TaskRow:
+    """The row of the task if it says the same as its usual row; it may be anything by now.
+
+    Of a task that was asked back it is not known any more where it was to go; the answer comes.
+    """
+    then = TASK_FACTS[usual]
+    for row, now in TASK_FACTS.items():
+        if row is task.row and row is not TaskRow.ASKED:
+            same = (now.state, now.scheduled, now.ready, now.assigned, now.queued)
+            if same == (then.state, then.scheduled, then.ready, then.assigned, then.queued):
+                return row
+    return usual
+
+
+def _take_in(task: Task, governor: Governor) -> None:
     """The governor was told to run the task."""
     task.scheduled = task.assigned = governor
     governor.scheduled[task] = governor.assigned[task] = None
-    task.missing = _missing(task)
-    if task.row is TaskRow.ASKED:  # it is not known any more where it was to go; the answer comes
-        task.row = TaskRow.ASSIGNED
-    if task.failure is not None:
-        task.row = TaskRow.CANCELLING
-    elif task.last_run().state is RunState.RUNNING:
-        _fit_row(task, TaskRow.RUNNING)
-    else:
-        _fit_row(task, TaskRow.AHEAD if task.missing else TaskRow.ASSIGNED)
     if task.kind.constraints is not None:
         rules.enter_groups(task, governor)
     if task.row is TaskRow.AHEAD:
         governor.ahead += 1
     elif task.row is not TaskRow.BLOCKED:
         governor.active_cpus += task.cpus
-
-
-def _give_row(task: Task, ends: tuple[TaskRow, ...]) -> None:
-    """The task is done: one of these rows, the first one unless it is in another."""
-    if task.row not in ends:
-        task.row, task.missing = ends[0], 0
-
-
-def _fit_row(task: Task, usual: TaskRow) -> None:
-    """Gives a task its usual row, unless it is in another one with the same facts."""
-    then = TASK_FACTS[usual]
-    for row, now in TASK_FACTS.items():
-        if row is task.row:  # it may be anything by now
-            same = (now.state, now.scheduled, now.ready, now.assigned, now.queued)
-            if same == (then.state, then.scheduled, then.ready, then.assigned, then.queued):
-                return
-    task.row = usual

@@ -125,6 +125,12 @@ class Task:
             raise InvariantError(f"{self!r} cannot move by {what.value!r}")
         self.row = end
 
+    def restore(self, row: TaskRow, missing: int) -> None:
+        """Only for `rain.graph.repair`: code other than ours has changed it, and no move leads from
+        there.
+        """
+        self.row, self.missing = row, missing
+
 
 HOPELESS = frozenset({TaskRow.FAILED, TaskRow.SKIPPED, TaskRow.CANCELLING, TaskRow.CANCELLED})
 DONE = HOPELESS | {TaskRow.FINISHED}
