@@ -34,7 +34,7 @@ interface ServerBootstrap {
       control :Governor.GovernorControl,
       resumes :Bool,               # it was registered before, and has lost its connection
       heard :Int64,                # if it resumes: the number of the last orders that it has applied
-      told :Int64,                 # if it resumes: the number of its last update that the server has confirmed
+      confirmed :Int64,            # if it resumes: the number of its last update that the server has confirmed
       last :Int64,                 # if it resumes: the number of its last update
       timeLeft :Float64)           # seconds after which it must be gone; 0 for no limit
       -> (upstream :Governor.GovernorUpstream, address :Text,

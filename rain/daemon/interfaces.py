@@ -33,10 +33,10 @@ def _ipv4(name: str) -> str:
     """The first one, as the kernel says it; "" for none."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
         try:
-            told = fcntl.ioctl(asking, _SIOCGIFADDR, struct.pack(f"{_IFREQ}s", name.encode()))
+            answer = fcntl.ioctl(asking, _SIOCGIFADDR, struct.pack(f"{_IFREQ}s", name.encode()))
         except OSError:  # it has none
             return ""
-    return socket.inet_ntoa(told[20:24])
+    return socket.inet_ntoa(answer[20:24])
 
 
 def _ipv6(name: str) -> Iterator[str]:

@@ -47,13 +47,13 @@ async def end(
             causes.append("the end of the process that started it")
             nursery.cancel_scope.cancel()
 
-        async def told(reason: Awaitable[str]) -> None:
+        async def asked_to(reason: Awaitable[str]) -> None:
             causes.append(await reason)
             nursery.cancel_scope.cancel()
 
         nursery.start_soon(signalled)
         if asked is not None:
-            nursery.start_soon(told, asked)
+            nursery.start_soon(asked_to, asked)
         if parent_fd is not None:
             nursery.start_soon(orphaned, parent_fd)
     return causes[0]

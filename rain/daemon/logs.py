@@ -19,7 +19,7 @@ LEVELS = ("debug", "info", "warning", "error")
 class LogFile(logging.FileHandler):
     """A log file that may be on a full disk: lost messages are reported once."""
 
-    _told = False
+    _has_told = False
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 # the name in logging
         error = sys.exc_info()[1]
@@ -35,8 +35,8 @@ class LogFile(logging.FileHandler):
             self._tell(error)
 
     def _tell(self, error: OSError) -> None:
-        if not self._told:
-            self._told = True
+        if not self._has_told:
+            self._has_told = True
             sys.stderr.write(f"rain: the log {self.baseFilename} is incomplete: {error.strerror}\n")
 
 

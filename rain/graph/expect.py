@@ -14,7 +14,7 @@ class Expect:
         self.subject = subject
         self.found = found
 
-    def __call__(self, holds: bool, what: str, *told: object) -> None:
-        """Notes the sentence, formatted with `told`, if the condition does not hold."""
+    def __call__(self, holds: bool, what: str, *values: object) -> None:
+        """Notes the sentence, formatted with `values`, if the condition does not hold."""
         if not holds:
-            self.found.append(f"  {self.subject!r}: {what.format(*told)}")
+            self.found.append(f"  {self.subject!r}: {what.format(*values)}")

@@ -134,5 +134,5 @@ class Task:
 
 HOPELESS = frozenset({TaskRow.FAILED, TaskRow.SKIPPED, TaskRow.CANCELLING, TaskRow.CANCELLED})
 DONE = HOPELESS | {TaskRow.FINISHED}
-AT_REST = DONE | {TaskRow.PAUSED, TaskRow.LIMITED}
+NOT_PLANNED = DONE | {TaskRow.PAUSED, TaskRow.LIMITED}
 """Rows of tasks that no scheduler plans, at least for now."""

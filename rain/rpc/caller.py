@@ -69,10 +69,10 @@ class _Piece:
     def push(self, connected: Connected) -> None:
         """Sends what the socket takes at once."""
         taken = sum(self._taken)
-        rest = memoryview(self._content)[taken:] if taken else self._content
+        unsent = memoryview(self._content)[taken:] if taken else self._content
         try:
             # No signal is handled inside: either nothing was sent, or it is noted how much.
-            self._taken.extend(map(connected.send, (rest,)))
+            self._taken.extend(map(connected.send, (unsent,)))
         except BlockingIOError:
             return
         except OSError:  # the thread that receives finds the end, and what was said before it

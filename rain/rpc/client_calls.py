@@ -304,10 +304,10 @@ class ClientCalls:
         self._caller.peer.call(self._service, _METHODS["alive"], {}, _ignore)
         numbers = self._questions.take_settled()
         if numbers:
-            then = partial(self._told_settled, numbers)
+            then = partial(self._heard_settled, numbers)
             self._caller.peer.call(self._service, _METHODS["settled"], {"calls": numbers}, then)
 
-    def _told_settled(self, numbers: list[int], outcome: Fields | CallError) -> None:
+    def _heard_settled(self, numbers: list[int], outcome: Fields | CallError) -> None:
         if isinstance(outcome, CallError):
             self._questions.put_back_settled(numbers)
 

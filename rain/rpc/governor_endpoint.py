@@ -216,8 +216,12 @@ async def connect_governor(
     }
     resumes = hello.resumes
     if resumes is not None:
-        told = {"heard": resumes.heard, "told": resumes.told, "last": resumes.last}
-        params |= {"resumes": True, **told}
+        numbers = {
+            "heard": resumes.heard,
+            "confirmed": resumes.confirmed,
+            "last": resumes.last,
+        }
+        params |= {"resumes": True, **numbers}
     try:
         upstream = await _register(link, params, servers, timeout, handler)
     except BaseException:

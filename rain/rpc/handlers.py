@@ -45,7 +45,7 @@ class Resumes:
     """The message with which a registered governor resumes after it has lost its connection."""
 
     heard: int  # the number of the last orders that it has applied
-    told: int  # of the last of its updates that the server is known to have applied
+    confirmed: int  # of the last of its updates that the server is known to have applied
     last: int  # the number of the last one at all; the server now gets those that it has not
 
 

@@ -184,11 +184,11 @@ class Link:
                 await self._outgoing.some_is_taken()
 
     async def _send(self) -> None:
-        self.end(await self._outgoing.send_rest())
+        self.end(await self._outgoing.send_unsent())
 
     async def _linger(self) -> None:
-        """Sends the rest, and waits until the other side hangs up, since it has read that: closing
-        at once could reset the connection first.
+        """Sends what is left, and waits until the other side has read it and hangs up: closing at
+        once could reset the connection first.
         """
         with trio.move_on_after(LINGER):
             while self._outgoing.bytes:

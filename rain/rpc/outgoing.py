@@ -47,7 +47,7 @@ class Outgoing:
         self._socket = connected
         self._unsent: list[bytes] = []
         self._sending = memoryview(b"")  # what is left of the piece that the socket takes now
-        self._full = trio.Event()  # the socket takes nothing at present: `send_rest` goes on
+        self._full = trio.Event()  # the socket takes nothing at present: `send_unsent` goes on
         self._room = trio.lowlevel.ParkingLot()  # tasks that wait until the socket has taken some
 
     @property
@@ -71,7 +71,7 @@ class Outgoing:
             f" {spell_size(self.patience.most)} are kept for one that does not read"
         )
 
-    async def send_rest(self) -> str:
+    async def send_unsent(self) -> str:
         """Sends what the socket did not take at once, until the peer takes nothing for too long:
         returns that as why the connection ends.
         """

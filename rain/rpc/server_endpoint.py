@@ -200,7 +200,7 @@ class Guest:
 def _read_resumes(params: Fields) -> Resumes | None:
     if not params["resumes"]:
         return None
-    return Resumes(params["heard"], params["told"], params["last"])
+    return Resumes(params["heard"], params["confirmed"], params["last"])
 
 
 def _read_time_left(seconds: float) -> float:

@@ -253,11 +253,11 @@ async def _wait(
 
     async with trio.open_nursery() as nursery:
 
-        async def told() -> None:
+        async def end() -> None:
             causes.append(await lifetime.end(parent))
             nursery.cancel_scope.cancel()
 
-        nursery.start_soon(told)
+        nursery.start_soon(end)
         found = await candidate.stand_by(settings.reactor)
         if found is None:
             causes.append("the cluster has ended")

@@ -149,9 +149,9 @@ class Links:
             self.audience.left(client)
             link.end_with_reason(why)
 
-    def _log(self, told: Notice | GovernorRests | GovernorDrains | SchedulerFailed) -> None:
+    def _log(self, effect: Notice | GovernorRests | GovernorDrains | SchedulerFailed) -> None:
         """Effects that are only written to the log."""
-        match told:
+        match effect:
             case Notice(session, text):
                 self.log.warning("session held up", session=session, why=text)
             case GovernorRests(governor, seconds, why):

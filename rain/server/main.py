@@ -250,7 +250,7 @@ async def _serve_http(
         return None
     site = serve_site(settings.http, _http_secret(settings), shown, reader, listener)
     address = await stack.enter_async_context(site)
-    service.links.serves_http(settings.http.told(address))
+    service.links.serves_http(settings.http.reached_at(address))
     return address
 
 

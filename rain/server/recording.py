@@ -116,10 +116,10 @@ class Recorder:
         self._write(frame(encode_interruption(steps)))
 
     def _write(self, data: bytes) -> None:
-        rest = memoryview(data)
+        left = memoryview(data)
         try:
-            while rest:
-                rest = rest[self._file.write(rest) :]
+            while left:
+                left = left[self._file.write(left) :]
         except OSError as error:
             raise RecordingEnded(
                 f"cannot go on with the recording {self._path}: {error.strerror}"

@@ -128,7 +128,7 @@ class Registration:
         incarnation, governors = hello.incarnation, self._links.governors
         governor = self._state.graph.governors.get(incarnation)
         former = governors.pop(incarnation, None)
-        why_not = resuming.why_not(governor, resumes.heard, resumes.told)
+        why_not = resuming.why_not(governor, resumes.heard, resumes.confirmed)
         if why_not or governor is None:
             self._log.warning("governor fenced", governor=incarnation, reason=why_not)
             self._inbox.from_governor(GovernorLeft(incarnation, why_not))

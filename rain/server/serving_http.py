@@ -119,9 +119,9 @@ class DashboardOnDemand:
             open_history(self.history, shown.state, shown.now, shown.log) as reader,
             serve_site(self.http, self.secret, shown, reader, self.listener) as address,
         ):
-            told = self.http.told(address)
-            self.began(told)
+            reached_at = self.http.reached_at(address)
+            self.began(reached_at)
             waiting, self._waiting = self._waiting, []
             for reply in waiting:
-                reply.answer(told)
+                reply.answer(reached_at)
             await trio.sleep_forever()

@@ -33,7 +33,7 @@ class HttpSettings:
     names: tuple[str, ...] = ()  # of this machine, besides its own
     identity: Identity | None = None  # for HTTPS
 
-    def told(self, address: str) -> str:
+    def reached_at(self, address: str) -> str:
         """The address of HTTP as peers of the server get it."""
         return SAME if self.own_port is None else address
 

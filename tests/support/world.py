@@ -44,7 +44,7 @@ from rain.server.core.reactor import Reactor, TurnOutput
 from rain.server.core.reactor_settings import ReactorSettings
 from rain.server.core.state import State
 from rain.server.core.succession import Succession
-from rain.server.journal.idle import decided_nothing, is_at_rest
+from rain.server.journal.idle import decided_nothing, is_idle
 from rain.server.journal.records import encode_came, encode_turn
 from tests.support.encoding import encoded
 from tests.support.fake_client import FakeClient
@@ -100,7 +100,7 @@ class World:
     def run(self, given: TurnInput) -> list[Effect]:
         self.turns.append(given)
         quiet = all(is_sign_of_life(event) for event in given.from_governors)
-        idle = quiet and not given.from_clients and is_at_rest(self.state, given.now)
+        idle = quiet and not given.from_clients and is_idle(self.state, given.now)
         came = encode_came(self.written + 1, given)
         output = self.reactor.turn(given)
         idle = idle and decided_nothing(output)

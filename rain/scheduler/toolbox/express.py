@@ -22,7 +22,7 @@ from attrs import Factory, define
 from rain.base.ids import KindId
 from rain.base.kinds import TaskKind
 from rain.graph import Governor, Session, Task
-from rain.graph.task import AT_REST
+from rain.graph.task import NOT_PLANNED
 from rain.scheduler.api import Plan
 from rain.scheduler.estimates import Estimates
 from rain.scheduler.toolbox.accounts import is_root
@@ -254,7 +254,7 @@ class _Run:
         for place, task in enumerate(tasks):
             if (
                 task.scheduled is not None
-                or task.row in AT_REST
+                or task.row in NOT_PLANNED
                 or known_tasks.get(task.id) is not task
             ):
                 continue  # it no longer needs a plan

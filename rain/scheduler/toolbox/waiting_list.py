@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from heapq import heappop, heappush
 
 from rain.graph import Session, Task
-from rain.graph.task import AT_REST
+from rain.graph.task import NOT_PLANNED
 from rain.graph.turns import Turns
 from rain.scheduler.api import News
 from rain.scheduler.toolbox.slots import kept
@@ -19,7 +19,7 @@ Urgency = Callable[[Task], float]
 
 def needs_plan(task: Task) -> bool:
     """Whether the task still exists, is neither done, pausing nor limited, and has no plan."""
-    if task.scheduled is not None or task.row in AT_REST:
+    if task.scheduled is not None or task.row in NOT_PLANNED:
         return False
     return task.session.tasks.get(task.id) is task  # `is_known` without its call
 

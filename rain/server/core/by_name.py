@@ -34,7 +34,7 @@ from rain.server.core.state import State
 NAME_LIMIT = 200
 """The most characters of a name."""
 
-TOLD_AT_ONCE = 5_000
+REPORTED_AT_ONCE = 5_000
 """Tasks of a durable session in one answer."""
 
 
@@ -188,7 +188,7 @@ def tasks_of(state: State, name: str, first: int, user: str = OWNER) -> TasksByN
     tasks = [*find(state, name, user).tasks.values()]
     some = [
         DurableTask(task.id, task.kind.name, tuple([made.id for made in task.outputs]))
-        for task in tasks[first : first + TOLD_AT_ONCE]
+        for task in tasks[first : first + REPORTED_AT_ONCE]
     ]
     return TasksByName(tuple(some), len(tasks))
 

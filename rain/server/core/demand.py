@@ -58,8 +58,8 @@ def _assigned(task: Task, seconds: float, now: float) -> Need:
     """A task that a governor was told to run."""
     resources, expected = task.kind.resources, _expected(task.session, task)
     if task.row in {TaskRow.RUNNING, TaskRow.CANCELLING}:
-        rest = seconds if expected is None else max(0.0, expected - (now - task.started))
-        return Need(resources, running=1, occupied=min(rest, seconds))
+        left = seconds if expected is None else max(0.0, expected - (now - task.started))
+        return Need(resources, running=1, occupied=min(left, seconds))
     if task.row is TaskRow.ASSIGNED:
         return _waits(resources, 1, expected, times.expected(task))
     return Need(resources)  # it waits for others, or for what they make

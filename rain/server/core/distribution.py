@@ -101,7 +101,7 @@ def _assign_preferred(state: State, governor: Governor, session: Session, limit:
 
     For each priority there is as much room as if the lower ones of the session were not here.
     """
-    told = [
+    sent = [
         task.kind.priority
         for task in governor.assigned
         if task.session is session and task.row is TaskRow.ASSIGNED
@@ -109,10 +109,10 @@ def _assign_preferred(state: State, governor: Governor, session: Session, limit:
     taken: list[Task] = []
     for preferred in iter(lambda: governor.queue.first_of(session), None):
         priority = preferred.kind.priority
-        before = sum(other >= priority for other in told)
-        if before == len(told) or before >= limit:
+        before = sum(other >= priority for other in sent)
+        if before == len(sent) or before >= limit:
             break
-        told.append(priority)
+        sent.append(priority)
         taken.append(governor.queue.take_first_of(session))
     if taken:
         _assign(state, governor, taken)
@@ -134,17 +134,17 @@ def _assign(state: State, governor: Governor, tasks: list[Task]) -> None:
 def _assign_carefully(state: State, governor: Governor, tasks: list[Task]) -> list[Task]:
     """One after the other, since some are suspects; those that must wait go back to the queue."""
     crash_limit = state.settings.crash_limit
-    told: list[Task] = []
+    sent: list[Task] = []
     held_back: list[Task] = []
     for task in tasks:
         if must_wait(task, governor, crash_limit):
             held_back.append(task)
         else:
             planning.assign(task, state.now)
-            told.append(task)
+            sent.append(task)
     for task in held_back:
         governor.queue.add(task)
-    return told
+    return sent
 
 
 def _assign_ahead(state: State, governor: Governor) -> None:
@@ -153,7 +153,7 @@ def _assign_ahead(state: State, governor: Governor) -> None:
     """
     limit, crash_limit = state.settings.overbooking_ahead, state.settings.crash_limit
     followers = governor.followers
-    told: list[Task] = []
+    sent: list[Task] = []
     while followers and governor.ahead < limit:
         task = followers.popleft()
         if (
@@ -164,9 +164,9 @@ def _assign_ahead(state: State, governor: Governor) -> None:
             and not state.metering.is_metered(state.graph, task)
         ):
             planning.assign(task, state.now)
-            told.append(task)
-    if told:
-        _tell(state, governor, told)
+            sent.append(task)
+    if sent:
+        _tell(state, governor, sent)
 
 
 def _tell(state: State, governor: Governor, tasks: list[Task]) -> None:

@@ -78,7 +78,7 @@ def grant(state: State, client_id: ClientId, request: RequestId, what: AnyReques
         case TakeHandles():
             answer = tuple(map(_report_object, handles.take(state, client_id, what)))
         case ReportsOf() | DurableSessions() | DurableTasks():
-            state.emit(Answered(request, _told(state, client_id, what)))
+            state.emit(Answered(request, _report(state, client_id, what)))
             return
         case CancelUnstarted():
             answer = _cancel_unstarted(state, client_id, what)
@@ -111,7 +111,7 @@ def _note(state: State, client_id: ClientId, what: RemoveDurable | ShareDurable 
             feasibility.governors_changed(state)
 
 
-def _told(
+def _report(
     state: State, client_id: ClientId, what: ReportsOf | DurableSessions | DurableTasks
 ) -> tuple[tuple[TaskReport, ...], tuple[ObjectReport, ...]] | DurableReports | TasksByName:
     """Answers requests that change nothing."""

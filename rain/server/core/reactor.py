@@ -192,7 +192,7 @@ class Reactor:
         """Some are late; some have to wait for others of the same user."""
         state = self.state
         if state.graph.shadows or state.standing_by or state.now >= state.graph.late_due:
-            speculation.update_shadows(state)
+            speculation.look_at_late_tasks(state)
         if state.metering.is_on:
             quotas.apply(state)
 

@@ -50,16 +50,18 @@ def is_new(governor: Governor, update: Update) -> bool:
     return new
 
 
-def why_not(governor: Governor | None, heard: int, told: int) -> str:
-    """Why a governor that has heard and told this much cannot resume; "" if it can."""
+def why_not(governor: Governor | None, heard: int, confirmed: int) -> str:
+    """Why a governor that has heard these orders, and of whose updates these were confirmed, cannot
+    resume; "" if it can.
+    """
     if governor is None:
         return GIVEN_UP
     ordered = governor.ordered if governor.away is None else governor.away.ordered
-    if heard > ordered or told > governor.applied:
+    if heard > ordered or confirmed > governor.applied:
         return (
             f"the server has lost the end of its journal: it had made {ordered} orders"
             f" for this governor, which has applied {heard}, and has applied {governor.applied}"
-            f" updates, of which it has confirmed {told}"
+            f" updates, of which it has confirmed {confirmed}"
         )
     return ""
 

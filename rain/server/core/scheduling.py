@@ -272,11 +272,11 @@ class Scheduling:
 
     def _plan_once(self, state: State) -> None:
         """A fresh scheduler knows nothing of the past, so it is told of all that has no plan."""
-        told = self._first_news(state.graph)
+        news = self._first_news(state.graph)
         # The scheduler must get the tasks again that nobody can plan now. Its own copy of the news
         # cannot be trusted for that: it may have changed it.
-        self.unheard = dict.fromkeys(told.submitted)
-        self._let_plan(RainScheduler(), state, told)
+        self.unheard = dict.fromkeys(news.submitted)
+        self._let_plan(RainScheduler(), state, news)
 
     def _replace(self, state: State, why: str) -> None:
         """The scheduler is thrown away: another one plans until it has rested."""

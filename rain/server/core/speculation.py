@@ -38,7 +38,7 @@ LOOK_AGAIN = 0.25
 """Seconds after which idle cpus are looked for again, if there were none for a late task."""
 
 
-def update_shadows(state: State) -> None:
+def look_at_late_tasks(state: State) -> None:
     """Ends shadows that are not needed, and gives shadows to late tasks."""
     graph = state.graph
     for late, shadow in list(graph.shadows.items()):

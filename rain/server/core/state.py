@@ -162,14 +162,14 @@ class State:
             self.asked.keep(effects)
         if orders:
             self._orders = {}
-            told: list[Effect] = []
+            first: list[Effect] = []
             returns = self.settings.returns
             for governor, batch in orders.items():  # mostly one
                 known = self.graph.governors.get(governor) if returns else None
                 if known is not None:
                     resuming.keep(known, batch)
-                told.append(OrderGovernor(governor, batch))
-            effects[:0] = told
+                first.append(OrderGovernor(governor, batch))
+            effects[:0] = first
         if self._again:
             effects[:0] = self._again
             self._again = []

@@ -27,7 +27,7 @@ class TamperingWatch:
     waiting: deque[Task] = Factory(deque)
     fresh: int = 0  # of those, from the news
     governors: int = 0
-    told: int = 0  # tasks that governors were told of
+    assigned: int = 0  # tasks that governors have
 
     def before(self, graph: Graph, news: News) -> None:
         """A run begins with these news."""
@@ -36,15 +36,15 @@ class TamperingWatch:
         fresh = [*news.submitted, *news.unplanned, *news.ready]
         self.waiting.extendleft(fresh)
         self.fresh = len(fresh)
-        self.governors, self.told = len(graph.governors), _told(graph)
+        self.governors, self.assigned = len(graph.governors), _assigned(graph)
 
     def after(self, graph: Graph, plan: Plan) -> str:
         """The first contradiction after the run, or nothing."""
         if len(graph.governors) != self.governors:
             return f"the graph has {len(graph.governors)} governors instead of {self.governors}"
-        told, expected = _told(graph), self.told - len(plan.stopped)
-        if told != expected:
-            return f"governors list {told} tasks that they were told of, instead of {expected}"
+        assigned, expected = _assigned(graph), self.assigned - len(plan.stopped)
+        if assigned != expected:
+            return f"governors list {assigned} tasks that they were told of, instead of {expected}"
         for governor in graph.governors.values():
             planned, listed = governor.scheduled, len(governor.assigned) + len(governor.queue)
             if listed > len(planned):
@@ -65,7 +65,7 @@ class TamperingWatch:
         return ""
 
 
-def _told(graph: Graph) -> int:
+def _assigned(graph: Graph) -> int:
     return sum(len(governor.assigned) for governor in graph.governors.values())
 
 

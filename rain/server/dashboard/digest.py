@@ -103,7 +103,7 @@ class Columns:
 
     def place(self, number: int) -> int:
         """The place of a number, which there is from now on; -1 if there is no room for it."""
-        page, rest = divmod(number, PAGE)
+        page, offset = divmod(number, PAGE)
         known = self.pages.get(page)
         if known is None:
             known = len(self.page_numbers)
@@ -111,7 +111,7 @@ class Columns:
                 return -1
             self.pages[page] = known
             self.page_numbers.append(page)
-        place = known * PAGE + rest
+        place = known * PAGE + offset
         missing = place + 1 - len(self.mark)
         if missing > 0:
             missing += len(self.mark) // 4
@@ -123,8 +123,8 @@ class Columns:
 
     def number(self, place: int) -> int:
         """The number that has this place."""
-        page, rest = divmod(place, PAGE)
-        return self.page_numbers[page] * PAGE + rest
+        page, offset = divmod(place, PAGE)
+        return self.page_numbers[page] * PAGE + offset
 
 
 @define(eq=False)

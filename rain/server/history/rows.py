@@ -158,9 +158,9 @@ def _runs(ids: list[int]) -> Iterator[tuple[SessionId, range]]:
             yield session, range(first, min(first + MOST_ROWS, end))
 
 
-def _alike(event_type: str, ids: list[int], told: str, time: str) -> Iterator[Rows]:
+def _alike(event_type: str, ids: list[int], fields: str, time: str) -> Iterator[Rows]:
     """Equal events of several tasks."""
-    tail = f"],{told}}}"
+    tail = f"],{fields}}}"
     for session, run in _runs(ids):
         head = f'{{"type":"{event_type}","task":[{session},'
         events = [f"{head}{ids[place] & NUMBER_MASK}{tail}" for place in run]
@@ -267,9 +267,9 @@ def _second_run(happening: SecondRun, time: str) -> Rows:
 
 def _skipped(happening: TasksSkipped, time: str) -> Iterator[Rows]:
     cause = "null" if happening.cause is None else forms.identity(happening.cause)
-    told = f'"cause":{cause},"error":{forms.quoted(happening.error)}'
+    fields = f'"cause":{cause},"error":{forms.quoted(happening.error)}'
     event_type = "TaskCancelled" if happening.cancelled else "TaskSkipped"
-    yield from _alike(event_type, [*happening.ids], told, time)
+    yield from _alike(event_type, [*happening.ids], fields, time)
 
 
 def _objects(happening: ObjectsFinished, time: str) -> Iterator[Rows]:

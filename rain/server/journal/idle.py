@@ -13,7 +13,7 @@ from rain.server.core.state import State
 from rain.server.core.time_limits import may_take_back
 
 
-def is_at_rest(state: State, now: float) -> bool:
+def is_idle(state: State, now: float) -> bool:
     """Whether a turn without events would change nothing but the plans of its scheduler.
 
     This lists everything that goes on from turn to turn, or happens at a certain time.

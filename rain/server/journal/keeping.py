@@ -26,7 +26,7 @@ from rain.server.core.messages import (
 from rain.server.core.reactor import Reactor, TurnOutput
 from rain.server.core.state import State
 from rain.server.journal.compaction import Compaction
-from rain.server.journal.idle import decided_nothing, is_at_rest
+from rain.server.journal.idle import decided_nothing, is_idle
 from rain.server.journal.records import encode_came, encode_turn
 from rain.server.journal.writer import Writer
 from rain.server.lease.lease import Lease
@@ -60,7 +60,7 @@ class JournalKeeper:
         A quiet turn has only heartbeats; it is not written if it changes nothing. If the turn
         cannot be written, its effects are dropped.
         """
-        may_be_left_out = quiet and is_at_rest(reactor.state, given.now)
+        may_be_left_out = quiet and is_idle(reactor.state, given.now)
         came = encode_came(self.writer.turns + 1, TurnInput(given.now) if quiet else given)
         output = reactor.turn(given)
         if may_be_left_out and decided_nothing(output):

@@ -85,9 +85,9 @@ class Writer:
 
     def _append(self, data: bytes) -> None:
         self.size += len(data)
-        rest = memoryview(data)
-        while rest:
-            rest = rest[self._file.write(rest) :]
+        left = memoryview(data)
+        while left:
+            left = left[self._file.write(left) :]
 
     def sync(self) -> None:
         """Makes everything durable that was written; may take long. One call at a time."""

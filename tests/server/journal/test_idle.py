@@ -15,7 +15,7 @@ from rain.server.core.infeasible import Infeasible
 from rain.server.core.later_orders import LaterOrders
 from rain.server.core.nested_sessions import NestedSessions
 from rain.server.core.state import State
-from rain.server.journal.idle import is_at_rest
+from rain.server.journal.idle import is_idle
 from tests.support.world import new_world
 
 ONLY_WITH_INPUT: dict[type, set[str]] = {
@@ -48,7 +48,7 @@ ONLY_WITH_INPUT: dict[type, set[str]] = {
 
 @pytest.mark.parametrize("kind", ONLY_WITH_INPUT)
 def test_each_field_goes_on_by_itself_or_changes_only_with_input(kind: type) -> None:
-    code = is_at_rest.__code__
+    code = is_idle.__code__
     assert isinstance(code, CodeType)
     looked_at = set(code.co_names)
     if "__bool__" in vars(kind):  # which it asks for
@@ -60,9 +60,9 @@ def test_each_field_goes_on_by_itself_or_changes_only_with_input(kind: type) -> 
 
 def test_a_server_that_has_something_to_do_is_not_at_rest() -> None:
     state = State()
-    assert is_at_rest(state, state.now)
+    assert is_idle(state, state.now)
     state.lessons.append({})
-    assert not is_at_rest(state, state.now)
+    assert not is_idle(state, state.now)
 
 
 def test_a_session_that_was_left_is_at_rest_as_long_as_it_has_anything() -> None:
@@ -74,6 +74,6 @@ def test_a_session_that_was_left_is_at_rest_as_long_as_it_has_anything() -> None
     world.state.news.submitted.clear()
     (session,) = world.state.graph.sessions.values()
     world.state.left[session] = ""
-    assert is_at_rest(world.state, world.state.now)
+    assert is_idle(world.state, world.state.now)
     world.state.left[Session(SessionId(9), session.client)] = ""
-    assert not is_at_rest(world.state, world.state.now)
+    assert not is_idle(world.state, world.state.now)
