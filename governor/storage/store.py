@@ -65,7 +65,10 @@ class Store:
         self._placing = None if self._board is None else Placing(self._board)
         self._spare_on_disk: SpareFiles | None = None
         self._spare_in_memory: SpareFiles | None = None
-        self._on_disk: set[int] = set()  # numbers of shared memory whose files have left it
+        # Numbers of shared memory whose files have left it. The loop adds them, and a thread may
+        # discard one, each in a single step. No thread asks for such a path meanwhile: a file that
+        # leaves is not pinned (`tiers`), and what is deleted belongs to no object any more.
+        self._on_disk: set[int] = set()
         # Threads draw numbers too; `count` never gives a number twice.
         self._numbers = itertools.count(1)
         self.copied = 0  # bytes copied although their source was on this machine

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import threading
 from contextlib import suppress
 from pathlib import Path
 
@@ -30,9 +31,9 @@ class SpareUploads:
         self._folder = folder
         self._taken = folder / TAKEN
         self._spares = spares
-        self._kept: int = 0  # files since the start
-        self._seen: int = 0  # as many had been kept when files were given back last
-        self._gone: int = 0  # as many when nothing was left
+        self._changing = threading.Lock()
+        self._has_new = False  # a file was kept since files were given back last
+        self._has_old = False  # some were left then
 
     @staticmethod
     def make(folder: Path) -> SpareUploads | None:
@@ -47,7 +48,7 @@ class SpareUploads:
     @property
     def is_awake(self) -> bool:
         """Whether there may be something to give back."""
-        return self._kept > self._gone
+        return self._has_new or self._has_old
 
     def keep(self, path: Path) -> bool:
         """Takes the file of an upload, if it may be written over.
@@ -56,7 +57,9 @@ class SpareUploads:
         """
         self._spares.allow(min(memory_left(), _free(self._folder)) // _PART)
         kept = self._spares.keep(path, is_linked=True)
-        self._kept += int(kept)
+        if kept:
+            with self._changing:
+                self._has_new = True
         return kept
 
     def give_back(self) -> None:
@@ -64,17 +67,17 @@ class SpareUploads:
 
         Files that clients have left behind are deleted in any case.
         """
-        kept = self._kept
-        if kept == self._seen:
+        with self._changing:
+            has_new, self._has_new = self._has_new, False
+            self._has_old = True
+        if not has_new:
             self._spares.allow(0)
             self._spares.trim()
         for path in self._taken.iterdir():
             with suppress(FileNotFoundError):  # its client is done with it
                 if is_unused(str(path)):
                     path.unlink()
-        if kept == self._seen and not any(self._taken.iterdir()):
-            self._gone = kept
-        self._seen = kept
+        self._has_old = has_new or any(self._taken.iterdir())
 
 
 def take_for_upload(folder: str, size: int) -> str | None:
