@@ -41,8 +41,8 @@ def take_back_all(state: State, governor: Governor) -> None:
     _take_back(state, governor, _PLANNED)
 
 
-def take_back_some(state: State, governor: Governor, tasks: list[Task]) -> None:
-    """These of its tasks, which wait, are planned anew; it is asked for what it was sent."""
+def take_back_some(state: State, tasks: list[Task]) -> None:
+    """These tasks, which wait, are planned anew; governors are asked for what they were sent."""
     ending = Ending(state.now, RunCause.TAKEN_BACK)
     for task in tasks:
         if task.row in _PLANNED:

@@ -39,7 +39,7 @@ def take_back(state: State) -> None:
         if longest < 0:
             longest = _longest(state.graph.sessions.values())
         if longest > governor.left:
-            rests.take_back_some(state, governor, _too_long(governor))
+            rests.take_back_some(state, _too_long(governor))
 
 
 def next_look(state: State) -> float:
