@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
-from attrs import frozen
+from attrs import fields, frozen
 
 from rain.base.admission import TLS_FILE, MemberKind, Secret
 from rain.base.errors import StartError
@@ -136,6 +136,25 @@ def file(name: str, text: str) -> Option:
 def repeated(name: str, parameter: str, metavar: str, text: str) -> Option:
     """An option that may be given several times."""
     return click.option(name, parameter, multiple=True, metavar=metavar, help=text)
+
+
+def together(
+    name: str, make: type, *options: Option
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Options that are one noun: the command gets them as an object of this attrs class."""
+    names = [field.name for field in fields(make)]
+
+    def add(run: Callable[..., int]) -> Callable[..., int]:
+        @wraps(run)
+        def command(*arguments: object, **given: object) -> int:
+            made = make(**{one: given.pop(one) for one in names})
+            return run(*arguments, **{name: made}, **given)
+
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
 
 
 def listen(default: str, text: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
