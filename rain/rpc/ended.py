@@ -1,4 +1,4 @@
-"""How a connection of a client has ended: one value, which is set once and stays."""
+"""How a connection has ended: one value, which is set once and stays."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ NOT_HERE = (
 class How(Enum):
     """Who has ended a connection, or what."""
 
-    CLOSED = "the program has closed it"
+    CLOSED = "this side has closed it"
     EXITED = "the program ends"
     FORKED = "it belongs to the parent of this process"
     BROKEN = "an error of ours has ended its thread, which has printed it"
-    GIVEN_UP = "the client knows that the server is lost"
+    GIVEN_UP = "this side knows that the other one is lost"
     NOT_BACK = "the server was away, and there will be no other connection"
     SILENT = "nothing was received for too long"
     INVALID = "the other side has sent what breaks the protocol"

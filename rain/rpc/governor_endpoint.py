@@ -26,6 +26,7 @@ from rain.rpc.codec.orders import read_orders
 from rain.rpc.codec.split import INLINE_BYTES, join_orders, slim_update
 from rain.rpc.codec.update import write_update
 from rain.rpc.dialing import NotLeadingError, reaching
+from rain.rpc.ended import How
 from rain.rpc.handlers import ControlHandler, GovernorHello
 from rain.rpc.interface import Fields, Interface
 from rain.rpc.link import Link
@@ -100,8 +101,7 @@ class Upstream:
         await answered.wait()
 
     def reject(self, reason: str) -> None:
-        self._link.fault = reason
-        self._link.end_with_reason(reason)
+        self._link.end_with_reason(reason, How.INVALID)
 
     def close(self, reason: str = "the governor closed the connection") -> None:
         self._link.end(reason)
@@ -229,9 +229,9 @@ async def connect_governor(
         raise
 
     def ended(cause: str) -> None:
-        handler.left(cause, at_fault=bool(link.fault))
+        handler.left(cause, at_fault=link.has_faulty_peer)
 
-    if link.cause is not None:  # the server has ended it right after the answer
+    if not link.is_open:  # the server has ended it right after the answer
         ended(link.cause)
         return upstream
     link.on_end = ended
@@ -266,8 +266,8 @@ async def _register(
     if outcome is None:
         raise StartError(f"the server at {where} does not answer within {timeout:g} s")
     if isinstance(outcome, CallError):
-        if outcome.kind == "disconnected" and link.fault:
-            raise StartError(f"what listens at {where} is not a Rain server: {link.fault}")
+        if outcome.kind == "disconnected" and link.has_faulty_peer:
+            raise StartError(f"what listens at {where} is not a Rain server: {link.cause}")
         refusal = f"the server at {where} refuses this governor: {outcome}"
         raise StartError(refusal) if outcome.kind == "disconnected" else RefusedHereError(refusal)
     servers.accept(outcome["generation"])

@@ -15,6 +15,7 @@ import trio
 
 from rain.base.errors import ProtocolError
 from rain.base.silence import BEAT, REPLACED, Silence
+from rain.rpc.ended import End, How
 from rain.rpc.offered import Offered
 from rain.rpc.outgoing import Outgoing, Patience
 from rain.rpc.peer import Peer
@@ -32,9 +33,7 @@ class Link:
 
     def __init__(self, connected: Connected, bootstrap: Offered | None, longest: int) -> None:
         self.peer = Peer(self._say, bootstrap, longest, self._flush)
-        self.cause: str | None = None  # why it ended, or is about to
-        self.fault = ""  # what was wrong with what the other side said
-        self.silence = 0.0  # seconds of it that were the cause of the end
+        self.ended: End | None = None  # it has, or is about to; only `end` sets this
         self.on_end: Callable[[str], object] | None = None  # told once, in `run`
         self._socket = connected
         self._outgoing = Outgoing(connected)
@@ -46,12 +45,22 @@ class Link:
 
     @property
     def is_open(self) -> bool:
-        return self.cause is None
+        return self.ended is None
+
+    @property
+    def cause(self) -> str:
+        """Why it has ended; "" if it has not."""
+        return "" if self.ended is None else self.ended.cause
+
+    @property
+    def has_faulty_peer(self) -> bool:
+        """Whether it has ended because the other side has broken the protocol."""
+        return self.ended is not None and self.ended.how is How.INVALID
 
     @property
     def is_over_for_good(self) -> bool:
         """Whether the other side has said that it leaves, or has broken the protocol."""
-        return self.peer.farewell is not None or bool(self.fault)
+        return self.peer.farewell is not None or self.has_faulty_peer
 
     @property
     def unsent(self) -> int:
@@ -67,19 +76,19 @@ class Link:
         """Sets the limits for the other side from now on."""
         self._outgoing.patience = patience
 
-    def end(self, cause: str) -> None:
-        """Ends the connection; the cause that was given first stays."""
-        if self.cause is None:
-            self.cause = cause
+    def end(self, cause: str, how: How = How.CLOSED, silence: float = 0.0) -> None:
+        """Ends the connection; the end that was given first stays."""
+        if self.ended is None:
+            self.ended = End(how, cause, silence)
             self.peer.stop_hearing()
             self._over.set()
 
-    def end_with_reason(self, cause: str) -> None:
+    def end_with_reason(self, cause: str, how: How = How.CLOSED, silence: float = 0.0) -> None:
         """Like `end`, but what was said may still arrive, and the reason behind it."""
-        if self.cause is None:
+        if self.ended is None:
             self.peer.abort(cause)
             self._aborts = True
-            self.end(cause)
+            self.end(cause, how, silence)
 
     async def run(self) -> None:
         """Drives the connection until its end, and closes the socket."""
@@ -88,15 +97,15 @@ class Link:
                 nursery.start_soon(self._hear)
                 nursery.start_soon(self._send)
                 await self._over.wait()
-                self.peer.end(self.cause or "")
+                self.peer.end(self.cause)
                 if self.on_end is not None:
-                    self.on_end(self.cause or "")
+                    self.on_end(self.cause)
                 if self._aborts:
                     await self._linger()
                 nursery.cancel_scope.cancel()
         finally:
             self.end("the program ends")
-            self.peer.end(self.cause or "")
+            self.peer.end(self.cause)
             self.peer.take_apart()
             self.on_end = None
             self._outgoing.drop()
@@ -104,7 +113,7 @@ class Link:
                 self._socket.shutdown(socket.SHUT_RDWR)
             self._socket.close()
 
-    async def ended(self) -> None:
+    async def until_ended(self) -> None:
         """Returns when the connection has ended, or is about to."""
         await self._over.wait()
 
@@ -118,18 +127,16 @@ class Link:
         the limit, or is silent and was replaced.
         """
         silence = Silence(limit, beat)
-        while self.cause is None:
+        while self.ended is None:
             since = trio.current_time()
             with trio.move_on_after(beat):
                 await self._over.wait()
                 return
             if silence.is_too_long(trio.current_time() - since, heard=self._take_heard()):
-                self.silence = silence.seconds
-                self.end_with_reason(
-                    f"nothing was received from the other side for {silence.seconds:.0f} seconds"
-                )
+                text = f"nothing was received from the other side for {silence.seconds:.0f} seconds"
+                self.end_with_reason(text, How.SILENT, silence.seconds)
             elif is_replaced is not None and silence.is_suspicious and await is_replaced():
-                self.end(REPLACED)
+                self.end(REPLACED, How.LOST)
 
     def _take_heard(self) -> bool:
         """Whether anything was received since the last time. While nothing is read, it counts as
@@ -139,18 +146,18 @@ class Link:
         return heard or self._outgoing.is_too_much
 
     def _say(self, message: bytes) -> None:
-        if self.cause is None:
+        if self.ended is None:
             self._outgoing.add(message)
 
     def _flush(self) -> None:
-        if self.cause is None:
+        if self.ended is None:
             why_over = self._outgoing.flush()
             if why_over:
                 self._outgoing.drop()
-                self.end(why_over)
+                self.end(why_over, How.LOST)
 
     async def _hear(self) -> None:
-        self.end(await self._receive())
+        self.end(await self._receive(), How.LOST)
         self._hung_up.set()
 
     async def _receive(self) -> str:
@@ -166,7 +173,7 @@ class Link:
                 return error.strerror or "the connection broke"
             if not chunk:
                 return self.peer.farewell or "the other side closed the connection"
-            if self.cause is not None:  # it lingers
+            if self.ended is not None:  # it lingers
                 continue
             self._heard = True
             try:
@@ -175,8 +182,7 @@ class Link:
                     raise ProtocolError("it says too much before it has registered")
                 receive(chunk)
             except ProtocolError as error:
-                self.fault = str(error)
-                self.end_with_reason(self.fault)
+                self.end_with_reason(str(error), How.INVALID)
                 continue
             if self.peer.farewell is not None:
                 return self.peer.farewell
@@ -184,7 +190,7 @@ class Link:
                 await self._outgoing.some_is_taken()
 
     async def _send(self) -> None:
-        self.end(await self._outgoing.send_unsent())
+        self.end(await self._outgoing.send_unsent(), How.LOST)
 
     async def _linger(self) -> None:
         """Sends what is left, and waits until the other side has read it and hangs up: closing at

@@ -117,7 +117,7 @@ class Guest:
     async def _judge(self) -> None:
         limit = self._host.limits.handshake
         with trio.move_on_after(limit):
-            await self.link.ended()
+            await self.link.until_ended()
         if not self._role:
             self.link.end_with_reason(f"nobody has registered within {limit:g} seconds")
 

@@ -135,7 +135,7 @@ class ServedGovernor:
         link.on_end = self._ended
 
     def _ended(self, cause: str) -> None:
-        self._handler.left(cause, at_fault=bool(self._link.fault))
+        self._handler.left(cause, at_fault=self._link.has_faulty_peer)
 
     def registered(self) -> Fields:
         """The answer to a governor that was accepted."""

@@ -134,7 +134,7 @@ def test_garbage_is_the_clients_fault() -> None:
     async def scene(raw: Raw) -> None:
         await raw.register_client()
         raw.link.say_bytes(b"\0\0\0\0\1\0\0\0garbage!")
-        await raw.link.ended()
+        await raw.link.until_ended()
 
     assert len(play(scene).journal.named("client left")) == 1
 
