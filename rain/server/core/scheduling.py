@@ -111,8 +111,6 @@ class Scheduling:
     shares: UserShares | None = None  # None if the scheduler shares the cluster itself
     unheard: dict[Task, None] = Factory(dict)  # tasks that the scheduler may have lost sight of
     watch: TamperingWatch = Factory(TamperingWatch)  # of a scheduler that is not ours
-    damage: str = ""  # what it has changed by itself, in the run that has just ended
-    returned: str = ""  # what it has returned instead of a plan, in the run that has just ended
     notes: list[list[Step]] | None = None  # the steps of all plans of a turn, if they are noted
 
     def run(self, state: State, interrupted_after: int | None) -> int | None:
@@ -173,22 +171,21 @@ class Scheduling:
             news = self._own_news(state.graph, news)
         news = self._shared(state, news)
         plan = self._new_plan(state)
-        plans = self._watched(state, news, plan, interrupted_after)
-        if self.damage:
+        plans, damage = self._watched(state, news, plan, interrupted_after)
+        if damage:
             self._repair(state)
             if self.notes is not None:
                 self.notes[-1][:] = restored(self.notes[-1], plan)
         _apply(state, plan)
         rest = self.rest
-        if self.damage:
-            self._replace(state, f"it has changed nodes itself, and not by its plan: {self.damage}")
+        if damage:
+            self._replace(state, f"it has changed nodes itself, and not by its plan: {damage}")
         elif plan.over:
             self._replace(state, f"it was interrupted after {rest.limit:g} seconds")
         if plan.over:
             return plan.steps
-        if plans or self.damage:
-            return None
-        self._plan_once(state)
+        if not (plans or damage):
+            self._plan_once(state)
         return None
 
     def _new_plan(self, state: State) -> Plan:
@@ -211,22 +208,21 @@ class Scheduling:
         self.unheard = {}
         return news
 
-    def _watched(self, state: State, news: News, plan: Plan, interrupted_after: int | None) -> bool:
-        """Whether the scheduler has planned; notes what it has damaged if it is not ours."""
-        self.damage = ""
+    def _watched(
+        self, state: State, news: News, plan: Plan, interrupted_after: int | None
+    ) -> tuple[bool, str]:
+        """Whether the scheduler has planned, and what it has changed by itself."""
         if is_ours(self.scheduler):
-            return self._plans(state, news, plan, interrupted_after)
+            return self._plans(state, news, plan, interrupted_after), ""
         self.watch.before(state.graph, news)
         try:
             plans = self._plans(state, news, plan, interrupted_after)
         except InvariantError as error:  # a step has met what the scheduler has changed before
-            self.damage = _readable(str(error).partition("\n")[0][:LONGEST])
-            return False
+            return False, _readable(str(error).partition("\n")[0][:LONGEST])
         try:
-            self.damage = self.watch.after(state.graph, plan)
+            return plans, self.watch.after(state.graph, plan)
         except _NO_SENSE as error:
-            self.damage = _readable(f"nodes cannot be read any more: {error!r}"[:LONGEST])
-        return plans
+            return plans, _readable(f"nodes cannot be read any more: {error!r}"[:LONGEST])
 
     def _repair(self, state: State) -> None:
         """Only plans can be restored. Other damage would end the server later, without a name."""
@@ -242,11 +238,17 @@ class Scheduling:
         state.touched.update(dict.fromkeys(graph.governors.values()))
 
     def _plans(self, state: State, news: News, plan: Plan, interrupted_after: int | None) -> bool:
+        returned = ""
+
+        def ask(graph: Graph, news: News, plan: Plan) -> None:
+            nonlocal returned
+            returned = self._ask(graph, news, plan)
+
         if interrupted_after is not None:
             plan.last = interrupted_after
         try:
             if interrupted_after != 0:
-                self.guard(self._ask, state.graph, news, plan)
+                self.guard(ask, state.graph, news, plan)
         except (InvariantError, KeyboardInterrupt):  # ours, or the user's
             raise
         except BaseException as error:  # noqa: BLE001 # a stranger's code may raise anything
@@ -254,21 +256,22 @@ class Scheduling:
                 _complain_of(state, error)
                 return False
         plan.over = plan.over or interrupted_after is not None
-        if self.returned and not plan.over:
-            _complain(state, f"it has planned nothing and returned {self.returned}: {_WRITE_IT}")
+        if returned and not plan.over:
+            _complain(state, f"it has planned nothing and returned {returned}: {_WRITE_IT}")
             return False
         return not plan.over
 
-    def _ask(self, graph: Graph, news: News, plan: Plan) -> None:
-        self.returned = ""
+    def _ask(self, graph: Graph, news: News, plan: Plan) -> str:
+        """What the scheduler has returned instead of a plan; "" if it has planned."""
         if self.scheduler is None:
             self.scheduler = self.make()
         schedule: Callable[[Graph, News, Plan], object] = self.scheduler.schedule
         returned = schedule(graph, news, plan)
         if returned is None or returned is plan or plan.steps:
-            return
+            return ""
         if news.submitted or news.unplanned:
-            self.returned = f"a value of the type {type(returned).__name__!r}"
+            return f"a value of the type {type(returned).__name__!r}"
+        return ""
 
     def _plan_once(self, state: State) -> None:
         """A fresh scheduler knows nothing of the past, so it is told of all that has no plan."""
