@@ -10,6 +10,7 @@ from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
 import click
+from attrs import frozen
 
 from rain.base.admission import MemberKind
 from rain.base.errors import StartError
@@ -24,9 +25,12 @@ from rain.cli.options import (
     silence,
     size,
     switch,
+    together,
 )
 
 if TYPE_CHECKING:
+    from rain.governor.core.reactor_settings import Offer
+    from rain.governor.machine.budget import Budget
     from rain.governor.settings import GovernorSettings
 
 
@@ -49,42 +53,106 @@ def _cpus(text: str) -> int:
     return detected + wanted
 
 
+def _size(name: str, text: str | None) -> int | None:
+    """Parses a number of bytes, if there is one."""
+    return None if text is None else size(name, text)
+
+
+@frozen
+class OfferedPart:
+    """What the governor offers of its machine."""
+
+    cpus: str
+    memory: str
+    store: str
+    disk: str
+    gpus: str
+    named: tuple[str, ...]
+    share: str
+
+    def read(self, workdir: Path | None) -> tuple[Budget, Offer]:
+        """The bytes for tasks and data, and the resources."""
+        from rain.governor.machine.budget import Room, read_budget
+        from rain.governor.machine.detecting import Machine
+        from rain.governor.machine.offer import MachineShare, read_offer
+
+        machine, part = Machine.this(), MachineShare.read(self.share)
+        room = Room.of(machine, part.of, (workdir or Path(gettempdir())).absolute())
+        budget = read_budget(self.memory, self.store, room, self.disk)
+        cpus = _cpus(self.cpus)
+        return budget, read_offer(cpus, budget.memory, self.gpus, self.named, machine, part)
+
+
+@frozen
+class TaskLimits:
+    """How much one task may have, and how many may wait for others."""
+
+    most_blocked: int | None
+    task_processes: int
+    task_descriptors: int | None
+
+
+@frozen
+class KeptSoftware:
+    """How much is kept of results and of software environments, and what makes these."""
+
+    cache_limit: str | None
+    environment_limit: str | None
+    conda: str | None
+
+
+@frozen
+class Patience:
+    """How long the governor waits for its server."""
+
+    server_timeout: float | None
+    wait_for_server: float
+    server_away: float
+
+
 @click.command()
 @click.argument("server", metavar="SERVER")
 @listen("127.0.0.1:0", "The address where other governors fetch data from this one.")
-@amount(
-    "--cpus",
-    "detect",
-    "N",
-    "How many cpus to offer: a number, 'detect', or -K for all but K.",
+@together(
+    "part",
+    OfferedPart,
+    amount(
+        "--cpus",
+        "detect",
+        "N",
+        "How many cpus to offer: a number, 'detect', or -K for all but K.",
+    ),
+    amount(
+        "--memory",
+        "detect",
+        "SIZE",
+        "How much memory tasks may use: 4G, 512MiB, or 'detect' for this machine's without"
+        " --store.",
+    ),
+    amount(
+        "--store",
+        "detect",
+        "SIZE",
+        "How much data to keep in shared memory: a size, or 'detect' for 30 % of memory.",
+    ),
+    amount(
+        "--disk",
+        "detect",
+        "SIZE",
+        "How much data to keep in files: a size, or 'detect' for 90 % of the free space.",
+    ),
+    amount("--gpus", "detect", "N", "How many gpus to offer: a number, or 'detect'."),
+    click.option(
+        "--resource",
+        "named",
+        multiple=True,
+        metavar="NAME=AMOUNT",
+        help="Another resource to offer, for example licence=2; may be repeated.",
+    ),
+    click.option(
+        "--share", default="0/1", hidden=True, help="I/N: the part of detected resources."
+    ),
 )
-@amount(
-    "--memory",
-    "detect",
-    "SIZE",
-    "How much memory tasks may use: 4G, 512MiB, or 'detect' for this machine's without --store.",
-)
-@amount(
-    "--store",
-    "detect",
-    "SIZE",
-    "How much data to keep in shared memory: a size, or 'detect' for 30 % of memory.",
-)
-@amount(
-    "--disk",
-    "detect",
-    "SIZE",
-    "How much data to keep in files: a size, or 'detect' for 90 % of the free space.",
-)
-@amount("--gpus", "detect", "N", "How many gpus to offer: a number, or 'detect'.")
-@click.option(
-    "--resource",
-    "named",
-    multiple=True,
-    metavar="NAME=AMOUNT",
-    help="Another resource to offer, for example licence=2; may be repeated.",
-)
-@click.option("--share", default="0/1", hidden=True, help="I/N: the part of detected resources.")
 @seconds("--monitoring", 5.0, "Interval between reports of this machine's load; 0 for never.")
 @seconds(
     "--idle-seconds",
@@ -107,61 +175,74 @@ def _cpus(text: str) -> int:
     help="The time limit of the governor: 1:00:00, 90m or 2h from now. It drains early enough"
     " to leave in time. 'none' for no limit.  [default: the end of the Slurm job that it runs in]",
 )
-@click.option(
-    "--most-blocked",
-    type=click.IntRange(min=0),
-    metavar="COUNT",
-    help="How many calls may wait at once for tasks that they have submitted; by default 16 for"
-    " each cpu, and at least 64.",
+@together(
+    "limits",
+    TaskLimits,
+    click.option(
+        "--most-blocked",
+        type=click.IntRange(min=0),
+        metavar="COUNT",
+        help="How many calls may wait at once for tasks that they have submitted; by default 16 for"
+        " each cpu, and at least 64.",
+    ),
+    click.option(
+        "--task-processes",
+        type=click.IntRange(min=1),
+        default=1000,
+        show_default=True,
+        metavar="COUNT",
+        help="How many processes a task may have at once; a task with more is ended.",
+    ),
+    click.option(
+        "--task-descriptors",
+        type=click.IntRange(min=64),
+        metavar="COUNT",
+        help="How many files, sockets and pipes each process of a task may have open; by default"
+        " 65536, or what the system allows if that is less.",
+    ),
 )
-@click.option(
-    "--task-processes",
-    type=click.IntRange(min=1),
-    default=1000,
-    show_default=True,
-    metavar="COUNT",
-    help="How many processes a task may have at once; a task with more is ended.",
+@together(
+    "kept",
+    KeptSoftware,
+    click.option(
+        "--cache-limit",
+        envvar="RAIN_CACHE_LIMIT",
+        metavar="SIZE",
+        help="The size limit of a cache of results, for example 50GiB; by default a tenth of its"
+        " disk.",
+    ),
+    click.option(
+        "--environment-limit",
+        envvar="RAIN_ENVIRONMENT_LIMIT",
+        metavar="SIZE",
+        help="The size limit of the software environments that are kept; by default 10GiB.",
+    ),
+    click.option(
+        "--conda",
+        envvar="RAIN_CONDA",
+        metavar="PROGRAM",
+        help="The program that makes conda environments; by default the first of micromamba, mamba"
+        " and conda in PATH.",
+    ),
 )
-@click.option(
-    "--task-descriptors",
-    type=click.IntRange(min=64),
-    metavar="COUNT",
-    help="How many files, sockets and pipes each process of a task may have open; by default"
-    " 65536, or what the system allows if that is less.",
-)
-@click.option(
-    "--cache-limit",
-    envvar="RAIN_CACHE_LIMIT",
-    metavar="SIZE",
-    help="The size limit of a cache of results, for example 50GiB; by default a tenth of its disk.",
-)
-@click.option(
-    "--environment-limit",
-    envvar="RAIN_ENVIRONMENT_LIMIT",
-    metavar="SIZE",
-    help="The size limit of the software environments that are kept; by default 10GiB.",
-)
-@click.option(
-    "--conda",
-    envvar="RAIN_CONDA",
-    metavar="PROGRAM",
-    help="The program that makes conda environments; by default the first of micromamba, mamba and"
-    " conda in PATH.",
-)
-@silence(
-    "--server-timeout",
-    30.0,
-    "Give up on the server and stop all work if it is silent for longer; 0 for never.",
-)
-@seconds(
-    "--wait-for-server",
-    0.0,
-    "How long to wait at the start for a server that is not there yet.",
-)
-@seconds(
-    "--server-away",
-    600.0,
-    "How long to go on while a server with a journal is away.",
+@together(
+    "patience",
+    Patience,
+    silence(
+        "--server-timeout",
+        30.0,
+        "Give up on the server and stop all work if it is silent for longer; 0 for never.",
+    ),
+    seconds(
+        "--wait-for-server",
+        0.0,
+        "How long to wait at the start for a server that is not there yet.",
+    ),
+    seconds(
+        "--server-away",
+        600.0,
+        "How long to go on while a server with a journal is away.",
+    ),
 )
 @file("--config", "A TOML file with executors of your own.")
 @click.option(
@@ -183,27 +264,15 @@ def governor(
     daemon: DaemonOptions,
     server: str,
     listen_at: str,
-    cpus: str,
-    memory: str,
-    store: str,
-    disk: str,
-    gpus: str,
-    named: tuple[str, ...],
-    share: str,
+    part: OfferedPart,
     monitoring: float,
     idle_seconds: float,
     cancel_grace: float,
     drain_seconds: float,
     time_limit: str | None,
-    most_blocked: int | None,
-    task_processes: int,
-    task_descriptors: int | None,
-    cache_limit: str | None,
-    environment_limit: str | None,
-    conda: str | None,
-    server_timeout: float | None,
-    wait_for_server: float,
-    server_away: float,
+    limits: TaskLimits,
+    kept: KeptSoftware,
+    patience: Patience,
     config: Path | None,
     spill_to: str | None,
     workdir: Path | None,
@@ -221,10 +290,7 @@ def governor(
     from rain.base.address import DEFAULT_PORT, LOOPBACK
     from rain.daemon.addresses import parse_address, parse_addresses
     from rain.daemon.exposure import check_exposure, or_user_key
-    from rain.governor.machine.budget import Room, read_budget
     from rain.governor.machine.descriptors import Descriptors
-    from rain.governor.machine.detecting import Machine
-    from rain.governor.machine.offer import MachineShare, read_offer
     from rain.governor.main import run_governor
     from rain.governor.settings import GovernorSettings
     from rain.governor.time_limit import leaving_time
@@ -235,10 +301,7 @@ def governor(
     is_open = daemon.insecure or identity is not None
     check_exposure(host, secret, insecure=is_open, risk="read the data of all tasks")
     secret = or_user_key(secret, host, *(one for one, _ in servers), insecure=is_open)
-    machine, part = Machine.this(), MachineShare.read(share)
-    room = Room.of(machine, part.of, (workdir or Path(gettempdir())).absolute())
-    budget = read_budget(memory, store, room, disk)
-    offer = read_offer(_cpus(cpus), budget.memory, gpus, named, machine, part)
+    budget, offer = part.read(workdir)
     settings = GovernorSettings(
         servers=servers,
         host=host,
@@ -248,22 +311,20 @@ def governor(
         resources=offer.resources,
         gpus=offer.gpus,
         budget=budget,
-        server_silence=server_timeout,
-        server_wait=wait_for_server,
-        server_away=server_away,
+        server_silence=patience.server_timeout,
+        server_wait=patience.wait_for_server,
+        server_away=patience.server_away,
         monitoring_seconds=monitoring,
         idle_seconds=idle_seconds,
         cancel_grace=cancel_grace,
         drain_seconds=drain_seconds,
         leaves_at=leaving_time(time_limit, os.environ, time.time()),
-        most_blocked=most_blocked,
-        task_processes=task_processes,
-        descriptors=Descriptors.read(task_descriptors),
-        cache_limit=None if cache_limit is None else size("--cache-limit", cache_limit),
-        environment_limit=None
-        if environment_limit is None
-        else size("--environment-limit", environment_limit),
-        conda=conda,
+        most_blocked=limits.most_blocked,
+        task_processes=limits.task_processes,
+        descriptors=Descriptors.read(limits.task_descriptors),
+        cache_limit=_size("--cache-limit", kept.cache_limit),
+        environment_limit=_size("--environment-limit", kept.environment_limit),
+        conda=kept.conda,
         config=config,
         spill_to=spill_to,
         work_folder=workdir,
