@@ -34,8 +34,7 @@ def add(state: State, event: Asked, session: Session, mode: WaitMode, since: int
     if mode is WaitMode.GLANCE or session.done_count > wait.since:
         _answer(state, wait)
     else:
-        state.waits[wait.request] = wait
-        session.waits[wait] = None
+        waiting.keep(state, wait, 1)
         session.followers.append(wait)
 
 
@@ -53,8 +52,7 @@ def done(state: State, tasks: Sequence[Task]) -> None:
     for session in waited:
         followers, session.followers = session.followers, []
         for wait in followers:
-            del state.waits[wait.request]
-            del session.waits[wait]
+            waiting.drop(state, wait)
             _answer(state, wait)
 
 

@@ -41,20 +41,29 @@ def add(state: State, wait: Wait) -> None:
     if not pending or (some and len(pending) < len(wait.tasks) + len(wait.objects)):
         _answer(state, wait)
         return
-    wait.remaining = 1 if some else len(pending)
-    state.waits[wait.request] = wait
-    wait.session.waits[wait] = None
+    keep(state, wait, 1 if some else len(pending))
     for node in pending:
         node.waits = [*node.waits, wait] if node.waits else [wait]
+
+
+def keep(state: State, wait: Wait, remaining: int) -> None:
+    """From now on the wait is there, until this many things have happened."""
+    wait.remaining = remaining
+    state.waits[wait.request] = wait
+    wait.session.waits[wait] = None
+
+
+def drop(state: State, wait: Wait) -> None:
+    """The wait is not there any more."""
+    del state.waits[wait.request]
+    del wait.session.waits[wait]
 
 
 def _add_idle(state: State, wait: Wait) -> None:
     """Adds a wait for all tasks of a session."""
     session = wait.session
     if session.unfinished:
-        wait.remaining = 1
-        state.waits[wait.request] = wait
-        session.waits[wait] = None
+        keep(state, wait, 1)
         session.idle_waits.append(wait)
     elif session.untold is not None:
         _answer_with_failure(state, wait, session.untold)
@@ -72,8 +81,7 @@ def done(state: State, node: Task | DataObject) -> None:
         if wait.mode is WaitMode.SOME:
             _remove(state, wait)
         else:  # it hangs on nothing any more
-            del state.waits[wait.request]
-            del wait.session.waits[wait]
+            drop(state, wait)
         add(state, wait)  # what it named may be lost again meanwhile, and is waited for again
 
 
@@ -144,8 +152,7 @@ def report_object(data_object: DataObject) -> ObjectReport:
 
 def _remove(state: State, wait: Wait) -> None:
     """Takes a wait off everything that it still hangs on."""
-    del state.waits[wait.request]
-    del wait.session.waits[wait]
+    drop(state, wait)
     nodes: tuple[Task | DataObject, ...] = (*wait.tasks, *wait.objects)
     for node in nodes:
         if node.waits and wait in node.waits:
@@ -211,9 +218,7 @@ def _answer_fetch(state: State, wait: Wait) -> None:
     else:
         holder = next((found for found in data_object.located if found.away is None), None)
         if holder is None:
-            wait.remaining = 1
-            state.waits[wait.request] = wait
-            wait.session.waits[wait] = None
+            keep(state, wait, 1)
             return
         fetched = Fetched(report, holder=holder.source)
     state.emit(Answered(wait.request, fetched))
