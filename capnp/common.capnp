@@ -114,6 +114,7 @@ enum RunCause {
   timeout @11;              # it exceeded the timeout of its task
   memory @12;               # it had more memory than its governor could give, and was ended
   outrun @13;               # another run of its task, which was late, has finished before it
+  disk @14;                 # what it makes or reads is larger than the whole disk of its governor
 }
 
 # The memory of a task that runs, in bytes; all 0 if it does not run, or if that is unknown.

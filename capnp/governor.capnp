@@ -236,6 +236,7 @@ struct TaskFailure {
   # outputs, are made by other tasks and take the place of its outputs.
 
   peak @10 :Int64;              # the most bytes of memory that it had; 0 if not measured (short runs)
+  disk @11 :Int64;              # if the cause is `disk`: the bytes that it needs on the disk of a governor
 }
 
 # Notes of a task beyond its outputs.

@@ -36,7 +36,8 @@ interface ServerBootstrap {
       heard :Int64,                # if it resumes: the number of the last orders that it has applied
       confirmed :Int64,            # if it resumes: the number of its last update that the server has confirmed
       last :Int64,                 # if it resumes: the number of its last update
-      timeLeft :Float64)           # seconds after which it must be gone; 0 for no limit
+      timeLeft :Float64,           # seconds after which it must be gone; 0 for no limit
+      disk :Int64)                 # the bytes of data that it may have in files; 0 for not known
       -> (upstream :Governor.GovernorUpstream, address :Text,
           returns :Bool, applied :Int64, fenced :Text, generation :Int64);
   # `address` is the name of this governor for the server and its users. `returns` says that the server

@@ -83,6 +83,7 @@ async def registered(
             settings.resources,
             resumes=resumes,
             time_left=time_for_tasks(settings.leaves_at, time.time()),
+            disk=settings.budget.disk,
         )
         return await register(hello, service)
 

@@ -255,6 +255,12 @@ def _files(task: Task) -> Iterator[DataObject]:
     return (target for target in task.inputs if isinstance(target.content, int))
 
 
+def bytes_read(task: Task) -> int:
+    """The bytes of its inputs that are files here, or will be."""
+    inputs = dict.fromkeys(task.inputs)
+    return sum(target.size for target in inputs if not isinstance(target.content, bytes))
+
+
 def _freed(task: Task) -> int:
     """Bytes of inputs that no other task here reads."""
     reads: dict[DataObject, int] = {}

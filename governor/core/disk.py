@@ -72,6 +72,10 @@ class Disk:
         """The bytes up to which tasks that free nothing may fill the disk."""
         return self.limit * MARK_TENTHS // 10
 
+    def never_has(self, size: int) -> bool:
+        """Whether so much can never come, even if all else has gone."""
+        return 0 < self.budget < size
+
     def has_room(self, size: int) -> bool:
         """Whether this number of bytes has room."""
         return not self.budget or self.used + size <= self.limit

@@ -7,10 +7,12 @@ from attrs import evolve
 
 from rain.base.ids import spell
 from rain.base.runs import RunCause
+from rain.base.sizes import spell_size
 from rain.base.units import UNIT, InnerCall, failure_inside
 from rain.base.wire import INLINE_LIMIT
 from rain.base.wire.update import ObjectNote, TaskFailure, TaskNote
 from rain.governor.core.back_pressure import learned
+from rain.governor.core.disk import Disk
 from rain.governor.core.nodes import DataObject, Task
 from rain.governor.core.objects import Objects
 from rain.governor.core.outbox import Outbox
@@ -31,6 +33,7 @@ class Endings:
     def __init__(self, outbox: Outbox, objects: Objects) -> None:
         self._outbox = outbox
         self._objects = objects
+        self._disk = objects.files.disk
 
     def end(self, task: Task, start: float, duration: float, result: Outputs | Failed) -> None:
         """The executor or program that works on the task since `start` has finished with it."""
@@ -48,7 +51,7 @@ class Endings:
             self.fail(task, _evicted(task, result))
             return
         if isinstance(result, Failed):
-            self.fail(task, result)
+            self.fail(task, self._for_good(result))
             return
         plain = len(result) == len(task.outputs)
         for output in result:
@@ -57,10 +60,19 @@ class Endings:
         if not plain and (fault := _fault(task, result)):
             self.discard(result)
             self.fail(task, Failed(fault))
+        elif not plain and self._disk.never_has(made := _stored(result)):
+            self.discard(result)
+            self.fail(task, never_fits("what the task has made", made, self._disk))
         elif task.key is not None and (plain or not _has_futures(result)):
             self._objects.caching.keep(task, task.key, start, duration, result)
         else:
             self.finish(task, start, duration, result)
+
+    def _for_good(self, failure: Failed) -> Failed:
+        """The same, unless the disk had no room for an output that can never have room there."""
+        if self._disk.never_has(failure.disk):
+            return never_fits("what the task makes", failure.disk, self._disk)
+        return failure
 
     def note_logs(self, task: Task, logs: str) -> None:
         """Reports what a task has printed, unless the task was stopped."""
@@ -137,6 +149,7 @@ class Endings:
                 _is_retryable(task, failure),
                 failure.handed_on,
                 task.peak,
+                failure.disk if failure.cause is RunCause.DISK else 0,
             )
         )
         for target in task.outputs:
@@ -166,6 +179,21 @@ class Endings:
         for output in result:
             if isinstance(output, Made) and isinstance(output.content, Stored):
                 self._objects.files.discard(output.content)
+
+
+def never_fits(what: str, size: int, disk: Disk) -> Failed:
+    """The failure of a task that cannot run here, however empty the disk is."""
+    message = (
+        f"{what} has {spell_size(size)}, and its governor may have {spell_size(disk.budget)} of"
+        " data in all (--disk)"
+    )
+    return Failed(message, cause=RunCause.DISK, disk=size)
+
+
+def _stored(outputs: Outputs) -> int:
+    """The bytes of new files."""
+    made = [output.content for output in outputs if type(output) is Made]
+    return sum(content.size for content in made if type(content) is Stored)
 
 
 def _has_futures(outputs: Outputs) -> bool:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rain.base.ids import SessionId
-from rain.governor.core.back_pressure import BackPressure
+from rain.governor.core.back_pressure import BackPressure, bytes_read
 from rain.governor.core.fetch_queue import is_fetchable
 from rain.governor.core.nodes import LAST_RANK, DataObject, Rank, Session, Task
 from rain.governor.core.objects import Objects
@@ -143,8 +143,7 @@ def _missing(task: Task) -> dict[DataObject, int]:
 
 def _needs(task: Task) -> int:
     """The bytes of its inputs in files, and of what it makes."""
-    files = {one: one.size for one in task.inputs if isinstance(one.content, int)}
-    return sum((files | _missing(task)).values()) + max(task.kind.makes, 0)
+    return bytes_read(task) + max(task.kind.makes, 0)
 
 
 def _rank(task: Task) -> Rank:

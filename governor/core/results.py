@@ -49,6 +49,7 @@ class Failed:
     status: int | None = None  # exit code of what has ended; of a signal the negative number
     retryable: bool = True  # the executor thinks that this is worth another try
     handed_on: tuple[ObjectId, ...] = ()  # it has ended well, and others make these for it
+    disk: int = 0  # bytes for which the disk had no room
 
 
 STOPPED: Final = Failed("the task was stopped")

@@ -17,10 +17,11 @@ from rain.base.wire.answers import GovernorReport
 from rain.base.wire.orders import Orders
 from rain.governor.core.arrivals import Arrivals
 from rain.governor.core.asked_back import AskedBack
+from rain.governor.core.back_pressure import bytes_read
 from rain.governor.core.calling import Calls, mapped_size
 from rain.governor.core.claims import Claims
 from rain.governor.core.dispatch import Dispatch
-from rain.governor.core.endings import OVER, Endings
+from rain.governor.core.endings import OVER, Endings, never_fits
 from rain.governor.core.events import BuiltinDone, CallsDone, LookedUp, ObjectsCached
 from rain.governor.core.executor_deaths import ExecutorDeaths
 from rain.governor.core.gpus import Gpus
@@ -234,8 +235,21 @@ class State:
         if target is None or target.waiting is None:
             return
         message = f"the input {spell(target.id)} cannot be stored on its governor: {reason}"
+        disk = self.objects.files.disk
         for task in dict.fromkeys(target.waiting):
-            self._endings.fail(task, Failed(message, cause=RunCause.NOT_STARTED))
+            failure = Failed(message, cause=RunCause.NOT_STARTED)
+            if disk.never_has(size := bytes_read(task)):
+                failure = never_fits("what the task reads", size, disk)
+            self._endings.fail(task, failure)
+
+    def _shut_out_too_large(self) -> None:
+        """Waits for no input that can never have room here."""
+        fetches, disk = self.objects.fetches, self.objects.files.disk
+        while fetches.wait_for_room():
+            target = fetches.first()
+            if target is None or not disk.never_has(target.size):
+                return
+            self._hand_back_readers(self.objects.shut_out_next(), "")
 
     def watch_disk(self, free: float) -> None:
         """The disk has `free` bytes left. What has waited for room for too long goes."""
@@ -246,6 +260,7 @@ class State:
         if disk.spills and disk.budget and disk.used:
             wanted = bool(back_pressure.held) or objects.fetches.wait_for_room()
             objects.offloading.send_away(self.now, self.spilling.pinned, wanted=wanted)
+        self._shut_out_too_large()
         if back_pressure.is_stuck and back_pressure.is_given_up(self.now):
             back_pressure.give_up()
             if objects.fetches.wait_for_room():

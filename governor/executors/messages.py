@@ -52,6 +52,9 @@ RESUMED: Final[bytes] = msgpack.packb([protocol.RESUMED])
 
 _IDS_END = 1 << 63
 
+_SIZE_WORD = 6
+"""The place of the size of an output that has no room, behind the error text."""
+
 _NOT_YET = Stored(0, 0)
 """A placeholder for an output that has not been adopted yet."""
 
@@ -208,6 +211,9 @@ class AnswerReader:
         if type(result) is str:
             debug = str(words[0]) if words else ""
             retryable = len(words) < 5 or words[4] is not True
+            if len(words) > _SIZE_WORD:
+                size = _size(words[_SIZE_WORD])
+                return Failed(result, debug, RunCause.NOT_STARTED, disk=size)
             cause = RunCause.INPUT_LOST if words[5:] == [True] else RunCause.TASK
             return Failed(result, debug, cause, _exception(words), retryable=retryable)
         if isinstance(result, dict):
@@ -252,6 +258,13 @@ class AnswerReader:
 def _discard(store: Adopts, outputs: Outputs) -> None:
     """A task has failed because one of its outputs cannot be stored: removes the others."""
     store.discard([one for one in outputs if isinstance(one, Made) and one.content is not _NOT_YET])
+
+
+def _size(said: Any) -> int:
+    """The size of an output that has no room."""
+    if type(said) is not int or not 0 < said < _IDS_END:
+        raise ValueError(f"{said!r:.200} is no size")
+    return said
 
 
 def _contents(inside: Sequence[Any] = ()) -> tuple[ObjectId, ...]:

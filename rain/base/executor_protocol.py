@@ -172,11 +172,11 @@ class Call(NamedTuple):
 
 # An answer is [task, start, end, outputs] or, where there is more to say, [task, start, end,
 # outputs or error text, debug lines, user JSON, what was printed, the pickled exception, whether
-# this failure is not worth another try, whether it could not read its part of a shuffle] without
-# the last words that are empty, or [task, 0.0, 0.0,
-# nil] for a call that was not run. Start and end are in seconds on the monotonic clock, which the
-# processes of a machine share. What was printed is "" or, for stdout and for stderr, [bytes that
-# are kept, size of all].
+# this failure is not worth another try, whether it could not read its part of a shuffle, the size
+# of an output for which the disk had no room] without the last words that are empty, or
+# [task, 0.0, 0.0, nil] for a call that was not run. Start and end are in seconds on the monotonic
+# clock, which the processes of a machine share. What was printed is "" or, for stdout and for
+# stderr, [bytes that are kept, size of all].
 # An output is its bytes, or [what, content, content type, user JSON] and, if there are futures
 # inside of its data, the list of the objects that these stand for. Instead of the outputs there may
 # be a map, {"handed on": objects}: other tasks make the outputs, and these are what they make.

@@ -32,6 +32,7 @@ class RunCause(enum.Enum):
     EXECUTOR = "executor"  # the process that ran it has ended under it
     GOVERNOR = "governor"  # its governor was lost while it ran, and it may be the reason
     MEMORY = "memory"  # it used more memory than its governor could give, and was ended
+    DISK = "disk"  # what it makes or reads is larger than the whole disk of its governor
     NOT_STARTED = "not started"  # nobody's: its governor had no room for it, and hands it back
     GOVERNOR_LEFT = "governor left"  # its governor left or was lost, and it is not the reason
     TAKEN_BACK = "taken back"  # the scheduler has changed its mind
@@ -51,6 +52,7 @@ TOLD_BY_GOVERNORS = frozenset(
         RunCause.TIMEOUT,
         RunCause.EXECUTOR,
         RunCause.MEMORY,
+        RunCause.DISK,
         RunCause.NOT_STARTED,
         RunCause.INPUT_LOST,
     }
@@ -104,6 +106,7 @@ RUN_TABLE: tuple[RunFacts, ...] = (
             RunCause.TIMEOUT,
             RunCause.EXECUTOR,
             RunCause.MEMORY,
+            RunCause.DISK,
             RunCause.NOT_STARTED,
             RunCause.INPUT_LOST,
         ),
@@ -113,9 +116,10 @@ RUN_TABLE: tuple[RunFacts, ...] = (
     RunFacts(
         RunState.HANDED_BACK,
         (),
-        (RunCause.NOT_STARTED, RunCause.INPUT_LOST),
+        (RunCause.DISK, RunCause.NOT_STARTED, RunCause.INPUT_LOST),
         "nothing",
-        "its governor could not start it, or it could not read its part of a shuffle",
+        "its governor could not start it, or has too small a disk, or it could not read its part of"
+        " a shuffle",
     ),
     RunFacts(
         RunState.WITHDRAWN,

@@ -33,6 +33,14 @@ class ShortageError(OSError):
     """
 
 
+class NoRoomError(ShortageError):
+    """A file of Rain's own has no room on the disk. It would have so many bytes."""
+
+    def __init__(self, size: int, message: str) -> None:
+        super().__init__(errno.ENOSPC, message)
+        self.size = size
+
+
 class OwnFiles:
     """A block that works on files of Rain's own: what it lacks is not the fault of the task."""
 

@@ -17,10 +17,10 @@ class RunInfo:
 
     * failed: "task" for what it has done itself, "timeout" when it took too long, "executor" when
       the process that ran it has ended under it, "memory" when it had more than its governor could
-      give, "not started" when too many governors could not
-      start the task;
+      give, "disk" when what it makes or reads is larger than the disk of any governor, "not
+      started" when too many governors could not start the task;
     * lost: "governor" when it was running and may be the reason, else "governor left";
-    * handed back: "not started";
+    * handed back: "not started", or "disk" when other governors have larger ones;
     * withdrawn: "taken back" by the scheduler, "recalled" when the task before it will not run
       there, "input lost", "cancelled" by a client, "given up" with its task, or "outrun" when the
       task was late and a second run of it has finished before.

@@ -18,7 +18,7 @@ import msgpack
 
 from rain.base import executor_protocol as protocol
 from rain.base.ids import NUMBER_BITS
-from rain.base.shortage import ShortageError, lacks_thread_of_ours
+from rain.base.shortage import NoRoomError, ShortageError, lacks_thread_of_ours
 from rain.common import running
 from rain.common.errors import PiecesLostError
 from rain.common.script_main import tidy
@@ -163,9 +163,14 @@ class Work:
         """Runs one call; returns its outputs or error text, and its debug lines and notes."""
         global _current  # noqa: PLW0603 # unpickling cannot find its task otherwise
         around, _current = _current, context
+        words: list[Any]
         try:
             told = self._call_function(memory, context, call)
             return told, context.words() if context.spoke else None
+        except NoRoomError as error:
+            throw_away(context.staged or (), frozenset())
+            words = [context.debug_lines, "", "", b"", False, False, error.size]
+            return f"{error.strerror}", words
         except ShortageError:
             raise  # this process has to end: not the task lacks something, but our part of it
         # Anything that user code raises, including sys.exit, affects only its own task.
@@ -183,7 +188,7 @@ class Work:
             close_what_it_held(error)
             data, why_text_only = self.pickled(error)
             text = text_of(error) + why_text_only + explained(error, memory.spaces.current)
-            words: list[Any] = [context.debug_lines, "", "", data]
+            words = [context.debug_lines, "", "", data]
             retry_on = self._retry_on(call)
             if retry_on and (why := why_final(error, retry_on)):
                 text = f"{text.rstrip()}\n{why}\n"

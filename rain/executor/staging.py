@@ -8,7 +8,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from rain.base.shortage import OwnFiles, ShortageError, is_shortage
+from rain.base.shortage import NoRoomError, OwnFiles, ShortageError, is_shortage
 from rain.base.sizes import spell_size
 from rain.common.errors import RainException
 
@@ -79,11 +79,11 @@ class StagingFolders:
             raise RainException(f"cannot write into {self.folder}: {error.strerror}") from None
         return path
 
-    def _full(self, size: int) -> ShortageError:
+    def _full(self, size: int) -> NoRoomError:
         """Says whether there could ever be room for this file."""
         disk = os.statvfs(self.folder)
-        return ShortageError(
-            errno.ENOSPC,
+        return NoRoomError(
+            size,
             f"cannot write {spell_size(size)} into {self.folder}, which has"
             f" {spell_size(disk.f_blocks * disk.f_frsize)} in all: {os.strerror(errno.ENOSPC)}",
         )

@@ -89,6 +89,7 @@ class Governor:
     memory_bytes: int = 0  # data objects in shared memory,
     disk_bytes: int = 0  # and those in files on the disk
     transfers: Transfers = Factory(Transfers)  # what it has sent to other machines; as it last said
+    disk: int = 0  # the bytes of data that it may have in files; 0 if that is not known
     holds_back: str = ""  # why tasks wait there that it was told to run; as it last said
     is_full: bool = False  # only others can make room on its disk; as it last said
     # Governors that it cannot connect to, and why: their data comes through the server.

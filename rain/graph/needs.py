@@ -43,6 +43,11 @@ def has_more(governor: Governor, peak: int) -> bool:
     return not memory or memory * LIMIT_PERCENT // 100 > peak
 
 
+def has_disk(governor: Governor, size: int) -> bool:
+    """Whether so much data may be there, if all else has gone."""
+    return not governor.disk or governor.disk >= size
+
+
 def most_memory(governors: Collection[Governor]) -> int:
     """The most that one of them has."""
     return max((governor.offered.amount(MEMORY) for governor in governors), default=0)

@@ -213,6 +213,7 @@ async def connect_governor(
         "resources": write_amounts(tuple(hello.resources.items())),
         "control": _control(handler),
         "timeLeft": 0.0 if hello.time_left == inf else max(hello.time_left, LEAST_TIME),
+        "disk": hello.disk,
     }
     resumes = hello.resumes
     if resumes is not None:

@@ -63,6 +63,7 @@ class GovernorHello:
     version: int = GOVERNOR_VERSION  # of the protocol
     resumes: Resumes | None = None
     time_left: float = inf  # seconds after which it must be gone
+    disk: int = 0  # the bytes of data that it may have in files; 0 if that is not known
 
 
 class ClientHandler(Protocol):

@@ -156,6 +156,7 @@ class Guest:
             resources=read_resources(params["resources"]),
             resumes=_read_resumes(params),
             time_left=_read_time_left(params["timeLeft"]),
+            disk=max(params["disk"], 0),
         )
         return hello, params["control"]
 

@@ -5,6 +5,8 @@ A run may have failed because of its machine: a broken gpu, a missing library, a
 next try goes to a governor on which no run of the task has failed. If there is none, it goes to any
 other than the last one. If no other governor can take it, the scheduler plans it as any task.
 
+A task for which the whole disk of its governor was too small goes to the one with the largest disk.
+
 If a run was evicted because of its memory, only the size of the machine is to blame: the next try
 goes to a governor that has enough memory, perhaps the same one. Retries go before waiting tasks,
 because they show whether the task or the machine was the reason, and a machine that fails
@@ -12,6 +14,8 @@ everything should be found soon (`rain.server.core.blaming`).
 """
 
 from __future__ import annotations
+
+from math import inf
 
 from attrs import define, field
 
@@ -41,7 +45,11 @@ def plan_elsewhere(graph: Graph, news: News, plan: Plan) -> None:
 
 
 def _has_failed(task: Task) -> bool:
-    return task.run is not None and task.run.state is RunState.FAILED
+    run = task.run
+    return run is not None and (
+        run.state is RunState.FAILED
+        or (run.state is RunState.HANDED_BACK and run.cause is RunCause.DISK)
+    )
 
 
 @define
@@ -55,6 +63,8 @@ class _Others:
         """Where the task goes; None if no other governor can take it."""
         if task.last_run().cause is RunCause.MEMORY:
             return self._choose_with_more(task)
+        if task.last_run().cause is RunCause.DISK:
+            return self._choose_of(task, self._with_the_largest_disk())
         failed = frozenset(run.place for run in task.runs if run.state is RunState.FAILED)
         governor = self._choose(task, failed)
         if governor is None and len(failed) > 1:
@@ -70,7 +80,15 @@ class _Others:
         need = needed(task)
         enough = [one for one in self.governors if one.offered.amount(MEMORY) >= need]
         more = enough or [one for one in self.governors if has_more(one, had(task))]
-        governor = Loads(more).choose(task) if more else None
+        return self._choose_of(task, more)
+
+    def _with_the_largest_disk(self) -> list[Governor]:
+        """Those that have not told its size may have any."""
+        most = max((one.disk or inf for one in self.governors), default=inf)
+        return [one for one in self.governors if (one.disk or inf) == most]
+
+    def _choose_of(self, task: Task, some: list[Governor]) -> Governor | None:
+        governor = Loads(some).choose(task) if some else None
         return governor if governor and allows(task, governor, self.governors) else None
 
     def _choose(self, task: Task, without: frozenset[Source]) -> Governor | None:

@@ -111,7 +111,9 @@ class Registration:
             resources=hello.resources.as_dict(),
         )
         self._inbox.from_governor(
-            GovernorJoined(hello.incarnation, hello.data_address, hello.resources, hello.time_left)
+            GovernorJoined(
+                hello.incarnation, hello.data_address, hello.resources, hello.time_left, hello.disk
+            )
         )
         return self._connected(hello.incarnation, hello.data_address, link)
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from rain.base import executor_protocol as protocol
 from rain.base.ids import pack
-from rain.base.shortage import ShortageError
+from rain.base.shortage import NoRoomError
 from rain.base.sizes import spell_size
 from rain.common.errors import RainException
 from rain.executor.context import Context
@@ -162,9 +162,10 @@ def test_a_full_disk_is_told_with_what_was_to_be_written_and_how_large_the_disk_
     def write(file: object, on_disk: bool) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    with pytest.raises(ShortageError) as full:
+    with pytest.raises(NoRoomError) as full:
         stage.write_by(200 << 20, write)
     disk = shutil.disk_usage(tmp_path).total
     told = f"cannot write 200MiB into {stage.folder}, which has {spell_size(disk)} in all: No space"
     assert told in str(full.value)
+    assert full.value.size == 200 << 20
     assert not list((tmp_path / "stage").iterdir())

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rain.base.ids import TaskId
 from rain.base.resources import Resources
 from rain.base.runs import RunCause
+from rain.base.wire.update import TaskFailure
 from rain.governor.core.back_pressure import PATIENCE, TELL_AFTER
 from rain.governor.core.disk import Disk
-from rain.governor.core.results import Made, Stored
+from rain.governor.core.results import Failed, Made, Stored
 from tests.governor.words import builtin_kind, object_id, task_id
 from tests.governor.world import World
 from tests.support.effort import examples
@@ -225,6 +227,67 @@ def test_readers_of_what_never_has_room_are_handed_back() -> None:
     (failure,) = [failure for update in world.updates for failure in update.failed]
     assert (failure.task, failure.cause) == (task_id(41), RunCause.NOT_STARTED)
     assert "it has 20MiB, and there is no room: 90MiB of 100MiB (--disk)" in failure.message
+
+
+def failures(world: World) -> list[TaskFailure]:
+    return [failure for update in world.updates for failure in update.failed]
+
+
+def test_what_is_larger_than_the_whole_disk_fails_with_the_sizes_and_is_not_kept() -> None:
+    world = a_world()
+    make(world, 1)
+    end(world, 1, BUDGET + MIB)
+    (failure,) = failures(world)
+    assert (failure.cause, failure.disk) == (RunCause.DISK, BUDGET + MIB)
+    assert failure.message == (
+        "what the task has made has 101MiB, and its governor may have 100MiB of data in all"
+        " (--disk)"
+    )
+    assert used(world) == 0
+    assert not world.files
+
+    # and others of its kind are not taken for as large
+    make(world, 2)
+    assert running(world) == [task_id(2)]
+
+
+@pytest.mark.parametrize(
+    ("size", "cause", "told"),
+    [(BUDGET + 1, RunCause.DISK, BUDGET + 1), (BUDGET, RunCause.NOT_STARTED, 0)],
+)
+def test_what_found_no_room_fails_for_good_only_if_the_whole_disk_has_none(
+    size: int, cause: RunCause, told: int
+) -> None:
+    world = a_world()
+    make(world, 1)
+    (run,) = world.runs
+    world.end_run(run, Failed("cannot write it", cause=RunCause.NOT_STARTED, disk=size))
+    (failure,) = failures(world)
+    assert (failure.cause, failure.disk) == (cause, told)
+
+
+def test_an_input_that_is_larger_than_the_whole_disk_is_not_waited_for() -> None:
+    world = a_world()
+    world.place(40, size=BUDGET + MIB)
+    eat(world, 41, 40)
+    (failure,) = failures(world)
+    assert (failure.task, failure.cause) == (task_id(41), RunCause.DISK)
+    assert failure.message.startswith("what the task reads has 101MiB")
+    assert not world.fetches
+
+
+def test_inputs_that_never_fit_together_fail_their_task_when_nothing_can_make_room() -> None:
+    world = a_world()
+    for number in (40, 41):
+        world.place(number, size=60 * MIB)
+    eat(world, 42, 40, 41)
+    (fetch,) = world.fetches
+    world.fetched(fetch, Stored(world.new_file(), 60 * MIB))
+    assert not failures(world)
+    world.tick(PATIENCE + 0.1)
+    world.tick()
+    (failure,) = failures(world)
+    assert (failure.task, failure.cause, failure.disk) == (task_id(42), RunCause.DISK, 120 * MIB)
 
 
 def test_the_server_hears_why_tasks_wait_and_when_they_do_not_any_more() -> None:

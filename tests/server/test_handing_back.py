@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from attrs import evolve
 
 from rain.base.failures import SessionFailure
 from rain.base.ids import TaskId
@@ -147,3 +148,69 @@ def test_a_governor_that_leaves_while_it_rests_is_forgotten() -> None:
     assert not s.world.state.back_off.last
     s.run(task, on=1)
     assert s.world.task(task).state is TaskState.FINISHED
+
+
+def disks(s: Scene, *sizes: int) -> None:
+    """How much data the governors may have; they have come without saying so."""
+    for governor, size in zip(s.governors, sizes, strict=True):
+        governor.node.disk = size
+
+
+def too_large(governor: FakeGovernor, task: TaskId, size: int) -> list[Effect]:
+    """The governor says that what the task makes is larger than its whole disk."""
+    update = governor.failed(task, f"it has {size}", RunCause.DISK)
+    update.failed = [evolve(update.failed[0], disk=size)]
+    return governor.send(update)
+
+
+def test_what_is_larger_than_every_disk_fails_at_once_whatever_its_tries() -> None:
+    # given
+    s = scene(1, 1)
+    disks(s, 100, 150)
+    task, _ = s.draft.task(tries=3)
+    s.submit()
+    wait = s.client.wait(s.draft.session, task)
+    s.assign(task)
+
+    # when
+    effects = too_large(s.governors[0], task, 151)
+
+    # then
+    assert not rests(effects)
+    answer = s.world.answers[wait]
+    assert isinstance(answer, Refuse)
+    assert isinstance(answer.reason, SessionFailure)
+    assert (
+        "it has 151; no other governor that it may run on may have more than 150B"
+        in answer.reason.message
+    )
+
+
+@pytest.mark.parametrize("scheduler", list(SCHEDULERS))
+def test_what_is_too_large_for_some_governors_goes_to_the_largest_and_none_rests(
+    scheduler: str,
+) -> None:
+    # given
+    s = scene_with(SCHEDULERS[scheduler](), 1, 1, 1)
+    (task,) = some_tasks(s, 1)
+    (small,) = [governor for governor in s.governors if governor.tasks]
+    middle, large = [governor for governor in s.governors if governor is not small]
+    for governor, size in ((small, 100), (middle, 150), (large, 200)):
+        governor.node.disk = size
+
+    # when
+    effects = too_large(small, task, 120)
+
+    # then
+    assert not rests(effects)
+    assert task in large.tasks
+    assert [run.state for run in s.world.task(task).runs] == [RunState.HANDED_BACK, RunState.TOLD]
+
+
+def test_a_governor_that_has_not_told_its_disk_may_be_large_enough() -> None:
+    s = scene(1, 1)
+    disks(s, 100, 0)
+    (task,) = some_tasks(s, 1)
+    s.assign(task)
+    too_large(s.governors[0], task, 1000)
+    assert task in s.governors[1].tasks

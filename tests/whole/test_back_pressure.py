@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rain.client import Client, Future, RainWarning
+from rain.client import Client, Future, RainWarning, TaskException
 from tests.whole.daemons import governor, server
 
 pytestmark = pytest.mark.whole
@@ -70,3 +70,26 @@ def test_a_program_that_waits_for_room_on_the_disk_hears_that_only_it_can_make_s
     (text,) = heard
     assert re.match(r"tasks wait for room on the disk of 127\.0\.0\.1:\d+, and nothing there", text)
     assert "let go of futures" in text
+
+
+def produce_much(size: int) -> bytes:
+    return bytes(size)
+
+
+def test_what_is_larger_than_one_disk_is_made_at_another_and_what_none_may_have_fails(
+    tmp_path: Path,
+) -> None:
+    with (
+        server(tmp_path) as serving,
+        governor(tmp_path, "small", serving.address, 1, "--disk", f"{BUDGET}", "--store", "0"),
+        governor(tmp_path, "large", serving.address, 1, "--disk", f"{3 * BUDGET}", "--store", "0"),
+        Client("127.0.0.1", serving.port) as client,
+    ):
+        made = client.submit(produce_much, 2 * BUDGET)
+        assert client.submit(len, made).result() == 2 * BUDGET
+        del made
+        with pytest.raises(TaskException, match=r"what the task has made has 115MiB"):
+            client.submit(produce_much, 4 * BUDGET + BUDGET // 50).result()
+        given = client.put(bytes(4 * BUDGET))
+        with pytest.raises(TaskException, match=r"what the task reads has 114\.4MiB"):
+            client.submit(len, given).result()

@@ -61,6 +61,7 @@ class TaskFailure:
     retryable: bool = True  # the kind of the task says that this is worth another try
     handed_on: tuple[ObjectId, ...] = ()  # it has ended well, and these are what it was to make
     peak: int = 0  # the most bytes of memory that it had; 0 if nobody has looked
+    disk: int = 0  # if the cause is `disk`: the bytes that it needs on the disk of a governor
 
 
 @frozen

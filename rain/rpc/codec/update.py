@@ -143,6 +143,7 @@ def _write_failure(failure: TaskFailure) -> Fields:
         "retryable": failure.retryable,
         "handedOn": failure.handed_on,
         "peak": failure.peak,
+        "disk": failure.disk,
     }
 
 
@@ -161,6 +162,7 @@ def _read_failure(row: Fields) -> TaskFailure:
         row["retryable"],
         tuple(row["handedOn"]),
         max(row["peak"], 0),
+        max(row["disk"], 0),
     )
 
 

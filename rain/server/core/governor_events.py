@@ -83,6 +83,7 @@ def _joined(state: State, event: GovernorJoined) -> None:
     governor = state.graph.add_governor(
         event.governor, event.address, event.resources, state.now, event.time_left
     )
+    governor.disk = event.disk
     state.news.joined.append(governor)
     state.note(happenings.GovernorNew(state.now, event.address))
     if state.graph.watched:
@@ -237,6 +238,9 @@ def _failed(state: State, governor: Governor, failure: TaskFailure, printed: str
         return
     if failure.cause is RunCause.NOT_STARTED:
         handing_back.handed_back(state, governor, task, failure)
+        return
+    if failure.cause is RunCause.DISK:
+        handing_back.too_large(state, governor, task, failure)
         return
     if failure.cause is RunCause.INPUT_LOST:
         exchanging.unreadable(state, governor, task, failure)

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from attrs import evolve
 
+from rain.base.sizes import spell_size
 from rain.base.states import TaskMove
 from rain.base.wire.update import TaskFailure
 from rain.graph import Governor, Task, planning
+from rain.graph.needs import has_disk
+from rain.graph.rules import would_suit
 from rain.graph.run import Ending
 from rain.server.core import failing, rests
 from rain.server.core.state import State
@@ -43,6 +46,23 @@ def unreadable(state: State, governor: Governor, task: Task, failure: TaskFailur
     Returns whether it was handed back; after a few times it fails.
     """
     return _withdrawn(state, governor, task, failure, state.settings.unreadable)
+
+
+def too_large(state: State, governor: Governor, task: Task, failure: TaskFailure) -> None:
+    """What a task makes or reads is larger than all that its governor may have on its disk.
+
+    The task goes to a governor with a larger disk (`rain.scheduler.elsewhere`), and without one it
+    fails at once. A governor that has not told the size of its disk may be large enough.
+    """
+    suiting = [one for one in state.graph.governors.values() if would_suit(task.kind, one)]
+    if any(one is not governor and has_disk(one, failure.disk) for one in suiting):
+        _withdrawn(state, governor, task, failure, state.settings.hand_backs)
+        return
+    message = failure.message
+    if len(suiting) > 1:
+        most = max(one.disk for one in suiting)
+        message += f"; no other governor that it may run on may have more than {spell_size(most)}"
+    failing.run_failed(state, governor, task, evolve(failure, message=message, retryable=False))
 
 
 def _hand_back(

@@ -37,6 +37,7 @@ class GovernorJoined:
     address: str
     resources: Resources
     time_left: float = inf  # seconds after which it must be gone
+    disk: int = 0  # the bytes of data that it may have in files; 0 if that is not known
 
 
 @frozen
