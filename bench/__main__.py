@@ -19,6 +19,7 @@ MODULES = {
     "scheduling": "bench.scheduling",
     "feel": "bench.feel",
     "transfer": "bench.transfer",
+    "broadcast": "bench.broadcast",
     "cache": "bench.cache",
     "prediction": "bench.prediction",
     "soak": "bench.soak.command",

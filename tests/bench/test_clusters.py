@@ -24,6 +24,7 @@ import bench.server_alone
 from bench.__main__ import MODULES, main
 from bench.prediction import Graph, nap
 from rain.client import Task
+from rain.server.core.sources import SENDS_AT_ONCE
 
 pytestmark = pytest.mark.whole
 
@@ -48,6 +49,7 @@ SMALL = {
     "server": ["--tasks", "20", "--repeat", "1"],
     "feel": ["--repeat", "1"],
     "prediction": [],
+    "broadcast": ["--governors", "24", "--mebibytes", "2"],
     "transfer": ["--mebibytes", "1", "--repeat", "1"],
     "call": ["--calls", "3"],
     "cache": ["--calls", "3", "--mebibytes", "1", "--repeat", "1"],
@@ -109,6 +111,16 @@ def test_a_comparison_has_every_figure_of_ours(command: str, tmp_path: Path) -> 
 )
 def test_a_command_about_ours_alone_comes_to_its_end(command: str, tmp_path: Path) -> None:
     assert run(command, tmp_path)["benchmark"] == command
+
+
+def test_an_object_that_23_governors_read_is_sent_23_times_and_by_its_maker_to_few(
+    tmp_path: Path,
+) -> None:
+    found = run("broadcast", tmp_path)["broadcast"]
+    assert sum(found["sends"].values()) == 23
+    # Whenever the maker has sent it, two others have it from the receiver for one from the maker.
+    others = 23 - SENDS_AT_ONCE
+    assert found["first"] <= SENDS_AT_ONCE + others // (SENDS_AT_ONCE + 1)
 
 
 def test_nothing_is_wrong_or_left_when_a_soak_has_ended(tmp_path: Path) -> None:
