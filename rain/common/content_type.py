@@ -158,18 +158,21 @@ def _encode_parts(value: Any) -> list[Part]:
 
 def writes_itself(value: Any, content_type: str) -> bool:
     """Whether a value is written to a file bit by bit, since it need not fit into memory."""
-    if content_type != "parts":
+    if content_type not in {"parts", "pieces"}:
         return False
-    from rain.common.partitioned import Partitioned  # noqa: PLC0415 # as above
+    from rain.common.partitioned import Collected, Partitioned  # noqa: PLC0415 # as above
 
-    return isinstance(value, Partitioned) and value.size > 0
+    return isinstance(value, Partitioned | Collected) and value.size > 0
 
 
 def write_value(value: Any, file: BinaryIO) -> None:
     """Writes such a value."""
-    from rain.common.partitioned import write_partitioned  # noqa: PLC0415 # as above
+    from rain.common import partitioned  # noqa: PLC0415 # as above
 
-    write_partitioned(value, _encode_pickle, file)
+    if isinstance(value, partitioned.Collected):
+        partitioned.write_collected(value, file)
+    else:
+        partitioned.write_partitioned(value, _encode_pickle, file)
 
 
 def _decode_parts(data: Part) -> Any:

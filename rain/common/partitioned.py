@@ -9,7 +9,7 @@ in their original bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import index
 from typing import Any, BinaryIO, Self
 
@@ -106,8 +106,10 @@ def decode_partitioned(data: Part) -> dict[int, Any]:
 class Collected:
     """The pieces of one part that come from some inputs; loaded one by one."""
 
-    def __init__(self, pieces: Sequence[Part | None]) -> None:
+    def __init__(self, pieces: Iterable[Part | None], count: int, size: int = 0) -> None:
         self.pieces = pieces  # as they were written; None where an input has none
+        self.count = count
+        self.size = size  # about so many bytes, if they are read as they are asked for
 
     def __iter__(self) -> Iterator[Any]:
         return (load(piece) for piece in self.pieces if piece is not None)
@@ -117,7 +119,16 @@ def encode_collected(value: Any) -> list[Part]:
     """Their bytes behind an index."""
     if not isinstance(value, Collected):
         raise RainException(f"only collected pieces can be encoded so, not {type(value)!r}")
-    return laid_out([[] if piece is None else [piece] for piece in value.pieces])
+    return laid_out([*_each(value)])
+
+
+def write_collected(value: Collected, file: BinaryIO) -> None:
+    """Writes the same bytes to a new file, of each piece as soon as it was read."""
+    write_laid_out(file, _each(value), value.count)
+
+
+def _each(value: Collected) -> Iterator[Sequence[Part]]:
+    return ([] if piece is None else [piece] for piece in value.pieces)
 
 
 def decode_collected(data: Part) -> Collected:
@@ -127,6 +138,5 @@ def decode_collected(data: Part) -> Collected:
         places = [place_of(read, number) for number in range(count_of(read))]
     except RefusedError as error:
         raise RainException(f"The data cannot be decoded: {error}") from None
-    return Collected(
-        [data[offset : offset + length] if length else None for offset, length in places]
-    )
+    pieces = [data[offset : offset + length] if length else None for offset, length in places]
+    return Collected(pieces, len(pieces))

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from outcome import Outcome, capture
 
@@ -30,6 +30,12 @@ BYTES_AT_ONCE = 16 * 1024 * 1024
 """About this much of a part is read at once, and twice as much is in memory."""
 
 OBJECTS_AT_ONCE = 256
+
+SOURCES_AT_ONCE = 8
+"""Governors that are asked at the same time. If they were asked one after the other, the readers of
+all parts would wait for the same one, and the links of the others would have nothing to do."""
+
+T = TypeVar("T")
 
 
 class Reader(Protocol):
@@ -53,19 +59,41 @@ class Pieces:
         self.part = part
 
     def __iter__(self) -> Iterator[Any]:
-        for piece in self.as_written():
+        for piece in self.written:
             if piece is not None:
                 yield load(piece)
 
-    def as_written(self) -> Iterator[Part | None]:
-        """The bytes of each piece; None for an input that has none."""
-        for pieces in _one_ahead(current_reader(), self.part, windows(self._members)):
-            pieces.reverse()
-            while pieces:  # each is let go before the next one is loaded
-                yield pieces.pop()
+    @property
+    def written(self) -> WrittenPieces:
+        """The same as bytes."""
+        return WrittenPieces(self._members, self.part)
 
     def __repr__(self) -> str:
         return f"<Pieces of part {self.part}, of {len(self._members)} inputs>"
+
+
+class WrittenPieces:
+    """The bytes of each piece; None for an input that has none. They are read anew each time."""
+
+    def __init__(self, members: Sequence[ListedObject], part: int) -> None:
+        self._members = members
+        self._part = part
+
+    @property
+    def count(self) -> int:
+        """How many there are, with those that are None."""
+        return len(self._members)
+
+    @property
+    def size(self) -> int:
+        """About how many bytes they have together."""
+        return sum(one.piece for one in self._members)
+
+    def __iter__(self) -> Iterator[Part | None]:
+        for pieces in _one_ahead(current_reader(), self._part, windows(self._members)):
+            pieces.reverse()
+            while pieces:  # each is let go before the next one is loaded
+                yield pieces.pop()
 
 
 def _one_ahead(
@@ -77,25 +105,25 @@ def _one_ahead(
         return
     pieces = reader.read(part, first)
     for following in some:
-        ahead = _Ahead(partial(reader.read, part, following))
+        ahead = _Reading(partial(reader.read, part, following))
         yield pieces
         pieces = ahead.result()
     yield pieces
 
 
-class _Ahead:
+class _Reading(Generic[T]):
     """Reads in a thread. Nobody waits for it when the task wants no more pieces."""
 
-    def __init__(self, read: Callable[[], list[Part | None]]) -> None:
+    def __init__(self, read: Callable[[], T]) -> None:
         self._read = read
-        self._outcome: Outcome[list[Part | None]] | None = None
+        self._outcome: Outcome[T] | None = None
         self._thread = threading.Thread(target=self._run, name="rain-pieces", daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
         self._outcome = capture(self._read)
 
-    def result(self) -> list[Part | None]:
+    def result(self) -> T:
         """What was read, or the error, once that is known."""
         self._thread.join()
         assert self._outcome is not None
@@ -151,14 +179,30 @@ class StreamedPieces:
         )
 
     def read(self, part: int, members: Sequence[ListedObject]) -> list[Part | None]:
+        wanted: dict[str, list[ObjectId]] = {}
+        for one in members:
+            wanted.setdefault(one.source, []).append(one.object)
+        sources = [*wanted.items()]
+        lanes = [sources[first::SOURCES_AT_ONCE] for first in range(SOURCES_AT_ONCE)]
+        mine, *others = [lane for lane in lanes if lane]
+        readings = [_Reading(partial(self._read_each, part, lane)) for lane in others]
+        found = self._read_each(part, mine)
+        for reading in readings:
+            found |= reading.result()
+        return [found[one.object] for one in members]
+
+    def _read_each(
+        self, part: int, sources: Sequence[tuple[str, list[ObjectId]]]
+    ) -> dict[ObjectId, Part | None]:
+        """The pieces of these objects, of one source after the other."""
         from rain.stream.part_reading import PartPieces  # noqa: PLC0415 # as above
 
         found: dict[ObjectId, Part | None] = {}
-        for source in dict.fromkeys(one.source for one in members):
-            asked = PartPieces(part, [one.object for one in members if one.source == source])
+        for source, objects in sources:
+            asked = PartPieces(part, objects)
             self._ask(source, asked)
             found |= asked.pieces
-        return [found[one.object] for one in members]
+        return found
 
     def _ask(self, source: str, asked: Any) -> None:
         from rain.base.wire.orders import SERVER as THE_SERVER  # noqa: PLC0415 # as above

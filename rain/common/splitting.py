@@ -7,7 +7,7 @@ from typing import Any
 
 from rain.base.exchange import ListedObject
 from rain.common.partitioned import Collected, Partitioned
-from rain.common.pieces import Pieces, PiecesInRounds
+from rain.common.pieces import BYTES_AT_ONCE, Pieces, PiecesInRounds
 
 
 class Split:
@@ -37,9 +37,13 @@ def collect(pieces: Pieces, before: Collected | None) -> Collected:
     """Brings the pieces of one part and some inputs to one place, in their original bytes.
 
     `before` is the result of the previous round for the same part: because it is an input, the task
-    prefers to run in the same place.
+    prefers to run in the same place. Much is written while it is read, so it may be more than fits
+    into memory.
     """
-    return Collected([*pieces.as_written()])
+    written = pieces.written
+    if written.size > BYTES_AT_ONCE:
+        return Collected(written, written.count, written.size)
+    return Collected([*written], written.count)
 
 
 class TakeApart:

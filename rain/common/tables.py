@@ -189,7 +189,7 @@ def _together(pieces: Pieces) -> Iterator[list[Any]]:
     """The tables in groups of about `AT_ONCE` bytes."""
     group: list[Any] = []
     size = 0
-    for piece in pieces.as_written():
+    for piece in pieces.written:
         if piece is None:
             continue
         group.append(load(piece))

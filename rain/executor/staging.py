@@ -77,6 +77,9 @@ class StagingFolders:
         except OSError as error:
             _remove(path)
             raise RainException(f"cannot write into {self.folder}: {error.strerror}") from None
+        except BaseException:  # of the function that writes, which may run code of the user
+            _remove(path)
+            raise
         return path
 
     def _full(self, size: int) -> NoRoomError:
@@ -117,6 +120,9 @@ class StagingFolders:
             if is_shortage(error):
                 return None  # others have filled it
             raise RainException(f"cannot write {path}: {error.strerror}") from None
+        except BaseException:  # as above
+            _remove(path)
+            raise
         return path
 
     def _file_places(self) -> FilePlaces:

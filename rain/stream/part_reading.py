@@ -42,12 +42,12 @@ class PartPieces:
     def __init__(self, part: int, objects: Sequence[ObjectId]) -> None:
         self.part = part
         self.pieces: dict[ObjectId, Piece] = {}
-        self._objects = list(dict.fromkeys(objects))
+        self.objects = list(dict.fromkeys(objects))
 
     def exchange(self, connected: Connected, holder: int, machine: bytes) -> None:
         """Receives them all. Files that cannot be opened from here are asked for as bytes."""
-        self._ask(connected, holder, self._objects, machine)
-        left = [one for one in self._objects if one not in self.pieces]
+        self._ask(connected, holder, self.objects, machine)
+        left = [one for one in self.objects if one not in self.pieces]
         if left:
             self._ask(connected, holder, left, NOBODY)
 

@@ -1,7 +1,7 @@
 """Partitioned values as data, and the pieces of a part as their reader sees them."""
 
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +11,21 @@ from attrs import Factory, define
 from rain.base.exchange import ListedObject, decode_list, encode_list
 from rain.base.ids import ObjectId
 from rain.common import pieces
-from rain.common.content_type import decode_value, encode_value
+from rain.common.content_type import decode_value, encode_value, write_value, writes_itself
 from rain.common.errors import PiecesLostError, RainException
 from rain.common.partitioned import Partitioned
 from rain.common.pickles import Part
-from rain.common.pieces import BYTES_AT_ONCE, OBJECTS_AT_ONCE, Pieces, windows
+from rain.common.pieces import (
+    BYTES_AT_ONCE,
+    OBJECTS_AT_ONCE,
+    SOURCES_AT_ONCE,
+    Pieces,
+    StreamedPieces,
+    windows,
+)
 from rain.common.splitting import collect
 from rain.stream.mapping import map_file
+from rain.stream.part_reading import PartPieces
 from tests.support.parts import read_parts
 
 
@@ -115,6 +123,39 @@ def test_collected_pieces_are_where_their_data_is_and_are_loaded_as_they_were_wr
         assert not one.flags.owndata
 
 
+def test_much_that_is_collected_is_written_while_it_is_read(tmp_path: Path) -> None:
+    made_of = [encode_value(Partitioned({1: bytes([number])}, 2), "parts") for number in range(5)]
+    reading = Reading(made_of)
+    listed = members(5, BYTES_AT_ONCE)  # so each is read alone
+    before = pieces.install(reading)
+    try:
+        made = collect(Pieces(listed, 1), None)
+        assert reading.asked == 0
+        assert writes_itself(made, "pieces")
+
+        written = iter(made.pieces)
+        next(written)
+        assert reading.asked <= 2
+
+        with (tmp_path / "stored").open("wb") as file:
+            write_value(made, file)
+    finally:
+        pieces.install(before)
+    assert [*decode_value(map_file(tmp_path / "stored"), "pieces")] == [
+        bytes([number]) for number in range(5)
+    ]
+
+
+def test_little_that_is_collected_is_read_at_once() -> None:
+    before = pieces.install(Reading([encode_value(Partitioned({0: 1}, 1), "parts")]))
+    try:
+        made = collect(Pieces(members(1), 0), None)
+    finally:
+        pieces.install(before)
+    assert not writes_itself(made, "pieces")
+    assert [*made] == [1]
+
+
 @pytest.mark.parametrize("data", [b"", b"x" * 100, b"rainpart" + bytes(7) + b"\x09"])
 def test_data_that_are_no_collected_pieces_are_refused(data: bytes) -> None:
     with pytest.raises(RainException, match="cannot be decoded"):
@@ -190,3 +231,41 @@ def test_a_task_that_wants_no_more_pieces_waits_for_none(told: Told) -> None:
         assert piece == 0
         break
     assert len(told.threads) <= 2
+
+
+class FromSeveral(StreamedPieces):
+    """Gets one piece for each object, and does something before; it has no connections."""
+
+    def __init__(self, before: Callable[[str], object]) -> None:
+        self._before = before
+
+    def _ask(self, source: str, asked: PartPieces) -> None:
+        self._before(source)
+        asked.pieces = {one: source.encode() for one in asked.objects}
+
+
+def from_sources(count: int) -> list[ListedObject]:
+    return [ListedObject(ObjectId(number), 10, f"h{number}:1") for number in range(count)]
+
+
+def test_the_governors_that_have_pieces_are_asked_at_the_same_time() -> None:
+    all_are_asked = threading.Barrier(SOURCES_AT_ONCE, timeout=30)
+    reader = FromSeveral(lambda _: all_are_asked.wait())
+    found = reader.read(0, from_sources(2 * SOURCES_AT_ONCE))
+    assert found == [f"h{number}:1".encode() for number in range(2 * SOURCES_AT_ONCE)]
+
+
+def test_one_governor_is_asked_without_a_thread() -> None:
+    asked_by: list[threading.Thread] = []
+    FromSeveral(lambda _: asked_by.append(threading.current_thread())).read(0, from_sources(1))
+    assert asked_by == [threading.current_thread()]
+
+
+@pytest.mark.parametrize("gone", ["h0:1", "h2:1"])
+def test_a_governor_that_is_gone_is_told_though_the_others_answer(gone: str) -> None:
+    def breaks(source: str) -> None:
+        if source == gone:
+            raise PiecesLostError("a governor has gone")
+
+    with pytest.raises(PiecesLostError, match="a governor has gone"):
+        FromSeveral(breaks).read(0, from_sources(3))

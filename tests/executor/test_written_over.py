@@ -8,6 +8,7 @@ import pickle
 import shutil
 import stat
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pytest
@@ -168,4 +169,19 @@ def test_a_full_disk_is_told_with_what_was_to_be_written_and_how_large_the_disk_
     told = f"cannot write 200MiB into {stage.folder}, which has {spell_size(disk)} in all: No space"
     assert told in str(full.value)
     assert full.value.size == 200 << 20
+    assert not list((tmp_path / "stage").iterdir())
+
+
+@pytest.mark.parametrize("error", [ValueError("no"), KeyboardInterrupt()])
+def test_what_is_not_written_to_its_end_leaves_no_part_of_a_file(
+    tmp_path: Path, error: BaseException
+) -> None:
+    stage = StagingFolders(str(tmp_path / "stage"), "", "")
+
+    def write(file: BinaryIO, on_disk: bool) -> None:
+        file.write(b"begun")
+        raise error
+
+    with pytest.raises(type(error)):
+        stage.write_by(200 << 20, write)
     assert not list((tmp_path / "stage").iterdir())
