@@ -94,7 +94,7 @@ class Futures:
     ) -> list[Future[Any]]:
         """The futures of calls that have the same keywords, of which large ones are sent once."""
         shared = {
-            name: self.put(value, name) if self._calls.is_large(value) else value
+            name: self.put(value, name) if self._calls.is_worth_sharing(value) else value
             for name, value in keywords.items()
         }
         made: list[Future[Any]] = []

@@ -18,6 +18,7 @@ from attrs import evolve
 from rain.base.caching import CONFIG_KEY
 from rain.base.exchange import LISTED
 from rain.base.executor_protocol import PLAIN
+from rain.base.wire import INLINE_LIMIT
 from rain.client.data import DataObject
 from rain.client.explaining.stack import here
 from rain.client.future import Future
@@ -119,13 +120,13 @@ class PlainCalls:
             self._session.note_key(task.packed_id, function.same(fn, args, keywords, options))
         return task
 
-    def is_large(self, value: Any) -> bool:
-        """Whether a call would upload this argument as an object of its own."""
+    def is_worth_sharing(self, value: Any) -> bool:
+        """Whether an argument of several calls is better sent once than with each of them."""
         if isinstance(value, Future):
             return False
         # The call itself says what cannot be sent, and a data object in it is an input.
         with suppress(*UNPICKLABLE, RainException), finding_references():
-            return length_of(encode_parts(value, "pickle")) > LARGEST_PICKLE
+            return length_of(encode_parts(value, "pickle")) > INLINE_LIMIT
         return False
 
     def _completed(self, options: Options) -> Options:

@@ -93,7 +93,7 @@ class Submitting(ABC):
             fn: the function.
             iterables: the items of its first argument, of its second one, and so on; the shortest
                 says how many calls there are. Items may be futures.
-            kwargs: keyword arguments that each call gets; large ones are sent once.
+            kwargs: keyword arguments that each call gets; those above 16 KiB are sent once.
         """
         if not iterables:
             raise TypeError("map needs at least one iterable")

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 from hashlib import blake2b
+from pickle import PickleBuffer
 from typing import TYPE_CHECKING, Any
 
 from rain.client.brought.captured import Captured
@@ -14,13 +15,14 @@ from rain.client.handles import constant_object
 from rain.client.sent.arguments import LARGEST_PICKLE
 from rain.client.sent.reloads import reloads
 from rain.client.shapes import ObjectShape
+from rain.client.staging import staged
 from rain.client.submission import Same
 from rain.common.by_value import dumps
 from rain.common.class_versions import dumps_with_versions
-from rain.common.imports import with_imports, working_folder
+from rain.common.imports import told_imports, working_folder
 from rain.common.log_settings import log_settings
 from rain.common.number_settings import number_settings
-from rain.common.pickles import PICKLE_PROTOCOL
+from rain.common.pickles import PICKLE_PROTOCOL, dump_parts, length_of
 from rain.common.references import finding_references
 from rain.common.sameness import FUNCTION
 
@@ -61,16 +63,18 @@ class SentFunction:
         captured = self._captured = Captured(fn)
         self.generator = captured.generator
         with finding_references() as found:
-            pickled = dumps_with_versions(fn if around is None else around(fn), PICKLE_PROTOCOL)
-        self._is_large = len(pickled) > LARGEST_PICKLE
+            called = fn if around is None else around(fn)
+            parts = dump_parts(dumps_with_versions, called, PICKLE_PROTOCOL)
+        self._is_large = length_of(parts) > LARGEST_PICKLE
         self._submits = session.submits
         self._refusals = session.refusals
-        self._digest = _digest(dumps(fn, PICKLE_PROTOCOL)) if captured.can_change else b""
+        self._digest = _digest(fn) if captured.can_change else b""
         self._uploads = _uploads_of(session)
         imports = own_imports(self._uploads, captured.imported)
         self._settings = imports.logging, imports.numbers, imports.folder
         shape = ObjectShape(name, FUNCTION)
-        obj = constant_object(session, shape, with_imports(pickled, imports), found)
+        data = staged(session, [*parts, told_imports(imports)])
+        obj = constant_object(session, shape, data, found)
         obj.keep()
         self.inputs: tuple[DataObject] = (obj,)
 
@@ -111,11 +115,23 @@ class SentFunction:
             if self._submits == session.submits:
                 return True
             self._submits = session.submits
-        return _digest(dumps(fn, PICKLE_PROTOCOL)) == self._digest
+        return _digest(fn) == self._digest
 
 
-def _digest(pickled: bytes) -> bytes:
-    return blake2b(pickled, digest_size=16).digest()
+def _digest(fn: Callable[..., Any]) -> bytes:
+    """That of the pickle of a function. Large buffers in it are not copied for that."""
+    digest = blake2b(digest_size=16)
+
+    def stays_inside(buffer: PickleBuffer) -> bool:
+        try:
+            digest.update(buffer.raw())
+        except BufferError:  # it is not contiguous
+            return True
+        return False
+
+    pickled = dumps(fn, PICKLE_PROTOCOL, stays_inside)
+    digest.update(pickled)
+    return digest.digest()
 
 
 def _uploads_of(session: "Session") -> "tuple[PackedModules, ...]":

@@ -7,6 +7,7 @@ classes is looked at once for each class, and not again for each that refers to 
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from hashlib import blake2b
 from typing import Any, NoReturn
 
@@ -50,9 +51,11 @@ class _WithVersions(Pickler):
         return version_of(cls)
 
 
-def dumps_with_versions(value: Any, protocol: int) -> bytes:
+def dumps_with_versions(
+    value: Any, protocol: int, buffer_callback: Callable[[Any], Any] | None = None
+) -> bytes:
     """The pickle of a function that is sent."""
     with io.BytesIO() as target:
-        pickler: Any = _WithVersions(target, protocol)
+        pickler: Any = _WithVersions(target, protocol, buffer_callback=buffer_callback)
         pickler.dump(value)
         return target.getvalue()

@@ -84,21 +84,38 @@ def working_folder() -> str:
         return ""
 
 
+def told_imports(imports: Imports) -> bytes:
+    """What a program imports from, in the form that follows a pickle."""
+    told: bytes = msgpack.packb(list(imports))
+    return told + _FOOTER.pack(len(told), _MAGIC)
+
+
 def with_imports(pickled: bytes, imports: Imports) -> bytes:
     """Appends what a program imports from to a pickle."""
-    told: bytes = msgpack.packb(list(imports))
-    return b"".join((pickled, told, _FOOTER.pack(len(told), _MAGIC)))
+    return pickled + told_imports(imports)
 
 
-def imports_of(data: bytes | mmap) -> Imports | None:
-    """Reads what is behind a pickle; None if there is nothing."""
+def pickle_in(data: bytes | mmap) -> memoryview:
+    """The pickle before it."""
+    place = _place(data)
+    return memoryview(data)[: len(data) if place is None else place[0]]
+
+
+def _place(data: bytes | mmap) -> tuple[int, int] | None:
+    """Where the fields of Imports begin and end; None if there are none."""
     end = len(data) - _FOOTER.size
     if end < 0:
         return None
     length, magic = _FOOTER.unpack(data[end:])
-    if magic != _MAGIC or length > end:
+    return None if magic != _MAGIC or length > end else (end - length, end)
+
+
+def imports_of(data: bytes | mmap) -> Imports | None:
+    """Reads what is behind a pickle; None if there is nothing."""
+    place = _place(data)
+    if place is None:
         return None
-    imports = Imports(*msgpack.unpackb(data[end - length : end]))
+    imports = Imports(*msgpack.unpackb(data[slice(*place)]))
     return imports._replace(
         folders=tuple(imports.folders),
         uploads=tuple(imports.uploads),
@@ -134,6 +151,4 @@ def code_of(data: bytes) -> bytes | None:
         told: bytes = msgpack.packb([imports.changed, list(imports.uploads), imports.numbers])
     except (ValueError, TypeError, AttributeError, msgpack.UnpackException):
         return None  # not written by Rain
-    end = len(data) - _FOOTER.size
-    length, _ = _FOOTER.unpack(data[end:])
-    return data[: end - length] + told
+    return bytes(pickle_in(data)) + told

@@ -2,7 +2,6 @@
 
 import mmap
 import os
-import pickle
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
@@ -13,6 +12,7 @@ from rain.base.ids import NUMBER_BITS
 from rain.base.shortage import OwnFiles
 from rain.base.units import UNIT
 from rain.common.number_settings import NumberSettings
+from rain.common.pickles import load
 from rain.common.script_main import Main, current_main, enter, reading
 from rain.executor.modules import Space, Spaces
 from rain.executor.values import is_one_pickle
@@ -186,18 +186,21 @@ class Memory:
             enter(loaded.main)
 
     def _load(self, row: protocol.CallInput) -> Loaded:
-        """Unpickles a function, with what it needs current."""
-        data = self.bytes_of(row)
+        """Unpickles a function, with what it needs current.
+
+        Large arrays that it has captured stay in the stored file, and are copied on write.
+        """
+        from rain.common.imports import other_python, pickle_in  # noqa: PLC0415 # executors start often
+
+        data = self.bytes_of(row, mmap.ACCESS_COPY)
         space, numbers = self.spaces.space_of(data)
         self.spaces.enter(space)
         self.spaces.calculate_as(numbers)
         main = self.spaces.new_main(space)
         try:
             with nullcontext() if main is None else reading(main):
-                return Loaded(pickle.loads(data), space, main, numbers)
+                return Loaded(load(pickle_in(data)), space, main, numbers)
         except Exception as error:  # whatever the user's classes raise; it goes on
-            from rain.common.imports import other_python  # noqa: PLC0415 # executors start often
-
             if advice := other_python(data):
                 error.add_note(advice)
             raise
@@ -219,14 +222,16 @@ class Memory:
                 return shared
         return f"{self.data_folder}/{file}"
 
-    def bytes_of(self, row: protocol.CallInput) -> bytes | mmap.mmap:
+    def bytes_of(
+        self, row: protocol.CallInput, access: int = mmap.ACCESS_READ
+    ) -> bytes | mmap.mmap:
         """The bytes of a blob; a stored blob is mapped, not copied."""
         if isinstance(row.content, bytes):
             return row.content
         assert row.content is not None  # outputs of earlier calls were filled in before
         path = self.path(row.content)
         with OwnFiles("cannot open an input"), open(path, "rb") as file:  # noqa: PTH123 # pathlib starts slowly
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            return mmap.mmap(file.fileno(), 0, access=access)
 
 
 def _without(rows: dict[int, Row], session: int) -> dict[int, Row]:

@@ -84,8 +84,9 @@ def test_a_large_argument_of_any_class_is_pickled_once_and_can_be_mapped(server:
     assert load(second)[0][0].shape == (200_000,)
 
 
-def test_a_large_keyword_of_a_map_is_sent_once(server: Server) -> None:
-    table = Counted(bytes(1_000_000))
+@pytest.mark.parametrize("size", [20_000, 1_000_000])
+def test_a_large_keyword_of_a_map_is_sent_once(server: Server, size: int) -> None:
+    table = Counted(bytes(size))
     server.client.map(add, range(5), b=table)
 
     assert table.count == 2, "to see its size, and to send it"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
@@ -10,7 +11,9 @@ import numpy as np
 import pytest
 
 from rain.client import Session, blob
+from rain.client.sent.function import SentFunction
 from rain.client.staging import bytes_of, digest_of, encode_constant, is_same
+from rain.common.imports import pickle_in
 from rain.common.pickles import load
 from rain.stream import staged
 from rain.stream.staged import STAGED_FROM, Staged, stage
@@ -99,3 +102,28 @@ def test_with_too_many_files_values_stay_in_memory(
     assert second.task is not None
     assert isinstance(first.task.input_objects[1].constant, bytes)
     assert first.task.input_objects[1] is second.task.input_objects[1]
+
+
+def test_what_a_function_captures_goes_into_a_file_and_can_be_mapped(
+    here: World, staging: Staging
+) -> None:
+    captured = np.ones(LARGE)
+
+    def total() -> float:
+        return float(captured.sum())
+
+    with here.client.new_session("captured") as session:
+        sent = SentFunction(session, total, "total")
+        data = sent.inputs[0].constant
+        assert isinstance(data, Staged)
+        pickled = pickle_in(bytes_of(data))
+        # any unpickler reads it, and ours finds the array in the file
+        assert pickle.loads(pickled)() == LARGE
+        function = load(memoryview(bytearray(pickled)))
+        assert function() == LARGE
+        assert not function.__closure__[0].cell_contents.flags.owndata
+        # a change in place is noticed
+        assert sent.is_current(session, total)
+        session.submit()
+        captured[0] = 7
+        assert not sent.is_current(session, total)

@@ -5,10 +5,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from rain.base import executor_protocol as protocol
+from rain.common.class_versions import dumps_with_versions
 from rain.common.fs import pack_tree, unpack
+from rain.common.imports import Imports, with_imports
+from rain.common.pickles import PICKLE_PROTOCOL, dump_parts, joined
 from rain.executor.executor import unpickle_input_object
 from rain.stream.shared_memory import BOARD, Board
 from tests.executor.child import FOLDER, PICKLED, PLAIN, TEXT, Child, Function, child, number
@@ -103,6 +107,27 @@ def test_a_function_that_is_stored_is_unpickled_from_there(executor: Child) -> N
     row = [number(50), number(PLAIN), "", "", 1000, 79]
     executor.say(protocol.CALLS, 1, [], [], [row], [], None)
     assert executor.value(number(50)) == "stored"
+
+
+def test_an_array_that_a_function_has_captured_stays_in_the_stored_file(executor: Child) -> None:
+    captured = np.arange(100_000)
+
+    def change(ctx: Any) -> tuple[int, bool]:
+        captured[0] += 1
+        maps = Path("/proc/self/maps").read_text(encoding="ascii")
+        return int(captured.sum()), "/data/79" in maps
+
+    stored = executor.places.data / "79"
+    parts = dump_parts(dumps_with_versions, change, PICKLE_PROTOCOL)
+    stored.write_bytes(with_imports(joined(parts), Imports("key", ())))
+    before = stored.read_bytes()
+    row = [number(50), number(PLAIN), "", "", len(before), 79]
+    executor.say(protocol.CALLS, 1, [], [], [row], [], None)
+    total = sum(range(100_000))
+    # its process keeps what it has changed, as it does with anything that is captured
+    assert executor.value(number(50)) == (total + 1, True)
+    assert executor.value(number(50)) == (total + 2, True)
+    assert stored.read_bytes() == before
 
 
 # What a task knows of itself.
