@@ -1,4 +1,4 @@
-"""What the tables of "From Ray" and "From Snakemake" tell to write is in programs that are run."""
+"""What the tables of "From Mars", "From Ray" and "From Snakemake" tell to write is run."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ COMMANDS = {"rain start", "rain server", "rain governor"}
 WORDS = {"if", "for"}
 
 
-@pytest.mark.parametrize("name", ["from-ray", "from-snakemake"])
+@pytest.mark.parametrize("name", ["from-mars", "from-ray", "from-snakemake"])
 def test_every_line_of_the_table_is_run(name: str) -> None:
     text = (GUIDE / f"{name}.md").read_text(encoding="utf-8")
     programs = "\n".join(BLOCK.findall(text))  # tests/docs/test_guide.py runs them
