@@ -92,8 +92,7 @@ async def live(
     background = Background(nursery)
     executor_logs = make_folder(logs_in / "executors", "log folder")
     with _ground(settings, background, log) as ground, ExitStack() as at_end:
-        if settings.work_folder is None:
-            background.start(in_a_thread, partial(remove_abandoned, log))
+        background.start(in_a_thread, partial(remove_abandoned, log))
         store = Store(ground.folder.data, ground.shared)
         store.make_spares()
         reactor = _reactor(settings, commands, has_shared_memory=ground.shared is not None)
@@ -146,7 +145,7 @@ def _ground(
     wall = MemoryWall.make(height, groups)
     if height and wall is None:
         log.debug("the memory of tasks is only sampled: no control group can be made")
-    warden = Warden(work.path, background, shared_path, groups, wall)
+    warden = Warden(work.path, background, shared_path, groups, wall, work.link)
     try:
         yield Ground(FolderPaths.make(work), shared_path, groups, wall, warden)
     finally:

@@ -57,6 +57,7 @@ for round in 1 2 3 4 5 6 7 8 9 10; do
     chmod -R u+rwx -- "$1" ${4:+"$4"}
     rm -rf -- "$1" ${4:+"$4"} && break
 done
+[ -z "$7" ] || rm -f -- "$7"
 """
 
 
@@ -70,6 +71,7 @@ class Warden:
         shared: Path | None = None,
         groups: ProcessGroups | None = None,
         wall: MemoryWall | None = None,
+        link: Path | None = None,
     ) -> None:
         self.origin = Origin()
         self.strays = Strays(background, groups)
@@ -80,6 +82,7 @@ class Warden:
                 "" if shared is None else str(shared),
                 "" if groups is None else str(groups.folder),
                 "" if wall is None else str(wall.folder),
+                "" if link is None else str(link),
             ],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,

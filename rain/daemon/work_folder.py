@@ -1,8 +1,8 @@
 """Makes and removes work folders: each belongs to the process that holds its lock.
 
 A program removes its work folder at its end. A killed program cannot, but the kernel releases its
-lock. So each program removes unlocked folders when it starts: those in the default place, and the
-one where its own folder shall be.
+lock. So each program removes unlocked folders when it starts: those in the default place, those to
+which a link in the default place leads, and the one where its own folder shall be.
 
 Embedded clusters have their folders directly in the temporary folder, so that tests and notebooks
 need no private one. These have locks, too.
@@ -48,13 +48,13 @@ class WorkFolder:
 
     path: Path
     _lock: int | None  # None where the filesystem has no locks: such a folder stays after a kill
+    link: Path | None = None  # in the default place, if the folder is elsewhere
 
     @staticmethod
     def make(path: Path | None, program: str) -> WorkFolder:
         """Creates the folder, by default in a new place; only this user can access it."""
         if path is None:
-            # A unique name, because pids are reused.
-            return _make(_place() / f"{program}{_host()}{os.getpid()}-{os.urandom(4).hex()}")
+            return _make(_new_name(program))
         # A link counts as existing even if it is broken.
         if os.path.lexists(path):
             abandoned = _take_over(path)
@@ -64,7 +64,13 @@ class WorkFolder:
                     " removed at the end"
                 )
             abandoned.remove()
-        return _make(path)
+        made = _make(path)
+        # Without a temporary folder of ours, only the next start in the same place removes it.
+        with suppress(StartError, OSError):
+            link = _new_name(program)
+            link.symlink_to(made.path)
+            made.link = link
+        return made
 
     @staticmethod
     def of_cluster(name: str) -> WorkFolder:
@@ -90,12 +96,18 @@ class WorkFolder:
                 if entry.name != LOCK:
                     remove(entry)
         remove(self.path)
+        self._remove_link()
         self.let_go()
 
     def keep(self) -> None:
         """Leaves the folder to the user: no program removes it any more."""
         (self.path / LOCK).unlink(missing_ok=True)
+        self._remove_link()
         self.let_go()
+
+    def _remove_link(self) -> None:
+        if self.link is not None:
+            self.link.unlink(missing_ok=True)
 
     def let_go(self) -> None:
         """Leaves the folder to the next program, if it is still there. Idempotent."""
@@ -105,9 +117,15 @@ class WorkFolder:
 
 
 def remove_abandoned(log: FilteringBoundLogger) -> None:
-    """Removes the folders in default places of programs of this machine that were killed."""
+    """Removes the folders of programs of this machine that were killed, as far as the default
+    places have them or lead to them."""
+    try:
+        place = _place()
+    except StartError as error:  # a program whose own folder is elsewhere needs none
+        log.warning("folders of programs that were killed are not looked for", reason=str(error))
+        return
     shared = SHARED_MEMORY.glob(f"rain-*{glob.escape(_host())}*")
-    for abandoned in _abandoned([*_place().iterdir(), *_of_clusters("*"), *shared]):
+    for abandoned in _abandoned([*place.iterdir(), *_of_clusters("*"), *shared]):
         try:
             abandoned.remove()
             log.info("the folder of a program that was killed is removed", folder=abandoned.path)
@@ -128,9 +146,22 @@ def remove_abandoned_clusters(name: str) -> None:
 def _abandoned(paths: Iterable[Path]) -> Iterator[WorkFolder]:
     for path in paths:
         # On another machine, which has the same disk, the locks of this one may be unknown.
-        abandoned = _take_over(path) if _host() in path.name else None
+        if _host() not in path.name:
+            continue
+        abandoned = _followed(path) if path.is_symlink() else _take_over(path)
         if abandoned is not None:
             yield abandoned
+
+
+def _followed(link: Path) -> WorkFolder | None:
+    """The folder to which a link leads, as above. A link to a folder that has gone is removed."""
+    folder = link.readlink()
+    abandoned = _take_over(folder)
+    if abandoned is not None:
+        abandoned.link = link
+    elif not (folder / LOCK).exists():
+        link.unlink(missing_ok=True)
+    return abandoned
 
 
 def _of_clusters(name: str) -> Iterable[Path]:
@@ -139,6 +170,11 @@ def _of_clusters(name: str) -> Iterable[Path]:
 
 def _place() -> Path:
     return private_folder(temporary_folder() / "work")
+
+
+def _new_name(program: str) -> Path:
+    """A unique one in the default place, because pids are reused."""
+    return _place() / f"{program}{_host()}{os.getpid()}-{os.urandom(4).hex()}"
 
 
 def _host() -> str:

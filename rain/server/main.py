@@ -275,8 +275,7 @@ def _keep_house(nursery: trio.Nursery, known: _Known, service: Service) -> None:
     settings, log = known.settings, known.log
     nursery.start_soon(service.look_at_the_time)
     nursery.start_soon(_give_back, service.registration.uploads)
-    if settings.work_folder is None:
-        nursery.start_soon(in_a_thread, partial(remove_abandoned, log))
+    nursery.start_soon(in_a_thread, partial(remove_abandoned, log))
     if settings.identity is not None:
         nursery.start_soon(keep_looking, settings.identity, log)
 
@@ -306,7 +305,7 @@ def _make_service(
     keep_journal = None
     if led is None:
         work = WorkFolder.make(settings.work_folder, "server")
-        stack.callback(work.let_go)
+        stack.callback(work.remove)  # its content goes with the uploads
         uploads = Spool(work.path, spares=SpareUploads.make(work.path))
     else:  # and no spare files: to make a large file durable takes longer than to write it
         uploads, writer = led.journal.uploads, led.journal.begin()

@@ -191,6 +191,66 @@ def test_a_killed_process_does_not_keep_its_place(temporary: Path) -> None:
     folder.remove()
 
 
+def links(temporary: Path) -> list[Path]:
+    return [path for path in temporary.rglob("*") if path.is_symlink()]
+
+
+def test_a_folder_elsewhere_is_found_by_a_link_in_the_default_place(
+    temporary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    process, folder = holder(temporary, str(tmp_path / "one" / "work"))
+    tidy()
+    assert (folder / "data" / "folder" / "file").exists()
+    assert [link.readlink() for link in links(temporary)] == [folder]
+    end(process)
+    tidy()
+    assert not folder.exists()
+    assert not links(temporary)
+
+
+def test_a_link_goes_with_its_folder_whoever_removes_that(
+    temporary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    mine = WorkFolder.make(tmp_path / "mine", "server")
+    kept = WorkFolder.make(tmp_path / "kept", "server")
+    gone = WorkFolder.make(tmp_path / "gone", "server")
+    assert len(links(temporary)) == 3
+    mine.remove()
+    kept.keep()
+    assert [link.readlink() for link in links(temporary)] == [gone.path]
+    remove(gone.path)
+    tidy()
+    assert not links(temporary)
+    assert kept.path.exists()
+    gone.let_go()
+
+
+def test_what_a_link_leads_to_is_left_when_it_is_no_work_folder(
+    temporary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    folder = WorkFolder.make(tmp_path / "work", "server")
+    folder.let_go()
+    (folder.path / LOCK).unlink()
+    (folder.path / "precious").touch()
+    tidy()
+    assert (folder.path / "precious").exists()
+
+
+def test_where_the_temporary_folder_is_not_safe_there_is_no_link(
+    temporary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary.chmod(0o777)  # others may rename what is in it
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    folder = WorkFolder.make(tmp_path / "work", "server")
+    assert folder.link is None
+    tidy()  # says so, and goes on
+    folder.remove()
+    assert not folder.path.exists()
+
+
 def test_a_folder_of_a_user_is_not_touched(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "precious").touch()

@@ -22,7 +22,8 @@ from rain.rpc.background import Background
 
 async def main():
     async with trio.open_nursery() as nursery:
-        warden = Warden(Path(sys.argv[1]), Background(nursery), Path(sys.argv[2]))
+        work, shared, link = map(Path, sys.argv[1:])
+        warden = Warden(work, Background(nursery), shared, link=link)
         print(warden._process.pid, flush=True)
         await trio.sleep_forever()
 
@@ -49,10 +50,12 @@ def test_it_bears_that_what_was_killed_removes_and_makes_files_meanwhile(
     (folder / "data").mkdir(parents=True)
     shared = tmp_path / "shared"
     (shared / "stage-1").mkdir(parents=True)
+    link = tmp_path / "link"
+    link.symlink_to(folder)
     path = f"{stub.parent}{os.pathsep}{os.environ['PATH']}"
     # when
     governor = subprocess.Popen(
-        [sys.executable, "-c", _GOVERN, str(folder), str(shared)],
+        [sys.executable, "-c", _GOVERN, str(folder), str(shared), str(link)],
         env={**os.environ, "PATH": path},
         stdout=subprocess.PIPE,
     )
@@ -65,6 +68,7 @@ def test_it_bears_that_what_was_killed_removes_and_makes_files_meanwhile(
     assert (stub.parent / f"{program}.ran").exists()
     assert not folder.exists()
     assert not shared.exists()
+    assert not link.is_symlink()
 
 
 def wait_for(process: int) -> None:

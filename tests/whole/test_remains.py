@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from rain.client import Client, Input, blob, create_file, tasks
+from rain.daemon.private import temporary_folder
 from rain.files.local import part_of
 from rain.governor.executors.links import LOGS_OF_ENDED
 from rain.stream.spare_files import FOLDER as SPARE_FOLDER
@@ -86,6 +87,12 @@ def files_below(*folders: Path) -> list[Path]:
     return [path for path in found if path.name not in {SPARE_FOLDER, TAKEN}]
 
 
+def links_into(folder: Path) -> list[Path]:
+    """By which the next start would find work folders there."""
+    links = [path for path in (temporary_folder() / "work").iterdir() if path.is_symlink()]
+    return [path for path in links if path.readlink().is_relative_to(folder)]
+
+
 def killed_when_busy(*arguments: str) -> None:
     """Runs a program until it says that it is busy, and kills it."""
     with subprocess.Popen([sys.executable, "-c", *arguments], stdout=subprocess.PIPE) as program:
@@ -109,6 +116,7 @@ def test_nothing_stays_of_a_client_that_is_killed_on_the_server_and_the_governor
         assert not work.exists()
         assert serving.end() == 0
         assert not (tmp_path / "server-work").exists()
+        assert not links_into(tmp_path)
 
 
 def test_nothing_stays_of_executors_that_are_killed_but_the_logs_of_the_last(
@@ -175,11 +183,12 @@ def test_nothing_stays_of_a_governor_that_is_killed_with_programs_and_executors_
             one.kill()
             for pid in started:
                 wait_for_end(pid)
-        until_now(lambda: not work.exists())
+        until_now(lambda: not work.exists() and not links_into(tmp_path))
 
 
-def test_nothing_stays_of_a_server_that_is_killed_when_the_next_one_starts_in_its_place(
-    tmp_path: Path,
+@pytest.mark.parametrize("place", ["server-work", "elsewhere"])
+def test_nothing_stays_of_a_server_that_is_killed_when_the_next_one_starts(
+    tmp_path: Path, place: str
 ) -> None:
     work = tmp_path / "server-work"
     with (
@@ -192,8 +201,9 @@ def test_nothing_stays_of_a_server_that_is_killed_when_the_next_one_starts_in_it
         first.kill()
         client.kill()
     assert files_below(work)
-    with server(tmp_path, "--workdir", str(work), "--no-http"):
-        assert [path.name for path in files_below(work)] == [LOCK]
+    with server(tmp_path, "--workdir", str(tmp_path / place), "--no-http"):
+        assert [path.name for path in files_below(tmp_path / place)] == [LOCK]
+        until_now(lambda: work.exists() == (place == "server-work"))
 
 
 def test_nothing_stays_of_a_program_with_a_cluster_inside_when_the_next_one_starts(
