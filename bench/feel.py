@@ -91,7 +91,6 @@ def _start_executor() -> float:
         started.socket.recv(1)
         seconds = perf_counter() - start
         started.socket.close()
-        started.their_socket.close()
         started.process.wait()
     for descriptor in (started.tokens, started.taken_tokens, started.stops, started.answers):
         os.close(descriptor)

@@ -12,9 +12,6 @@ reading tokens itself. The kernel gives each token to only one of them, also whi
 busy and after its death. So a call never runs twice and is never lost, and the governor knows
 exactly which calls were started. Answers go through a pipe too, which survives the executor.
 
-**A single call** to an idle executor needs no token: it counts as started when it was sent, unless
-the executor dies before it reads the call.
-
 **Followers** are calls queued behind the calls that make their inputs. Otherwise each task of a
 chain would cost a round trip to the governor, which takes many times longer than a short task. The
 executor keeps its recent outputs, so it has the inputs when it reaches the follower. If it does not
@@ -78,14 +75,13 @@ class Calls:
         task.cost = cost
         executor.load += cost
         calls = executor.calls
-        idle = not calls
-        if idle:
+        if not calls:
             task.move(TaskMove.START)
         calls.append(task)
         effect = self.effects.get(executor.id)
         if effect is None:
             gpus = executor.gpus if self._has_gpus else None
-            effect = CallExecutor(executor.id, [], [], [], [], gpus, [], idle)
+            effect = CallExecutor(executor.id, [], [], [], [], gpus)
             self.effects[executor.id] = effect
             self._outbox.effects.append(effect)
         effect.calls.append(call_row(executor, task, effect))

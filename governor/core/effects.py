@@ -48,7 +48,6 @@ class CallExecutor:
     gpus: tuple[str, ...] | None = None  # gpus for the calls; None on a machine without gpus
     # Inputs that an executor of another language already has; their rows are full anyway.
     held: list[ObjectId] = Factory(list)
-    idle: bool = False  # the executor has answered all its earlier calls
 
 
 @frozen

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -81,15 +80,12 @@ class ExecutorLink:
         self._tokens = Tokens(started.tokens, started.taken_tokens)
         self._stops = started.stops
         self._answers = started.answers
-        self._their_socket = started.their_socket
         stages = around.places.stages(number)
         self._reader = AnswerReader(number, stages, store)
         self._registered = False
         self._killed = False
         self._answered = 0  # number of calls
         self._interrupted = False  # in the only call that it has
-        self._alone = 0  # where the frame of a call ends that was sent alone and is not answered
-        self._stale = False  # the executor may still hold calls that were taken back
         self._fault = ""  # why it was killed
         self._lacks = ""  # why it ends itself
         self._link = SocketLink(started.socket, around.background, self._heard, self._hung_up)
@@ -100,11 +96,6 @@ class ExecutorLink:
         """Sends calls. Tokens are sent first, so that each queued call has or had a token."""
         if self._killed:
             return
-        if effect.idle and not self._stale and len(effect.calls) == 1:
-            self._alone = self._link.send(calls_frame(effect, protocol.ALONE))
-            return
-        # An idle executor has no older calls left once it has answered this one.
-        self._stale = self._stale and not effect.idle
         self._tokens.give(len(effect.calls))
         self._link.send(calls_frame(effect, self._tokens.epoch))
 
@@ -115,7 +106,6 @@ class ExecutorLink:
     def take_back(self) -> None:
         """Takes back all calls that were not started, after it has reported earlier answers."""
         unstarted = self._tokens.take_back()
-        self._stale = self._stale or unstarted > 0
         self.look()
         self._tell(CallsTakenBack(self.number, unstarted))
 
@@ -146,11 +136,7 @@ class ExecutorLink:
     # Upwards.
 
     def look(self) -> None:
-        """Reads available answers; the answer to a call that was sent alone comes first."""
-        if self._alone:
-            self._link.drain()
-            if self._alone:
-                return
+        """Reads available answers."""
         while True:
             try:
                 data = os.read(self._answers, _READ)
@@ -200,9 +186,8 @@ class ExecutorLink:
         kill_group(self.process)
         status = self.process.wait()
         unstarted = self._tokens.take()
+        self._link.drain()
         self.look()
-        if self._alone > self._link.said - self._unread():
-            unstarted += 1
         tail = TAIL_OF_A_TASK if self._registered else TAIL_OF_A_START
         if self._lacks:
             cause = f"executor {self.number} cannot go on: {self._lacks}"
@@ -223,22 +208,9 @@ class ExecutorLink:
         )
         self._tell(died)
 
-    def _unread(self) -> int:
-        """How many bytes that were sent to the dead executor it has not read."""
-        unread = self._link.unsent
-        while True:
-            try:
-                piece = self._their_socket.recv(_READ, socket.MSG_DONTWAIT)
-            except BlockingIOError:
-                return unread
-            if not piece:
-                return unread  # the link has ended
-            unread += len(piece)
-
     def close(self) -> None:
         """Closes the channels."""
         self._link.close()
-        self._their_socket.close()
         self._tokens.close()
         for descriptor in (self._stops, self._answers):
             os.close(descriptor)
@@ -249,25 +221,20 @@ class ExecutorLink:
             if frame == LOOK:
                 look = True
             elif frame in (BLOCKED, RESUMED):
-                if not self._alone:  # else nothing before it is unread, and what follows must wait
-                    self.look()  # what it has answered before comes first
+                self.look()  # what it has answered before comes first
                 self._tell(CallWaits(self.number, waits=frame == BLOCKED))
             elif frame.startswith(protocol.LACKS_HEAD):
                 self._lacks = protocol.lack_of(frame)
-            elif self._alone:
-                self._alone = 0
-                try:
-                    self._tell_done(self._reader.alone(frame))
-                except ProtocolError as error:
-                    self._wrong(str(error))
-                    return
             elif not self._registers(frame):
                 return
         if look:
             self.look()
 
     def _registers(self, frame: bytes) -> bool:
-        """Handles the registration, the only other message of an executor; False for any other."""
+        """Handles the registration, the first message and no later one; False for any other."""
+        if self._registered:
+            self._wrong(f"it says {frame[:100]!r}, which is no message")
+            return False
         if not registers(frame, self.number):
             self._wrong(f"it registers with {frame[:100]!r}, which is not {protocol.PROTOCOL!r}")
             return False

@@ -163,16 +163,6 @@ class AnswerReader:
         staged, self._staged = self._staged, []
         return staged
 
-    def alone(self, frame: bytes) -> CallsDone:
-        """Decodes the answer to a call that was sent alone."""
-        try:
-            row = msgpack.unpackb(frame)
-        except (ValueError, msgpack.UnpackException) as error:
-            raise self._nonsense(error) from None
-        done = self._done((row,))
-        assert done is not None  # it has one row
-        return done
-
     def _done(self, rows: Iterable[Any]) -> CallsDone | None:
         done = CallsDone(self._executor, [], [], [])
         tasks, starts, durations, results = done.tasks, done.starts, done.durations, done.results

@@ -97,7 +97,6 @@ class Started:
     """A running process and our ends of the channels."""
 
     process: subprocess.Popen[bytes]
-    their_socket: socket.socket  # the executor's end, used to count what it has not read
     socket: socket.socket
     tokens: int  # write here
     taken_tokens: int  # the executor's end, to take calls back
@@ -112,7 +111,7 @@ def start_executor(number: int, places: Places, made: MadeEnvironment | None = N
     with ExitStack() as ours, ExitStack() as theirs:
         our_socket, their_socket = socket.socketpair()
         ours.callback(our_socket.close)
-        ours.callback(their_socket.close)
+        theirs.callback(their_socket.close)
         taken_tokens, tokens = _pipe(ours, ours)
         their_stops, stops = _pipe(theirs, ours)
         answers, their_answers = _pipe(ours, theirs)
@@ -136,7 +135,7 @@ def start_executor(number: int, places: Places, made: MadeEnvironment | None = N
         ours.pop_all()
     for descriptor in (taken_tokens, stops, answers):
         os.set_blocking(descriptor, False)
-    return Started(process, their_socket, our_socket, tokens, taken_tokens, stops, answers)
+    return Started(process, our_socket, tokens, taken_tokens, stops, answers)
 
 
 def start_program(number: int, words: Sequence[str], places: Places) -> StartedProgram:

@@ -7,11 +7,10 @@ all made by the governor and inherited by the executor, whose environment names 
   ...]). Downwards: CALLS with an epoch, new kinds, objects to remember, calls, and the gpus that
   these may use (nil where there are none at all); DROP with objects and sessions to forget.
   Upwards: REGISTER with the protocol's name and the executor's number, once; LOOK whenever there
-  are answers that the governor should read now; the answer to a call that was sent alone; BLOCKED
-  and RESUMED when the running call begins to wait for other tasks and when it goes on, in turns,
-  after a LOOK for what was answered before; LACKS with a text as the last message of an executor
-  that ends because the machine lacks something for its own part of the work, for instance
-  descriptors: then the running call is not to blame.
+  are answers that the governor should read now; BLOCKED and RESUMED when the running call begins
+  to wait for other tasks and when it goes on, in turns, after a LOOK for what was answered before;
+  LACKS with a text as the last message of an executor that ends because the machine lacks something
+  for its own part of the work, for instance descriptors: then the running call is not to blame.
 * A pipe of tokens downwards. A token is the epoch of its call in four bytes. Tokens are written
   before the frame with their calls. The side that takes a call's token decides on the call: the
   executor starts it, or the governor takes it back, which it always does with all tokens that are
@@ -28,11 +27,6 @@ all made by the governor and inherited by the executor, whose environment names 
   each written before the next token is taken. The governor reads them at LOOK, from time to time,
   and after the executor's death.
 
-**A call that is sent alone**, to an executor without other calls or unread answers, has the epoch
-ALONE and no token: it counts as started when it was sent, unless the executor dies before it reads
-the frame. Its answer is a separate frame. So a single task takes one message in each direction. All
-later answers are read after it.
-
 An input may come without content: an earlier call of the same executor has made it. The executor
 keeps its latest small outputs for this. If it does not have such an input, it answers nil instead
 of outputs and does not run the call.
@@ -43,7 +37,7 @@ from typing import Final, NamedTuple
 SERVER: Final = "RAIN_SERVER"
 """The variable with the server's address for tasks: HOST:PORT, and its standbys after commas."""
 
-PROTOCOL: Final = "rain-py-9"
+PROTOCOL: Final = "rain-py-10"
 
 SOCKET_FD: Final = "RAIN_EXECUTOR_SOCKET_FD"
 TOKENS_FD: Final = "RAIN_EXECUTOR_TOKENS_FD"
@@ -84,9 +78,6 @@ _CALL: Final = 5  # bytes of a stop
 _LONGEST_TEXT: Final = 255  # bytes
 LACKS_HEAD: Final = bytes([0x92, 0xA0 + len(LACKS), *LACKS.encode(), 0xD9])
 """The beginning of the body of such a frame: a list of this text and another one, in msgpack."""
-
-ALONE: Final = 0
-"""The epoch of a call without a token; other epochs begin with 1."""
 
 VISIBLE_GPUS: Final = "CUDA_VISIBLE_DEVICES"
 """The variable that tells CUDA programs which gpus they may use."""

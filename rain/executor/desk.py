@@ -1,6 +1,6 @@
 """The executor's desk: receives calls and sends answers (see rain/base/executor_protocol.py).
 
-A call is claimed with its token, if it has one. The answer is written before the next call is
+A call is claimed with its token. The answer is written before the next call is
 claimed, so the governor always knows which calls were started and which were answered, even after
 the death of this process.
 """
@@ -19,7 +19,6 @@ import msgpack
 from rain.base import executor_protocol as protocol
 
 _CALLS = protocol.CALLS
-_ALONE = protocol.ALONE
 _HEADER = protocol.HEADER
 _LOOK: bytes = msgpack.packb([protocol.LOOK])
 _LOOK_FRAME = len(_LOOK).to_bytes(_HEADER, "little") + _LOOK
@@ -44,8 +43,7 @@ class Desk:
         self._tokens = tokens
         self._answers = answers
         self._on_frame = on_frame
-        self._queue: deque[tuple[bytes, list[Any]]] = deque()  # calls with tokens
-        self._alone = False  # the last claimed call has no token, and is answered in a frame
+        self._queue: deque[tuple[bytes, list[Any]]] = deque()  # calls, each with its token
         self._pack = msgpack.Packer(autoreset=True).pack
         self._looked = 0.0  # time of the last LOOK
         self._unseen = False  # no LOOK since the last answer
@@ -67,12 +65,8 @@ class Desk:
             if not queue:
                 if self._unseen:
                     self._ask_to_look()
-                frame = self._receive()
-                if frame is None:
+                if not self._receive():
                     return None
-                if frame[0] == _CALLS and frame[1] == _ALONE:
-                    self._alone = True
-                    return _call_of_row(frame[5][0])
                 continue
             try:
                 token = os.read(self._tokens, protocol.TOKEN)
@@ -93,15 +87,11 @@ class Desk:
                 its_token, call = queue.popleft()
                 if its_token == token:
                     return _call_of_row(call)
-            if self._receive() is None:
+            if not self._receive():
                 return None
 
     def answer(self, row: list[Any], now: float) -> None:
         """Answers the last claimed call; `now` is the time (perf_counter)."""
-        if self._alone:
-            self._alone = False
-            self._say(row)
-            return
         packed = self._pack(row)
         try:
             written = os.write(self._answers, packed)
@@ -109,7 +99,7 @@ class Desk:
             written = 0
         if written < len(packed):
             self._answer_slowly(memoryview(packed)[written:])
-        if now - self._looked > protocol.LOOK_EVERY:
+        if not self._queue or now - self._looked > protocol.LOOK_EVERY:
             self._ask_to_look()
         else:
             self._unseen = True
@@ -141,20 +131,20 @@ class Desk:
         self._looked = time.perf_counter()
         self._unseen = False
 
-    def _receive(self) -> list[Any] | None:
-        """Reads and applies one frame; returns None if the governor has ended."""
+    def _receive(self) -> bool:
+        """Reads and applies one frame; False if the governor has ended."""
         frames = self._frames
         try:
             header = frames.read(_HEADER)
             length = int.from_bytes(header, "little")
             body = frames.read(length)
         except ConnectionResetError:
-            return None
+            return False
         if len(header) < _HEADER or len(body) < length:
-            return None
+            return False
         frame = _unpack(body)
         self._on_frame(frame)
-        if frame[0] == _CALLS and frame[1] != _ALONE:
+        if frame[0] == _CALLS:
             token = frame[1].to_bytes(protocol.TOKEN, "little")
             self._queue.extend([(token, call) for call in frame[5]])
-        return frame
+        return True

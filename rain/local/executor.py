@@ -208,7 +208,8 @@ class Executor(Work):
         return self._clock.now - DURATION, self._clock.now
 
     def _answered(self, row: list[Any]) -> CallsDone:
-        done = self._reader.alone(msgpack.packb(row))
+        done = self._reader.feed(msgpack.packb(row))
+        assert done is not None  # it has one row
         return adopt_all(done, self._reader.take_staged(), self._store)
 
     @contextmanager

@@ -69,7 +69,6 @@ class SocketLink:
         self._parser = FrameParser(limit)
         self._unsent = bytearray()  # leaves when the socket takes more
         self._writing = False  # a task waits for that
-        self.said = 0  # how many bytes until now, frames with their headers
         self._open = True
         self._watch: DescriptorWatch = background.watch(connected.fileno(), self._readable)
 
@@ -77,27 +76,15 @@ class SocketLink:
     def is_open(self) -> bool:
         return self._open
 
-    @property
-    def unsent(self) -> int:
-        """How many bytes were said and not taken by the socket yet."""
-        return len(self._unsent)
-
-    def send(self, frame: bytes) -> int:
-        """Sends a frame behind all that was said; after the end of the link it sends nothing.
-
-        Returns the place where the frame ends: it has left when everything up to there was sent.
-        """
+    def send(self, frame: bytes) -> None:
+        """Sends a frame behind all that was said; after the end of the link it sends nothing."""
         if len(frame) > self._limit:
             raise ValueError(f"a frame of {len(frame)} bytes; the limit is {self._limit}")
-        piece = len(frame).to_bytes(HEADER, "little") + frame
-        end = self.said + len(piece)
         if self._open:
-            self.said = end
-            self._unsent += piece
+            self._unsent += len(frame).to_bytes(HEADER, "little") + frame
             if not self._writing and self._push():
                 self._writing = True
                 self._background.start(self._write)
-        return end
 
     def drain(self) -> None:
         """Takes in all that has arrived, when nothing more can come."""

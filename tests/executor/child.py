@@ -46,7 +46,6 @@ class Child:
         started = start_executor(7, self.places)
         self.process = started.process
         self.socket: socket.socket = started.socket
-        self.their_socket = started.their_socket
         self.tokens = started.tokens
         self.taken_tokens = started.taken_tokens
         self.stops = started.stops
@@ -197,7 +196,6 @@ class Child:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         self.socket.close()
-        self.their_socket.close()
         for descriptor in (self.tokens, self.taken_tokens, self.stops, self.answers):
             os.close(descriptor)
 

@@ -1,7 +1,6 @@
 """What happens between a call and its answer, in a real process."""
 
 import os
-import pickle
 import select
 import shutil
 import signal
@@ -141,24 +140,11 @@ def test_calls_are_answered_in_their_order(executor: Child) -> None:
     assert [executor.answer()[0] for _ in rows] == [row[0] for row in rows]
 
 
-def test_a_call_that_is_sent_alone_needs_no_token_and_is_answered_in_a_frame(
-    executor: Child,
-) -> None:
-    # Given a call with a token, whose answer was read
+def test_an_executor_without_other_calls_asks_at_once_to_be_looked_at(executor: Child) -> None:
     function_id = executor.remember(lambda ctx, value: value)
-    kind, row = executor.row(function_id, 5)
-    executor.post(1)
-    executor.say(protocol.CALLS, 1, [kind], [], [], [row], None)
-    assert executor.answer()[0] == row[0]
-    assert executor.hear() == [protocol.LOOK]
-    # When others come alone, and then again one with a token
-    for _ in range(2):
-        kind, row = executor.row(function_id, 5)
-        executor.say(protocol.CALLS, protocol.ALONE, [kind], [], [], [row], None)
-        task, _, _, result = executor.hear()
-        assert (task, result) == (row[0], [pickle.dumps(5, 5)])
-    # Then all are answered, each in its way
-    assert executor.value(function_id, 6) == 6
+    for _ in range(20):
+        assert executor.value(function_id, 5) == 5
+        assert executor.hear() == [protocol.LOOK]
 
 
 def test_calls_whose_tokens_were_taken_back_are_not_run(

@@ -17,13 +17,10 @@ class PlayedExecutor:
     runner: str
     ready: bool = False
     killed: bool = False
-    tokens: int = 0
-    alone: bool = False  # the first of its calls has no token: it was sent alone
-    stale: bool = False  # calls were taken back, and the executor has not noticed yet
-    calls: deque[CallRow] = Factory(deque)  # not started: one for each token, and the one alone
+    calls: deque[CallRow] = Factory(deque)  # not started: one for each token
     running: CallRow | None = None
     started: int = 0  # how many calls, in its life
-    interrupted: TaskId | None = None  # what was interrupted last, if it ran or was to run next
+    interrupted: TaskId | None = None  # what was interrupted last
     waits: bool = False  # the running call waits for other tasks
     refused: int = 0  # how often it was told that it may not
     able: bool = True  # to run it: all of its inputs were there
@@ -53,26 +50,17 @@ class PlayedExecutor:
             for row in call[3]:
                 assert (row[1] in self.kinds) if isinstance(row, tuple) else row in self.remembered
         self.gpus = effect.gpus or ()
-        idle = not self.calls and self.running is None and self.unread is None
-        assert effect.idle == idle, "what is sent alone has nothing before it"
         self.calls.extend(effect.calls)
-        if idle and not self.stale and len(effect.calls) == 1:
-            self.alone = True
-        else:
-            self.stale = self.stale and not idle
-            self.tokens += len(effect.calls)
 
     @property
     def unstarted(self) -> int:
         """How many calls it would leave behind if it died now."""
-        return self.tokens + self.alone
+        return len(self.calls)
 
     def take_back(self) -> int:
         """The governor takes tokens out; how many."""
-        taken, self.tokens = self.tokens, 0
-        self.stale = self.stale or taken > 0
-        for _ in range(taken):
-            self.calls.pop()
+        taken = len(self.calls)
+        self.calls.clear()
         return taken
 
     def drop(self, objects: list[ObjectId], sessions: list[SessionId]) -> None:
@@ -82,21 +70,15 @@ class PlayedExecutor:
         self.kinds = {kind for kind in self.kinds if session_of(kind) not in sessions}
 
     def interrupt(self, call: int) -> None:
-        """It runs the call, or will run it next, and has no other."""
+        """It runs the call, and has no other."""
         assert not self.killed
-        assert len(self.calls) + (self.running is not None) == 1
-        if self.running is not None:
-            assert call == self.started
-            self.interrupted = self.running[0]
-        else:
-            assert self.alone
-            assert call == self.started + 1
-            self.interrupted = self.calls[0][0]
+        assert not self.calls
+        assert self.running is not None
+        assert call == self.started
+        self.interrupted = self.running[0]
 
     def start(self) -> CallRow:
-        """It takes a token if there has to be one, and comes to its next call."""
-        self.tokens -= not self.alone
-        self.alone = False
+        """It takes a token, and comes to its next call."""
         self.started += 1
         self.running = call = self.calls.popleft()
         self.able = not self.lacks(call)

@@ -101,7 +101,7 @@ def test_a_call_that_ends_before_the_answer_has_just_ended() -> None:
 
 
 def test_a_call_whose_executor_dies_before_it_has_begun_is_given_back() -> None:
-    # given: it came alone to an executor that has not read it
+    # given: its executor has not read it
     world = a_world(cpus=1)
     assign_calls(world, range(100, 102))
     world.ready(1)

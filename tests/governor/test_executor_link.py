@@ -53,9 +53,9 @@ class Desk:
 
     # What the governor wants.
 
-    def give(self, *tasks: int, idle: bool) -> None:
+    def give(self, *tasks: int) -> None:
         calls: list[CallRow] = [(TaskId(task), KindId(1), b"config", [], []) for task in tasks]
-        self.link.call(CallExecutor(NUMBER, [], [], [], calls, idle=idle))
+        self.link.call(CallExecutor(NUMBER, [], [], [], calls))
 
     async def told(self) -> list[Event]:
         """What the link has told since the last look, when all that was said is heard."""
@@ -84,9 +84,6 @@ class Desk:
 
     def say(self, message: bytes) -> None:
         self.socket.sendall(len(message).to_bytes(4, "little") + message)
-
-    def answer_alone(self, task: int) -> None:
-        self.say(msgpack.packb([task, 1.0, 1.03125, [b"x"]]))
 
     def answer(self, task: int) -> None:
         os.write(self.answers, msgpack.packb([task, 1.0, 1.03125, [b"x"]]))
@@ -126,7 +123,7 @@ def with_desk(tmp_path: Path, scenario: Callable[[Desk], Coroutine[Any, Any, Non
         answers, their_answers = os.pipe()
         os.set_blocking(taken_tokens, False)
         os.set_blocking(answers, False)
-        started = Started(process, theirs, ours, tokens, taken_tokens, stops, answers)
+        started = Started(process, ours, tokens, taken_tokens, stops, answers)
         events: list[Event] = []
         faults: list[str] = []
         async with trio.open_nursery() as nursery:
@@ -147,6 +144,7 @@ def with_desk(tmp_path: Path, scenario: Callable[[Desk], Coroutine[Any, Any, Non
                 link.kill()
                 process.wait()
                 link.close()
+                theirs.close()
                 os.close(their_answers)
                 os.close(stopped)
         return 0
@@ -154,23 +152,13 @@ def with_desk(tmp_path: Path, scenario: Callable[[Desk], Coroutine[Any, Any, Non
     program.run(main)
 
 
-def test_a_call_that_comes_alone_is_one_message_in_either_direction(tmp_path: Path) -> None:
+@pytest.mark.parametrize("tasks", [(1,), (1, 2)])
+def test_each_call_has_a_token(tmp_path: Path, tasks: tuple[int, ...]) -> None:
     async def scenario(desk: Desk) -> None:
-        desk.give(1, idle=True)
+        desk.give(*tasks)
         frame = desk.read()
-        assert (frame[0], frame[1], frame[5][0][0]) == (protocol.CALLS, protocol.ALONE, 1)
-        assert desk.take_token() == 0
-        desk.answer_alone(1)
-        assert await desk.told() == [done(1)]
-
-    with_desk(tmp_path, scenario)
-
-
-@pytest.mark.parametrize(("tasks", "idle"), [((1,), False), ((1, 2), True)])
-def test_a_call_in_company_has_a_token(tmp_path: Path, tasks: tuple[int, ...], idle: bool) -> None:
-    async def scenario(desk: Desk) -> None:
-        desk.give(*tasks, idle=idle)
-        assert desk.read()[1] == 1
+        assert frame[:2] == [protocol.CALLS, 1]
+        assert [call[0] for call in frame[5]] == list(tasks)
         assert [desk.take_token() for _ in tasks] == [1] * len(tasks)
         assert desk.take_token() == 0
         for task in tasks:
@@ -181,28 +169,12 @@ def test_a_call_in_company_has_a_token(tmp_path: Path, tasks: tuple[int, ...], i
     with_desk(tmp_path, scenario)
 
 
-def test_what_is_answered_behind_a_call_that_came_alone_is_told_behind_it(tmp_path: Path) -> None:
-    async def scenario(desk: Desk) -> None:
-        # given: a call alone, another behind it, and the answer to that can be seen first
-        desk.give(1, idle=True)
-        desk.give(2, idle=False)
-        desk.answer(2)
-        # when
-        desk.link.look()
-        # then
-        assert await desk.told() == []
-        desk.answer_alone(1)
-        desk.link.look()
-        assert await desk.told() == [done(1), done(2)]
-
-    with_desk(tmp_path, scenario)
-
-
 def test_a_late_wish_to_be_looked_at_is_no_answer(tmp_path: Path) -> None:
     async def scenario(desk: Desk) -> None:
-        desk.give(1, idle=True)
-        desk.ask_to_look()  # for an answer that the governor had found already
-        desk.answer_alone(1)
+        desk.give(1)
+        desk.answer(1)
+        desk.link.look()
+        desk.ask_to_look()  # for an answer that the governor has found already
         assert await desk.told() == [done(1)]
         assert not desk.faults
 
@@ -211,29 +183,25 @@ def test_a_late_wish_to_be_looked_at_is_no_answer(tmp_path: Path) -> None:
 
 def test_after_calls_were_taken_back_the_next_one_is_marked_by_its_epoch(tmp_path: Path) -> None:
     async def scenario(desk: Desk) -> None:
-        # given: a call alone, one behind it, and that is taken back
-        desk.give(1, idle=True)
-        desk.give(2, idle=False)
+        # given: a call that runs, and one behind it, which is taken back
+        desk.give(1)
+        desk.give(2)
+        assert desk.take_token() == 1
         desk.link.take_back()
         assert await desk.told() == [CallsTakenBack(NUMBER, 1)]
-        desk.answer_alone(1)
-        assert await desk.told() == [done(1)]
         # when: the executor still holds the frame with the call that was taken back
-        desk.give(3, idle=True)
-        desk.answer(3)
-        desk.ask_to_look()
-        await desk.told()
-        desk.give(4, idle=True)
+        desk.give(3)
         # then
-        assert [desk.read()[1] for _ in range(4)] == [protocol.ALONE, 1, 2, protocol.ALONE]
+        assert [desk.read()[1] for _ in range(3)] == [1, 1, 2]
         assert [desk.take_token(), desk.take_token()] == [2, 0]
 
     with_desk(tmp_path, scenario)
 
 
-def test_a_call_that_came_alone_cannot_be_taken_back(tmp_path: Path) -> None:
+def test_a_call_that_was_started_cannot_be_taken_back(tmp_path: Path) -> None:
     async def scenario(desk: Desk) -> None:
-        desk.give(1, idle=True)
+        desk.give(1)
+        assert desk.take_token() == 1
         desk.link.take_back()
         assert await desk.told() == [CallsTakenBack(NUMBER, 0)]
 
@@ -258,11 +226,14 @@ def test_an_executor_that_its_governor_has_killed_was_not_killed_by_the_kernel(
 
 
 @pytest.mark.parametrize("behind", [0, 2])
-def test_a_dead_executor_has_not_started_what_it_has_not_read(tmp_path: Path, behind: int) -> None:
+def test_a_dead_executor_has_not_started_what_it_has_no_token_of(
+    tmp_path: Path, behind: int
+) -> None:
     async def scenario(desk: Desk) -> None:
-        desk.give(1, idle=True)
+        desk.give(1)
         for task in range(behind):
-            desk.give(2 + task, idle=False)
+            desk.give(2 + task)
+        desk.read()
         desk.end()
         assert unstarted(await desk.told()) == 1 + behind
 
@@ -270,12 +241,14 @@ def test_a_dead_executor_has_not_started_what_it_has_not_read(tmp_path: Path, be
 
 
 @pytest.mark.parametrize("behind", [0, 2])
-def test_a_dead_executor_has_started_what_it_has_read(tmp_path: Path, behind: int) -> None:
+def test_a_dead_executor_has_started_what_it_has_taken_the_token_of(
+    tmp_path: Path, behind: int
+) -> None:
     async def scenario(desk: Desk) -> None:
-        desk.give(1, idle=True)
-        desk.read()
+        desk.give(1)
+        desk.take_token()
         for task in range(behind):
-            desk.give(2 + task, idle=False)
+            desk.give(2 + task)
         desk.end()
         assert unstarted(await desk.told()) == behind
 
@@ -284,15 +257,14 @@ def test_a_dead_executor_has_started_what_it_has_read(tmp_path: Path, behind: in
 
 def test_the_answer_of_a_dead_executor_counts(tmp_path: Path) -> None:
     async def scenario(desk: Desk) -> None:
-        desk.give(1, idle=True)
-        desk.give(2, idle=False)
-        desk.read()
-        desk.answer_alone(1)
-        desk.answer(2)
-        desk.take_token()
+        desk.give(1)
+        desk.give(2)
+        for task in (1, 2):
+            desk.take_token()
+            desk.answer(task)
         desk.end()
-        first, second, death = await desk.told()
-        assert [first, second] == [done(1), done(2)]
+        answers, death = await desk.told()
+        assert answers == done(1, 2)
         assert unstarted([death]) == 0
 
     with_desk(tmp_path, scenario)
@@ -329,7 +301,7 @@ def test_the_place_that_a_dead_executor_has_noted_is_told(
 def test_a_call_that_found_no_room_in_the_socket_was_not_started(tmp_path: Path) -> None:
     async def scenario(desk: Desk) -> None:
         call: CallRow = (TaskId(1), KindId(1), bytes(4_000_000), [], [])
-        desk.link.call(CallExecutor(NUMBER, [], [], [], [call], idle=True))
+        desk.link.call(CallExecutor(NUMBER, [], [], [], [call]))
         desk.socket.recv(100)  # and not all of it
         desk.end()
         assert unstarted(await desk.told()) == 1
@@ -349,23 +321,13 @@ def test_an_answer_that_makes_no_sense_costs_the_executor(
     tmp_path: Path, message: bytes, complaint: str
 ) -> None:
     async def scenario(desk: Desk) -> None:
-        desk.give(1, idle=True)
-        desk.say(message)
+        desk.give(1)
+        os.write(desk.answers, message)
+        desk.ask_to_look()
         assert await desk.told() == []
         (fault,) = desk.faults
         assert complaint in fault
         assert desk.link.process.wait() < 0
-
-    with_desk(tmp_path, scenario)
-
-
-def test_nonsense_in_the_pipe_of_answers_costs_the_executor(tmp_path: Path) -> None:
-    async def scenario(desk: Desk) -> None:
-        desk.give(1, 2, idle=True)
-        os.write(desk.answers, b"\xc1\xc1")
-        desk.ask_to_look()
-        assert await desk.told() == []
-        assert "answers nonsense" in desk.faults[0]
 
     with_desk(tmp_path, scenario)
 
@@ -379,14 +341,14 @@ def test_a_peer_that_speaks_another_protocol_is_refused_by_name(
     async def scenario(desk: Desk) -> None:
         desk.say(message)
         assert await desk.told() == []
-        assert "which is not 'rain-py-9'" in desk.faults[0]
+        assert "which is not 'rain-py-10'" in desk.faults[0]
 
     with_desk(tmp_path, scenario)
 
 
-def test_waits_of_a_call_that_came_alone_are_told_in_their_order(tmp_path: Path) -> None:
+def test_waits_of_a_call_are_told_in_their_order(tmp_path: Path) -> None:
     async def scenario(desk: Desk) -> None:
-        desk.give(1, idle=True)
+        desk.give(1)
         told: list[Event] = []
         waiting, going_on = msgpack.packb([protocol.BLOCKED]), msgpack.packb([protocol.RESUMED])
         # The second word may be in the socket while the link still works on the first one.
@@ -394,7 +356,8 @@ def test_waits_of_a_call_that_came_alone_are_told_in_their_order(tmp_path: Path)
         desk.say(going_on)
         hear([waiting])
         told += await desk.told()
-        desk.answer_alone(1)
+        desk.answer(1)
+        desk.ask_to_look()
         told += await desk.told()
         assert told == [
             CallWaits(NUMBER, waits=True),
@@ -407,7 +370,7 @@ def test_waits_of_a_call_that_came_alone_are_told_in_their_order(tmp_path: Path)
 
 def test_an_interrupt_is_the_number_of_a_call_and_a_signal(tmp_path: Path) -> None:
     async def scenario(desk: Desk) -> None:
-        desk.give(1, idle=True)
+        desk.give(1)
         desk.link.interrupt(1)
         assert os.read(desk.stops, 100) == (1).to_bytes(protocol.STOP, "little")
         assert desk.link.process.wait(10) == -signal.SIGINT
@@ -417,7 +380,7 @@ def test_an_interrupt_is_the_number_of_a_call_and_a_signal(tmp_path: Path) -> No
 
 def test_one_that_was_killed_is_not_interrupted_any_more(tmp_path: Path) -> None:
     async def scenario(desk: Desk) -> None:
-        desk.give(1, idle=True)
+        desk.give(1)
         desk.link.kill()
         desk.link.interrupt(1)
         os.set_blocking(desk.stops, False)
@@ -432,8 +395,9 @@ def test_a_closed_link_is_freed_at_once_with_its_buffers(tmp_path: Path) -> None
     links: list[ReferenceType[ExecutorLink]] = []
 
     async def scenario(desk: Desk) -> None:
-        desk.give(1, idle=True)
-        desk.answer_alone(1)
+        desk.give(1)
+        desk.answer(1)
+        desk.ask_to_look()
         assert await desk.told() == [done(1)]
         links.append(ref(desk.link))
 

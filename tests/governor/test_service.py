@@ -386,7 +386,7 @@ def test_an_executor_that_answers_nonsense_is_replaced(tmp_path: Path) -> None:
             time.sleep(60)
 
         call = governor.call(governor.function(babble))
-        assert "answers nonsense" in await governor.failure(call)
+        assert "which is no message" in await governor.failure(call)
         assert await governor.value(governor.call(governor.function(lambda ctx: 1))) == 1
 
     governed(tmp_path, scenario)
