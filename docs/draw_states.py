@@ -1,4 +1,4 @@
-"""Draws docs/states.md from the tables of the graph: `python -m docs.draw_states`."""
+"""Draws docs/states.md from the tables of states: `python -m docs.draw_states`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from rain.base.states import (
     ObjectState,
     TaskFacts,
 )
+from rain.governor.executors.child import CHILD_STEPS, CHILD_TABLE
 
 PAGE = Path(__file__).with_name("states.md")
 
@@ -51,17 +52,17 @@ ORIGINAL_OBJECTS = (
 )
 
 HEAD = """\
-# States of tasks, runs, data objects, copies and governors
+# States of tasks, runs, data objects, copies, governors and executors
 
 This page shows every state and every move between two states, as tables and as diagrams. Read it
 to understand what the dashboard shows, or before you change a rule of the graph.
 
 The page is drawn from the tables in `rain/base/states.py`, `rain/base/runs.py`,
-`rain/base/copies.py` and `rain/base/governors.py` by `python -m docs.draw_states`; a test compares
-the two. A row of these tables is a state with the facts that must hold in it. The graph moves
-along these tables only: any other move raises `InvariantError` and changes nothing. The checker in
-`rain/graph/check.py` tests the facts of every row, after every turn in tests and with
-`RAIN_DEBUG_MODE=1`.
+`rain/base/copies.py`, `rain/base/governors.py` and `governor/executors/child.py` by
+`python -m docs.draw_states`; a test compares the two. A row of these tables is a state with the
+facts that must hold in it. The graph moves along these tables only: any other move raises
+`InvariantError` and changes nothing. The checker in `rain/graph/check.py` tests the facts of every
+row, after every turn in tests and with `RAIN_DEBUG_MODE=1`.
 """
 
 TASKS = """\
@@ -198,6 +199,14 @@ GOVERNOR_NOTES = """\
   `rain/server/core/draining.py` ([why](decisions/governors.md#draining)).
 """
 
+EXECUTORS = """\
+## Executors
+
+The process of an executor, as its governor sees it. *Calls*: it gets calls. What an executor has
+done wrong first is the reason of its end that users read; if it has done nothing wrong, it was
+killed because of a task in it.
+"""
+
 
 def draw() -> str:
     """The whole page."""
@@ -258,6 +267,15 @@ def draw() -> str:
         ),
         _diagram((s.start.value, s.move.value, s.end.value) for s in GOVERNOR_STEPS),
         GOVERNOR_NOTES,
+        EXECUTORS,
+        _table(
+            ("executor", "calls", "meaning"),
+            (
+                (f"*{facts.row.value}*", _mark(facts.gets_calls), facts.meaning)
+                for facts in CHILD_TABLE
+            ),
+        ),
+        _diagram((s.start.value, s.move.value, s.end.value) for s in CHILD_STEPS),
     ]
     return "\n".join(parts)
 

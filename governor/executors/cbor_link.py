@@ -7,7 +7,6 @@ process takes its place.
 
 from __future__ import annotations
 
-import signal
 import time
 from contextlib import suppress
 
@@ -23,7 +22,6 @@ from rain.governor.core.events import (
     CallsDone,
     CallsTakenBack,
     Event,
-    ExecutorDied,
     ExecutorReady,
     ObjectsCached,
 )
@@ -39,17 +37,9 @@ from rain.governor.executors.cbor_calls import (
 )
 from rain.governor.executors.cbor_outputs import ExchangeFolder
 from rain.governor.executors.cbor_replies import AtPath, ExecutorRegistered, Result, decode_reply
+from rain.governor.executors.child import Child
 from rain.governor.executors.link import LinkServices
-from rain.governor.executors.process import (
-    KILLED,
-    TAIL_OF_A_START,
-    TAIL_OF_A_TASK,
-    StartedProgram,
-    cause_of_death,
-    kill_group,
-    printed_so_far,
-    take_printed,
-)
+from rain.governor.executors.process import StartedProgram, take_printed
 from rain.governor.machine.memory_files import KernelKills, take_peak
 from rain.governor.storage.file_work import InOrder
 from rain.rpc.background import DescriptorWatch, Timer
@@ -67,23 +57,16 @@ class CborLink:
         self, number: int, runner: str, started: StartedProgram, around: LinkServices
     ) -> None:
         self.number = number
-        self.process = started.process
+        self.child = Child(number, started.process, around.places, around.blame)
         self._runner = runner
         self._places = around.places
         self._background = background = around.background
         self._exchange = ExchangeFolder(around.store, around.places.folder(number))
         self._tell = InOrder(around.tell, background)
-        self._blame = around.blame
         self._kinds = Kinds()
         self._call: Call | None = None
-        self._taking = False  # whether a thread takes the files of the last call
         self._cached: set[ObjectId] = set()  # what the executor says it keeps; never iterated
         self._called_at = 0.0
-        self._registered = False
-        self._killed = False
-        self._dead = False
-        self._fault = ""  # why it was killed
-        self._broken = ""  # how the connection ended, if not cleanly
         self._link: SocketLink | None = None
         self._listener = started.listener
         self._watch: DescriptorWatch | None = background.watch(
@@ -96,7 +79,7 @@ class CborLink:
     def call(self, effect: CallExecutor) -> None:
         """Sends the call; there is only one at a time."""
         self._kinds.learn(effect)
-        if self._killed:
+        if not self.child.gets_calls:
             return
         (row,) = effect.calls
         call = self._call = self._kinds.call(row, effect.held, effect.gpus)
@@ -114,7 +97,7 @@ class CborLink:
         """Tells the executor which objects it need not cache."""
         self._kinds.forget(effect.sessions)
         self._cached.difference_update(effect.objects)
-        if self._call is None and not self._taking:
+        if self._call is None and self._tell.is_idle:
             self._exchange.clear(self._cached)
         if self._link is not None and effect.objects:
             self._link.send(drop_frame(effect.objects))
@@ -131,12 +114,6 @@ class CborLink:
         """The protocol has no word for a call that waits, so the state never asks."""
         raise InvariantError(f"executor {self.number} was refused to wait in call {call}")
 
-    def kill(self) -> None:
-        """Kills the process and all that it started; `died` is called when it is gone."""
-        self._killed = True
-        if not self._dead:
-            kill_group(self.process)
-
     # Upwards.
 
     def look(self) -> None:
@@ -148,20 +125,11 @@ class CborLink:
 
     def died(self, kills: KernelKills) -> None:
         """The process has ended, but was not reaped yet: reports its last results and its end."""
-        self._dead = True
-        kill_group(self.process)
-        status = self.process.wait()
+        self.child.reap(kills)
         self._connect()
         if self._link is not None:
             self._link.drain()
-        tail = TAIL_OF_A_TASK if self._registered else TAIL_OF_A_START
-        fault = self._fault or self._broken or (KILLED if self._killed else "")
-        cause = cause_of_death(self.number, status, self._places, tail, fault)
-        printed = printed_so_far(self.number, self._places)
-        by_kernel = None if self._killed or status != -signal.SIGKILL else kills.take_one()
-        self._tell(
-            ExecutorDied(self.number, cause, printed=printed, status=status, by_kernel=by_kernel)
-        )
+        self._tell(self.child.death())
 
     def close(self) -> None:
         """Closes the channels."""
@@ -188,31 +156,31 @@ class CborLink:
             self._listener.close()
 
     def _late(self) -> None:
-        self._wrong(f"did not register within {SECONDS_TO_REGISTER:g} seconds")
+        self.child.refuse(f"did not register within {SECONDS_TO_REGISTER:g} seconds")
 
     def _hung_up(self, cause: str) -> None:
         """The connection has ended. Usually the process has too; its exit status then says more."""
         self._timer.cancel()
         self._timer = self._background.later(SECONDS_TO_END, self._outlived)
         if cause != CLOSED:
-            self._broken = f"broke off its connection ({cause})"
+            self.child.note(f"broke off its connection ({cause})")
 
     def _outlived(self) -> None:
-        self._wrong(self._broken or "closed its connection")
+        self.child.refuse("closed its connection")
 
     def _heard(self, frames: list[bytes]) -> None:
         for frame in frames:
-            if self._fault:
+            if self.child.is_wrong:
                 return
             try:
                 self._hear(decode_reply(frame))
             except ProtocolError as error:
-                self._wrong(f"broke the protocol: {error}")
+                self._refuse(error)
 
     def _hear(self, said: ExecutorRegistered | Result) -> None:
         if isinstance(said, ExecutorRegistered):
             self._register(said)
-        elif not self._registered:
+        elif self.child.is_starting:
             raise ProtocolError("its first message is not 'register'")
         elif self._call is None or self._call.task != said.task:
             raise ProtocolError("it sends a result of a task that it does not run")
@@ -220,8 +188,6 @@ class CborLink:
             self._end(self._call, said)
 
     def _register(self, said: ExecutorRegistered) -> None:
-        if self._registered:
-            raise ProtocolError("it registers twice")
         if said.protocol != PROTOCOL:
             raise ProtocolError(f"it speaks {said.protocol!r:.100}, and not {PROTOCOL!r}")
         # Rain's C++ library tells how many digits the id has instead of the id.
@@ -231,11 +197,9 @@ class CborLink:
             raise ProtocolError(
                 f"it registers as a {said.executor_type!r:.100} executor, not {self._runner!r}"
             )
-        if self._dead:
-            return  # its end then counts as a failed start
-        self._registered = True
-        self._timer.cancel()
-        self._tell(ExecutorReady(self.number))
+        if self.child.register():
+            self._timer.cancel()
+            self._tell(ExecutorReady(self.number))
 
     def _end(self, call: Call, result: Result) -> None:
         foreign = [one for one in result.cached if not call.knows(one)]
@@ -259,13 +223,11 @@ class CborLink:
                 return error
 
         def finish(outcome: Outputs | Failed | ProtocolError) -> list[Event]:
-            self._taking = False
             if isinstance(outcome, ProtocolError):
-                self._wrong(f"broke the protocol: {outcome}")
+                self._refuse(outcome)
                 return []
             return self._ended(call, outcome, result)
 
-        self._taking = True
         self._tell.later(work, finish)
 
     def _finish(self, call: Call, outcome: Outputs | Failed, result: Result) -> None:
@@ -286,7 +248,7 @@ class CborLink:
         task = TaskId(call.task)
         done = CallsDone(self.number, [task], [seconds], [outcome], starts=[self._called_at])
         if seconds >= MEASURED_FROM:
-            peak, done.mapped = take_peak(self.process.pid)
+            peak, done.mapped = take_peak(self.child.process.pid)
             done.peaks = [peak]
         if result is not None:
             self._note(done, task, result)
@@ -308,7 +270,5 @@ class CborLink:
         if note != TaskNote(task):
             done.notes.append(note)
 
-    def _wrong(self, what: str) -> None:
-        self._blame(self.number, what)
-        self._fault = self._fault or what
-        self.kill()
+    def _refuse(self, error: ProtocolError) -> None:
+        self.child.refuse(f"broke the protocol: {error}")

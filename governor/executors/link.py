@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from rain.base import executor_protocol as protocol
 from rain.base.errors import ProtocolError
@@ -18,11 +17,11 @@ from rain.governor.core.events import (
     CallsDone,
     CallsTakenBack,
     CallWaits,
-    ExecutorDied,
     ExecutorReady,
     ProcessesLeft,
     Tell,
 )
+from rain.governor.executors.child import Blame, Child
 from rain.governor.executors.messages import (
     BLOCKED,
     LOOK,
@@ -33,17 +32,7 @@ from rain.governor.executors.messages import (
     drop_frame,
     registers,
 )
-from rain.governor.executors.process import (
-    KILLED,
-    TAIL_OF_A_START,
-    TAIL_OF_A_TASK,
-    Places,
-    Started,
-    cause_of_death,
-    kill_group,
-    place_reached,
-    printed_so_far,
-)
+from rain.governor.executors.process import Places, Started, place_reached
 from rain.governor.executors.tokens import Tokens
 from rain.governor.machine.memory_files import KernelKills, take_peak
 from rain.governor.machine.strays import has_left
@@ -63,7 +52,7 @@ class LinkServices:
     store: Store
     background: Background
     tell: Tell
-    blame: Callable[[int, str], object]  # an executor, and what it did wrong
+    blame: Blame
 
 
 class ExecutorLink:
@@ -72,21 +61,17 @@ class ExecutorLink:
     def __init__(self, number: int, started: Started, around: LinkServices) -> None:
         store = around.store
         self.number = number
-        self.process = started.process
+        self.child = Child(number, started.process, around.places, around.blame)
         self._places = around.places
         self._store = store
         self._tell = InOrder(around.tell, around.background)
-        self._blame = around.blame
         self._tokens = Tokens(started.tokens, started.taken_tokens)
         self._stops = started.stops
         self._answers = started.answers
         stages = around.places.stages(number)
         self._reader = AnswerReader(number, stages, store)
-        self._registered = False
-        self._killed = False
         self._answered = 0  # number of calls
         self._interrupted = False  # in the only call that it has
-        self._fault = ""  # why it was killed
         self._lacks = ""  # why it ends itself
         self._link = SocketLink(started.socket, around.background, self._heard, self._hung_up)
 
@@ -94,7 +79,7 @@ class ExecutorLink:
 
     def call(self, effect: CallExecutor) -> None:
         """Sends calls. Tokens are sent first, so that each queued call has or had a token."""
-        if self._killed:
+        if not self.child.gets_calls:
             return
         self._tokens.give(len(effect.calls))
         self._link.send(calls_frame(effect, self._tokens.epoch))
@@ -111,27 +96,22 @@ class ExecutorLink:
 
     def interrupt(self, call: int) -> None:
         """Interrupts a call in whatever it does, unless the executor has answered it meanwhile."""
-        if self._killed or call <= self._answered:
+        if not self.child.gets_calls or call <= self._answered:
             return
         self._interrupted = True
         # One that has closed its end, or never reads there, is killed when the grace is over.
         with suppress(BlockingIOError, BrokenPipeError):
             os.write(self._stops, protocol.stop(call))
         # It was not waited for, so this is nobody else's number, even if the process has ended.
-        os.kill(self.process.pid, signal.SIGINT)
+        os.kill(self.child.process.pid, signal.SIGINT)
 
     def refuse_wait(self, call: int, most: int) -> None:
         """Lets a call fail that waits for other tasks, if it still waits."""
-        if self._killed or call <= self._answered:
+        if not self.child.gets_calls or call <= self._answered:
             return
         with suppress(BlockingIOError, BrokenPipeError):
             os.write(self._stops, protocol.refusal(call, most))
-        os.kill(self.process.pid, signal.SIGINT)  # as above
-
-    def kill(self) -> None:
-        """Kills the process and all that it started; `died` is called when it is gone."""
-        self._killed = True
-        kill_group(self.process)
+        os.kill(self.child.process.pid, signal.SIGINT)  # as above
 
     # Upwards.
 
@@ -147,7 +127,7 @@ class ExecutorLink:
             try:
                 done = self._reader.feed(data)
             except ProtocolError as error:
-                self._wrong(str(error))
+                self._refuse(error)
                 return
             if done is not None:
                 self._tell_done(done)
@@ -158,7 +138,7 @@ class ExecutorLink:
         self._answered += len(done.tasks)
         longest = max(done.durations, default=0.0)
         if longest >= MEASURED_FROM:
-            peak, done.mapped = take_peak(self.process.pid)
+            peak, done.mapped = take_peak(self.child.process.pid)
             done.peaks = [peak if seconds == longest else 0 for seconds in done.durations]
         staged = self._reader.take_staged()
         if self._interrupted:
@@ -173,7 +153,7 @@ class ExecutorLink:
         """Looks for processes that the interrupted call has started; other news comes later."""
         word = self._places.origin.executor(self.number)
         self._tell.later(
-            partial(has_left, self.process.pid, word),
+            partial(has_left, self.child.process.pid, word),
             lambda left: [ProcessesLeft(self.number)] if left else [],
         )
 
@@ -183,30 +163,19 @@ class ExecutorLink:
 
     def died(self, kills: KernelKills) -> None:
         """The process has ended, but was not reaped yet: reports its last answers and its end."""
-        kill_group(self.process)
-        status = self.process.wait()
+        self.child.reap(kills)
         unstarted = self._tokens.take()
         self._link.drain()
         self.look()
-        tail = TAIL_OF_A_TASK if self._registered else TAIL_OF_A_START
+        death = evolve(
+            self.child.death(),
+            unstarted=unstarted,
+            place=place_reached(self.number, self._places),
+        )
         if self._lacks:
             cause = f"executor {self.number} cannot go on: {self._lacks}"
-        else:
-            fault = self._fault or (KILLED if self._killed else "")
-            cause = cause_of_death(self.number, status, self._places, tail, fault)
-        place = place_reached(self.number, self._places)
-        printed = printed_so_far(self.number, self._places)
-        died = ExecutorDied(
-            self.number,
-            cause,
-            unstarted,
-            place,
-            printed,
-            short=bool(self._lacks),
-            status=status,
-            by_kernel=None if self._killed or status != -signal.SIGKILL else kills.take_one(),
-        )
-        self._tell(died)
+            death = evolve(death, cause=cause, short=True)
+        self._tell(death)
 
     def close(self) -> None:
         """Closes the channels."""
@@ -216,36 +185,34 @@ class ExecutorLink:
             os.close(descriptor)
 
     def _heard(self, frames: list[bytes]) -> None:
-        look = False
-        for frame in frames:
-            if frame == LOOK:
-                look = True
-            elif frame in (BLOCKED, RESUMED):
-                self.look()  # what it has answered before comes first
-                self._tell(CallWaits(self.number, waits=frame == BLOCKED))
-            elif frame.startswith(protocol.LACKS_HEAD):
-                self._lacks = protocol.lack_of(frame)
-            elif not self._registers(frame):
-                return
-        if look:
+        try:
+            for frame in frames:
+                self._hear(frame)
+        except ProtocolError as error:
+            self._refuse(error)
+        if LOOK in frames:
             self.look()
 
-    def _registers(self, frame: bytes) -> bool:
-        """Handles the registration, the first message and no later one; False for any other."""
-        if self._registered:
-            self._wrong(f"it says {frame[:100]!r}, which is no message")
-            return False
-        if not registers(frame, self.number):
-            self._wrong(f"it registers with {frame[:100]!r}, which is not {protocol.PROTOCOL!r}")
-            return False
-        self._registered = True
-        self._tell(ExecutorReady(self.number))
-        return True
+    def _hear(self, frame: bytes) -> None:
+        if frame == LOOK:
+            return  # once for all frames that have come together
+        if frame in (BLOCKED, RESUMED):
+            self.look()  # what it has answered before comes first
+            self._tell(CallWaits(self.number, waits=frame == BLOCKED))
+        elif frame.startswith(protocol.LACKS_HEAD):
+            self._lacks = protocol.lack_of(frame)
+        elif registers(frame, self.number):
+            if self.child.register():
+                self._tell(ExecutorReady(self.number))
+        elif self.child.gets_calls:
+            raise ProtocolError(f"it says {frame[:100]!r}, which is no message")
+        else:
+            raise ProtocolError(
+                f"it registers with {frame[:100]!r}, which is not {protocol.PROTOCOL!r}"
+            )
 
     def _hung_up(self, cause: str) -> None:
         """The socket has ended; the process ends when it next reads it, if it has not yet."""
 
-    def _wrong(self, what: str) -> None:
-        self._blame(self.number, what)
-        self._fault = self._fault or f"broke the protocol: {what}"
-        self.kill()
+    def _refuse(self, error: ProtocolError) -> None:
+        self.child.refuse(f"broke the protocol: {error}")

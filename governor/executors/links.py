@@ -6,7 +6,6 @@ A trio task waits for the end of each process.
 from __future__ import annotations
 
 import os
-import subprocess
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -34,6 +33,7 @@ from rain.governor.core.effects import (
 )
 from rain.governor.core.events import ExecutorDied
 from rain.governor.environments.not_made import NotMadeError
+from rain.governor.executors.child import Child
 from rain.governor.executors.config import Commands
 from rain.governor.executors.link import ExecutorLink, LinkServices
 from rain.governor.executors.process import (
@@ -60,7 +60,7 @@ class LinkedExecutor(Protocol):
     """One executor of any protocol. It reports everything but the end of the process as events."""
 
     number: int
-    process: subprocess.Popen[bytes]
+    child: Child
 
     def call(self, effect: CallExecutor) -> None: ...
 
@@ -75,8 +75,6 @@ class LinkedExecutor(Protocol):
     def look(self) -> None: ...
 
     async def idle(self) -> None: ...
-
-    def kill(self) -> None: ...
 
     def died(self, kills: KernelKills) -> None: ...
 
@@ -129,7 +127,7 @@ class Executors:
             case RefuseWait(_, call, most):
                 link.refuse_wait(call, most)
             case KillExecutor():
-                link.kill()
+                link.child.kill()
             case DropCached():
                 link.drop(effect)
             case _:
@@ -156,17 +154,17 @@ class Executors:
             self._not_started(number, runner, error)
             return
         try:
-            ended = os.pidfd_open(link.process.pid)
+            ended = os.pidfd_open(link.child.process.pid)
         except OSError as error:  # nothing would tell of its end
-            link.kill()
-            link.process.wait()
+            link.child.kill()
+            link.child.process.wait()
             link.close()
             self._not_started(number, runner, error)
             return
-        self._workplace.warden.watch(link.process.pid)
-        self._workplace.bounds.bind(link.process.pid, self._places.origin.executor(number))
+        self._workplace.warden.watch(link.child.process.pid)
+        self._workplace.bounds.bind(link.child.process.pid, self._places.origin.executor(number))
         self._links[number] = link
-        self._log.debug("executor started", executor=number, pid=link.process.pid)
+        self._log.debug("executor started", executor=number, pid=link.child.process.pid)
         self._workplace.background.start(self._watch, link, ended)
 
     def _not_started(self, number: int, runner: str, error: OSError) -> None:
@@ -218,7 +216,7 @@ class Executors:
 
     def pids(self) -> dict[int, int]:
         """The process of each executor."""
-        return {number: link.process.pid for number, link in self._links.items()}
+        return {number: link.child.process.pid for number, link in self._links.items()}
 
     def forget(self, sessions: Sequence[SessionId]) -> None:
         """These sessions have ended: kills the processes that their tasks have left behind."""
@@ -232,7 +230,7 @@ class Executors:
         """Kills all executors at the end of the governor, which starts none any more."""
         self._closed = True
         for link in self._links.values():
-            link.kill()
+            link.child.kill()
         self._workplace.environments.close()
 
     async def _watch(self, link: LinkedExecutor, ended: int) -> None:
@@ -243,7 +241,7 @@ class Executors:
                 await trio.lowlevel.wait_readable(ended)
         finally:
             os.close(ended)
-        self._workplace.warden.release(link.process.pid)
+        self._workplace.warden.release(link.child.process.pid)
         self._workplace.warden.strays.end(self._places.origin.executor(link.number))
         del self._links[link.number]
         link.died(self._workplace.kills)
@@ -261,7 +259,8 @@ class Executors:
             oldest = self._ended.popleft()
             for stream in ("out", "err"):
                 self._places.log(oldest, stream).unlink(missing_ok=True)
-        self._log.debug("executor ended", executor=link.number, status=link.process.returncode)
+        status = link.child.process.returncode
+        self._log.debug("executor ended", executor=link.number, status=status)
 
     def _blame(self, number: int, what: str) -> None:
         self._log.error("executor broke the protocol", executor=number, reason=what)

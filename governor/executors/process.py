@@ -40,10 +40,6 @@ SOCKET_PATH = "RAIN_EXECUTOR_SOCKET"
 """The environment variable with the socket for executors of other languages."""
 
 
-KILLED = "was killed by its governor"
-"""Why an executor has ended that did nothing wrong itself: a task in it had to end."""
-
-
 @frozen
 class Places:
     """The folders of executors, their logs and the stored data."""

@@ -61,6 +61,11 @@ class InOrder:
 
         self._background.in_thread(work, done)
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether no thread works for this executor."""
+        return self._idle.is_set()
+
     async def idle(self) -> None:
         """Waits until no thread works for this executor."""
         await self._idle.wait()

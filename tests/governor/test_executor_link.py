@@ -36,6 +36,7 @@ from rain.governor.storage.store import Store
 from rain.rpc.background import Background
 
 NUMBER = 7
+REGISTERS: bytes = msgpack.packb([protocol.REGISTER, protocol.PROTOCOL, NUMBER])
 
 
 @define
@@ -92,7 +93,7 @@ class Desk:
         self.say(msgpack.packb([protocol.LOOK]))
 
     def end(self) -> None:
-        self.link.process.kill()
+        self.link.child.process.kill()
         self.link.died(KernelKills())
 
 
@@ -108,8 +109,10 @@ def unstarted(events: list[Event]) -> int:
     return death.unstarted
 
 
-def with_desk(tmp_path: Path, scenario: Callable[[Desk], Coroutine[Any, Any, None]]) -> None:
-    """Runs a scenario with a link whose executor has registered."""
+def with_desk(
+    tmp_path: Path, scenario: Callable[[Desk], Coroutine[Any, Any, None]], *, registers: bool = True
+) -> None:
+    """Runs a scenario with a link; mostly its executor has registered."""
 
     process = subprocess.Popen(["sleep", "60"], start_new_session=True)
 
@@ -137,11 +140,12 @@ def with_desk(tmp_path: Path, scenario: Callable[[Desk], Coroutine[Any, Any, Non
             link = ExecutorLink(NUMBER, started, around)
             desk = Desk(link, theirs, taken_tokens, stopped, their_answers, events, faults)
             try:
-                desk.say(msgpack.packb([protocol.REGISTER, protocol.PROTOCOL, NUMBER]))
-                assert await desk.told() == [ExecutorReady(NUMBER)]
+                if registers:
+                    desk.say(REGISTERS)
+                    assert await desk.told() == [ExecutorReady(NUMBER)]
                 await scenario(desk)
             finally:
-                link.kill()
+                link.child.kill()
                 process.wait()
                 link.close()
                 theirs.close()
@@ -214,7 +218,7 @@ def test_an_executor_that_its_governor_has_killed_was_not_killed_by_the_kernel(
 ) -> None:
     async def scenario(desk: Desk) -> None:
         if is_told:
-            desk.link.kill()
+            desk.link.child.kill()
         desk.end()
         (death,) = await desk.told()
         assert isinstance(death, ExecutorDied)
@@ -327,7 +331,7 @@ def test_an_answer_that_makes_no_sense_costs_the_executor(
         assert await desk.told() == []
         (fault,) = desk.faults
         assert complaint in fault
-        assert desk.link.process.wait() < 0
+        assert desk.link.child.process.wait() < 0
 
     with_desk(tmp_path, scenario)
 
@@ -342,6 +346,47 @@ def test_a_peer_that_speaks_another_protocol_is_refused_by_name(
         desk.say(message)
         assert await desk.told() == []
         assert "which is not 'rain-py-10'" in desk.faults[0]
+
+    with_desk(tmp_path, scenario, registers=False)
+
+
+@pytest.mark.parametrize(
+    ("message", "complaint"), [(REGISTERS, "it registers twice"), (b"\xc1", "which is no message")]
+)
+def test_what_is_no_message_of_a_registered_executor_costs_it(
+    tmp_path: Path, message: bytes, complaint: str
+) -> None:
+    async def scenario(desk: Desk) -> None:
+        desk.say(message)
+        assert await desk.told() == []
+        assert complaint in desk.faults[0]
+        assert desk.link.child.process.wait() < 0
+
+    with_desk(tmp_path, scenario)
+
+
+def test_one_that_dies_when_it_has_just_registered_has_failed_to_start(tmp_path: Path) -> None:
+    async def scenario(desk: Desk) -> None:
+        desk.say(REGISTERS)
+        desk.end()
+        (death,) = await desk.told()
+        assert isinstance(death, ExecutorDied)
+
+    with_desk(tmp_path, scenario, registers=False)
+
+
+def test_the_last_word_of_a_dead_executor_is_heard(tmp_path: Path) -> None:
+    async def scenario(desk: Desk) -> None:
+        desk.give(1)
+        desk.take_token()
+        desk.socket.sendall(protocol.lacks_frame("too many open files"))
+        desk.end()
+        (death,) = await desk.told()
+        assert isinstance(death, ExecutorDied)
+        assert (death.cause, death.short) == (
+            "executor 7 cannot go on: too many open files",
+            True,
+        )
 
     with_desk(tmp_path, scenario)
 
@@ -373,7 +418,7 @@ def test_an_interrupt_is_the_number_of_a_call_and_a_signal(tmp_path: Path) -> No
         desk.give(1)
         desk.link.interrupt(1)
         assert os.read(desk.stops, 100) == (1).to_bytes(protocol.STOP, "little")
-        assert desk.link.process.wait(10) == -signal.SIGINT
+        assert desk.link.child.process.wait(10) == -signal.SIGINT
 
     with_desk(tmp_path, scenario)
 
@@ -381,7 +426,7 @@ def test_an_interrupt_is_the_number_of_a_call_and_a_signal(tmp_path: Path) -> No
 def test_one_that_was_killed_is_not_interrupted_any_more(tmp_path: Path) -> None:
     async def scenario(desk: Desk) -> None:
         desk.give(1)
-        desk.link.kill()
+        desk.link.child.kill()
         desk.link.interrupt(1)
         os.set_blocking(desk.stops, False)
         with pytest.raises(BlockingIOError):

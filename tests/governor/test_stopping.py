@@ -143,16 +143,17 @@ def test_a_stopped_call_whose_executor_dies_has_not_failed() -> None:
     assert len(world.finished) == 2
 
 
-def test_a_stopped_call_that_came_alone_and_was_not_read_is_gone_with_its_executor() -> None:
+def test_a_stopped_call_that_was_not_started_is_taken_back_from_its_executor() -> None:
     world = a_world(cpus=1)
     assign_calls(world, range(100, 101))
     world.ready(1)
     effects = world.stop(100)
-    assert InterruptExecutor(1, 1) in effects
-    world.die(1)
+    assert TakeBackCalls(1) in effects
+    assert not any(isinstance(effect, InterruptExecutor | KillExecutor) for effect in effects)
     assert not world.failed
     assert not world.finished
     assert world.reactor.state.pool.free.cpus == 1
+    assert list(world.executors) == [1]
 
 
 def test_calls_that_were_taken_back_do_not_count() -> None:
