@@ -12,7 +12,7 @@ from rain.daemon import lifetime
 from rain.governor.service import Service
 from rain.governor.settings import GovernorSettings
 from rain.governor.time_limit import drain_in_time
-from rain.governor.uplink import Uplink
+from rain.governor.uplink import Fenced, Lost, Stopped, Uplink
 from rain.governor.zero import ZeroService
 
 
@@ -56,19 +56,24 @@ async def until_the_end(
         nursery.start_soon(told)
         if settings.leaves_at is not None:
             nursery.start_soon(limited, settings.leaves_at)
-        await service.ended()
+        await uplink.ended()
         nursery.cancel_scope.cancel()
-    if service.fenced:
-        log.warning(
-            "the server is back and does not take this governor back; its work is void, and it"
-            " joins anew",
-            reason=service.fenced,
-        )
-        return None
-    if service.lost_server:
-        where = Servers(settings.servers).all
-        log.error("lost the server, the governor stops", server=where, cause=service.lost_server)
-        return 1
-    log.info("governor stops", cause=causes[0] if causes else service.stop_reason)
+    match uplink.end:
+        case Fenced(reason):
+            log.warning(
+                "the server is back and does not take this governor back; its work is void, and it"
+                " joins anew",
+                reason=reason,
+            )
+            return None
+        case Lost(reason):
+            where = Servers(settings.servers).all
+            log.error("lost the server, the governor stops", server=where, cause=reason)
+            return 1
+        case Stopped(reason):
+            causes.append(reason)
+        case None:
+            pass  # one of the causes is known
+    log.info("governor stops", cause=causes[0])
     await uplink.drained()
     return 0

@@ -25,6 +25,7 @@ from rain.common.secret_file import keep_secret
 from rain.daemon.folders import make_folder
 from rain.daemon.work_folder import WorkFolder, remove_abandoned
 from rain.governor.core.disk import Disk
+from rain.governor.core.events import Tell
 from rain.governor.core.reactor import Reactor
 from rain.governor.core.reactor_settings import PYTHON, DataLimits, Offer, PoolSettings
 from rain.governor.core.tiers import Tiers
@@ -41,15 +42,18 @@ from rain.governor.machine.memory_wall import MemoryWall, wall_for
 from rain.governor.machine.process_groups import ProcessGroups
 from rain.governor.machine.warden import Warden
 from rain.governor.programs.builtin import Builtins
-from rain.governor.registering import Register, machine_of, registered
+from rain.governor.registering import Register, announce, linked, machine_of
 from rain.governor.service import Carriers, Service
 from rain.governor.settings import GovernorSettings
 from rain.governor.storage.fetch import Fetcher
+from rain.governor.storage.held import HeldObjects
+from rain.governor.storage.storage import Storage
 from rain.governor.storage.store import Store
 from rain.governor.uplink import Uplink
 from rain.governor.work_folder import FolderPaths, remove_folder, shared_folder
 from rain.governor.workplace import Bounds, Workplace
 from rain.rpc.background import Background, in_a_thread
+from rain.rpc.streams import GovernorStreams
 from rain.stream.reading import StreamReader
 
 if TYPE_CHECKING:
@@ -78,6 +82,7 @@ class Ground:
     groups: ProcessGroups | None
     wall: MemoryWall | None
     warden: Warden
+    kills: KernelKills
 
 
 async def live(
@@ -96,10 +101,8 @@ async def live(
         store = Store(ground.folder.data, ground.shared)
         store.make_spares()
         reactor = _reactor(settings, commands, has_shared_memory=ground.shared is not None)
-        service = Service(reactor, store, background, log, settings.cache_limit)
-        if settings.spill_to is not None:
-            service.far_store = _far_store(settings.spill_to, store, background, service, log)
-            at_end.callback(service.far_store.close)
+        far = _far_store(settings.spill_to, store, background, at_end, log)
+        held = HeldObjects(reactor, store, far)
         secret_file, tasks = _secrets(settings, ground.folder)
         places = Places(
             ground.folder.executors,
@@ -112,17 +115,27 @@ async def live(
             ground.shared,
         )
         async with (
-            registered(settings, ties.servers, ties.register, service, nursery, log) as uplink,
+            linked(settings, ties.servers, ties.register, held, nursery, log) as (streams, uplink),
             trio.open_nursery() as processes,
         ):
-            workplace = _workplace(settings, ground, store, service, processes, log)
-            executors = Executors(workplace, places, commands, log)
-            reader = StreamReader(ties.servers, machine=machine_of(settings), keys=settings.keys)
-            fetcher = Fetcher(reader, store, background, service.tell, log)
-            carriers = Carriers(executors, Builtins(workplace), fetcher, uplink)
+
+            def carriers(tell: Tell) -> Carriers:
+                workplace = _workplace(settings, ground, store, Background(processes), tell, log)
+                keys, machine = settings.keys, machine_of(settings)
+                reader = StreamReader(ties.servers, machine=machine, keys=keys)
+                return Carriers(
+                    Executors(workplace, places, commands, log),
+                    Builtins(workplace),
+                    Fetcher(reader, store, background, tell, log),
+                    Storage(store, far, background, tell, log, settings.cache_limit),
+                )
+
+            service = Service(reactor, carriers, uplink, streams, background)
             try:
-                service.open(carriers)
-                _keep_watch(processes, settings, service, carriers, workplace, log)
+                await uplink.register(service, settings.server_wait)
+                announce(settings, uplink, streams, log)
+                service.start()
+                _keep_watch(processes, settings, service, streams, ground, log)
                 processes.start_soon(uplink.keep_up, service, settings.server_away)
                 if settings.identity is not None and tasks is not None:
                     from rain.daemon.certificates import keep_looking  # noqa: PLC0415 # mostly nothing is encrypted
@@ -130,7 +143,7 @@ async def live(
                     processes.start_soon(keep_looking, settings.identity, log, tasks.write)
                 return await ties.until_the_end(service, uplink)
             finally:
-                await wind_down(service, fetcher, executors, processes)
+                await wind_down(service, processes)
 
 
 @contextmanager
@@ -147,7 +160,8 @@ def _ground(
         log.debug("the memory of tasks is only sampled: no control group can be made")
     warden = Warden(work.path, background, shared_path, groups, wall, work.link)
     try:
-        yield Ground(FolderPaths.make(work), shared_path, groups, wall, warden)
+        kills = KernelKills(wall)
+        yield Ground(FolderPaths.make(work), shared_path, groups, wall, warden, kills)
     finally:
         remove_folder(work, log)
         if shared is not None:
@@ -159,8 +173,8 @@ def _workplace(
     settings: GovernorSettings,
     ground: Ground,
     store: Store,
-    service: Service,
-    processes: trio.Nursery,
+    processes: Background,
+    tell: Tell,
     log: FilteringBoundLogger,
 ) -> Workplace:
     warden = ground.warden
@@ -168,10 +182,10 @@ def _workplace(
         store,
         ground.folder.runs,
         warden,
-        Background(processes),
-        service.tell,
+        processes,
+        tell,
         settings.cancel_grace,
-        KernelKills(ground.wall),
+        ground.kills,
         Bounds(settings.descriptors, ground.groups, ground.wall),
         LazyEnvironments(store, warden, log, settings.environment_limit, settings.conda),
     )
@@ -181,17 +195,17 @@ def _keep_watch(
     processes: trio.Nursery,
     settings: GovernorSettings,
     service: Service,
-    carriers: Carriers,
-    workplace: Workplace,
+    streams: GovernorStreams,
+    ground: Ground,
     log: FilteringBoundLogger,
 ) -> None:
     """Starts what looks at the machine and at the processes of tasks from time to time."""
-    executors, builtins = carriers.executors, carriers.builtins
+    executors, builtins = service.carriers.executors, service.carriers.builtins
     processes.start_soon(
         keep_sampling,
         settings.monitoring_seconds,
-        carriers.fetcher.out_of_reach,
-        service.transfers,
+        service.carriers.fetcher.out_of_reach,
+        streams.transfers,
         service.tell,
         log,
     )
@@ -199,12 +213,12 @@ def _keep_watch(
     watched = Watched(
         executors.pids,
         builtins.pids,
-        workplace.warden.origin,
-        workplace.bounds.groups,
+        ground.warden.origin,
+        ground.groups,
         settings.task_processes,
         service.busy,
     )
-    processes.start_soon(keep_watching, memory, watched, workplace.kills, service.tell)
+    processes.start_soon(keep_watching, memory, watched, ground.kills, service.tell)
     processes.start_soon(keep_cutting, _printing(executors, builtins), log)
 
 
@@ -244,26 +258,30 @@ def _reactor(settings: GovernorSettings, commands: Commands, *, has_shared_memor
 
 
 def _far_store(
-    url: str, store: Store, background: Background, service: Service, log: FilteringBoundLogger
-) -> FarStore:
+    url: str | None,
+    store: Store,
+    background: Background,
+    at_end: ExitStack,
+    log: FilteringBoundLogger,
+) -> FarStore | None:
+    if url is None:
+        return None
     from rain.governor.storage.far_store import FarStore  # noqa: PLC0415 # mostly the disk has room for all
 
-    return FarStore(url, store, background, service.tell, log)
+    far = FarStore(url, store, background, log)
+    at_end.callback(far.close)
+    return far
 
 
 def _printing(executors: Executors, builtins: Builtins) -> Callable[[], Iterable[Printed]]:
     return lambda: chain(executors.printing(), builtins.printing())
 
 
-async def wind_down(
-    service: Service, fetcher: Fetcher, executors: Executors, processes: trio.Nursery
-) -> None:
+async def wind_down(service: Service, processes: trio.Nursery) -> None:
     """Stops all work of a governor; the nursery then waits for its processes to end."""
     service.close()
-    fetcher.close()
-    executors.kill_all()
     with trio.CancelScope(shield=True):
-        await in_a_thread(service.join, abandon=False)
+        await in_a_thread(service.carriers.storage.join, abandon=False)
     processes.cancel_scope.cancel()
 
 

@@ -18,9 +18,9 @@ from rain.governor.executors.config import Commands, read_executors
 from rain.governor.leaving import until_the_end
 from rain.governor.life import Ties, live
 from rain.governor.machine.memory_files import OF_THE_GOVERNOR, prefer_to_kill
-from rain.governor.registering import over_the_network, registered
+from rain.governor.registering import Register, announce, linked, over_the_network
 from rain.governor.settings import GovernorSettings
-from rain.governor.zero import ZeroService
+from rain.governor.zero import HoldsNothing, ZeroService
 from rain.rpc.background import Background
 
 
@@ -57,12 +57,27 @@ async def _live(
         servers = Servers(settings.servers)
         register = over_the_network(settings, servers, nursery)
         if settings.zero:
-            service = ZeroService(settings.resources, Background(nursery))
-            async with registered(settings, servers, register, service, nursery, log) as uplink:
-                service.open(uplink)
-                status = await until_the_end(settings, service, uplink, log=log)
+            status = await _live_as_zero(settings, servers, register, nursery, log)
         else:
             ties = Ties(servers, register, partial(until_the_end, settings, log=log))
             status = await live(settings, ties, commands, logs_in, nursery, log)
         nursery.cancel_scope.cancel()
     return status
+
+
+async def _live_as_zero(
+    settings: GovernorSettings,
+    servers: Servers,
+    register: Register,
+    nursery: trio.Nursery,
+    log: FilteringBoundLogger,
+) -> int | None:
+    async with linked(settings, servers, register, HoldsNothing(), nursery, log) as (
+        streams,
+        uplink,
+    ):
+        service = ZeroService(settings.resources, Background(nursery), uplink)
+        await uplink.register(service, settings.server_wait)
+        announce(settings, uplink, streams, log)
+        service.start()
+        return await until_the_end(settings, service, uplink, log)

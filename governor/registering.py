@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from functools import partial
 
 import trio
@@ -13,13 +13,17 @@ from structlog.typing import FilteringBoundLogger
 
 from rain.base.ids import GovernorId
 from rain.base.leading import Servers
-from rain.governor.service import Service
 from rain.governor.settings import GovernorSettings
 from rain.governor.time_limit import time_for_tasks
-from rain.governor.uplink import Uplink, reach
-from rain.governor.zero import ZeroService
+from rain.governor.uplink import Uplink
 from rain.rpc.governor_endpoint import connect_governor, connect_in_turn
-from rain.rpc.handlers import ControlHandler, GovernorHello, Resumes, ServerLink
+from rain.rpc.handlers import (
+    ControlHandler,
+    GovernorHello,
+    Resumes,
+    ServerLink,
+    StreamSource,
+)
 from rain.rpc.streams import GovernorStreams
 from rain.stream.machine import machine_id
 from rain.stream.protocol import NOBODY
@@ -47,63 +51,65 @@ def over_the_network(
 
 
 @asynccontextmanager
-async def registered(
+async def linked(
     settings: GovernorSettings,
     servers: Servers,
     register: Register,
-    service: Service | ZeroService,
+    source: StreamSource,
     nursery: trio.Nursery,
     log: FilteringBoundLogger,
-) -> AsyncGenerator[Uplink]:
-    """Listens for readers of data while it is registered with the server."""
-    incarnation = GovernorId(secrets.randbits(63))
-    machine = machine_of(settings)
+) -> AsyncGenerator[tuple[GovernorStreams, Uplink]]:
+    """The port where others read the data of one incarnation of a governor, and its link to the
+    server, which is to be registered.
+    """
     streams = GovernorStreams(
         nursery,
         (settings.host, settings.port),
-        service,
-        incarnation,
-        machine,
+        source,
+        GovernorId(secrets.randbits(63)),
+        machine_of(settings),
         settings.keys,
         servers,
     )
-    service.calls_back = streams.call_back
-    if isinstance(service, Service):
-        service.links, service.transfers = streams.links, streams.transfers
 
-    async def connect(resumes: Resumes | None) -> ServerLink:
+    async def connect(handler: ControlHandler, resumes: Resumes | None) -> ServerLink:
         if resumes is not None:
             servers.try_next()  # the one that was lost comes last
-        return await connect_in_turn(servers, partial(connect_to_one, resumes))
+        return await connect_in_turn(servers, partial(connect_to_one, handler, resumes))
 
-    async def connect_to_one(resumes: Resumes | None) -> ServerLink:
+    async def connect_to_one(handler: ControlHandler, resumes: Resumes | None) -> ServerLink:
         hello = GovernorHello(
-            incarnation,
+            streams.incarnation,
             streams.address,
             settings.resources,
             resumes=resumes,
             time_left=time_for_tasks(settings.leaves_at, time.time()),
             disk=settings.budget.disk,
         )
-        return await register(hello, service)
+        return await register(hello, handler)
 
     try:
-        upstream = await reach(connect, settings.server_wait, log)
-        uplink = Uplink(upstream, connect, log)
-        try:
-            settings.readiness.announce(streams.address, f"incarnation {incarnation}")
-            log.info(
-                "governor ready",
-                address=uplink.address,
-                data_address=streams.address,
-                resources=settings.resources.as_dict(),
-            )
-            yield uplink
-        finally:
-            uplink.close()
+        with closing(Uplink(connect, log)) as uplink:
+            yield streams, uplink
     finally:
         with trio.CancelScope(shield=True):
             await streams.close()
+
+
+def announce(
+    settings: GovernorSettings,
+    uplink: Uplink,
+    streams: GovernorStreams,
+    log: FilteringBoundLogger,
+) -> None:
+    """Says that the governor is ready: it is registered."""
+    settings.readiness.announce(streams.address, f"incarnation {streams.incarnation}")
+    log.info(
+        "governor ready",
+        address=uplink.address,
+        data_address=streams.address,
+        resources=settings.resources.as_dict(),
+    )
 
 
 def machine_of(settings: GovernorSettings) -> bytes:

@@ -16,39 +16,43 @@ from rain.base.wire.orders import Orders
 from rain.base.wire.printed import Watch
 from rain.base.wire.update import Update
 from rain.governor.core.reactor import HEARTBEAT
-from rain.governor.parting import Parting
-from rain.governor.service import Upward
+from rain.governor.uplink import Uplink
 from rain.rpc.background import Background
 from rain.stream.holder import Held
 
 
-class ZeroService(Parting):
-    """Implements `ControlHandler` and `StreamSource`; its only state is the kinds."""
+class HoldsNothing:
+    """Implements `StreamSource`."""
 
-    def __init__(self, resources: Resources, background: Background) -> None:
-        super().__init__()
+    def find(self, object_id: ObjectId) -> Held | None:
+        del object_id
+        return None
+
+
+class ZeroService:
+    """Implements `ControlHandler`; its only state is the kinds."""
+
+    def __init__(self, resources: Resources, background: Background, uplink: Uplink) -> None:
         self._background = background
         self._resources = resources
         self._outputs: dict[SessionId, dict[KindId, int]] = {}  # how many, by the kind of task
-        self._upstream: Upward | None = None
+        self._uplink = uplink
         self._heard = 0  # the number of the last orders
         self._early: list[Orders] = []  # orders that came before the registration was complete
 
-    def open(self, upstream: Upward) -> None:
+    def start(self) -> None:
         """Starts to answer orders: the registration is complete."""
-        self._upstream = upstream
         early, self._early = self._early, []
         for orders in early:
             try:
                 self.order(orders)
             except ProtocolError as error:
-                upstream.reject(str(error))
-                self.give_up(str(error))
+                self._uplink.reject(str(error))
                 return
-        self._background.start(self._beat, upstream)
+        self._background.start(self._beat)
 
     def order(self, orders: Orders) -> None:
-        if self._upstream is None:
+        if not self._uplink.is_registered:
             self._early.append(orders)
             return
         for session in orders.forget_sessions:
@@ -62,7 +66,7 @@ class ZeroService(Parting):
         self._finish(orders, update)
         self._heard = update.heard = orders.number
         if update.located or update.finished.ids:
-            self._upstream.update(update)
+            self._uplink.update(update)
 
     def _finish(self, orders: Orders, update: Update) -> None:
         tasks, finished = orders.tasks, update.finished
@@ -83,8 +87,8 @@ class ZeroService(Parting):
         """It keeps no news: when the server dies, it ends."""
 
     def report(self) -> GovernorReport:
-        address = "" if self._upstream is None else self._upstream.address
-        return GovernorReport(address, (), (), (), tuple(self._resources.items()))
+        resources = tuple(self._resources.items())
+        return GovernorReport(self._uplink.address, (), (), (), resources)
 
     def running(self, task: TaskId) -> RunningTask:
         del task  # none runs here for any time
@@ -93,10 +97,19 @@ class ZeroService(Parting):
     def watch(self, number: int, watch: Watch | None) -> None:
         """Its tasks print nothing."""
 
-    def find(self, object_id: ObjectId) -> Held | None:
-        return None  # it holds nothing
+    def call_back(self, ticket: bytes) -> None:
+        """Nobody reads here."""
 
-    async def _beat(self, upstream: Upward) -> None:
+    def stop(self, reason: str) -> None:
+        self._uplink.stop(reason)
+
+    def left(self, cause: str, *, at_fault: bool = False) -> None:
+        self._uplink.left(cause, at_fault=at_fault)
+
+    def drain(self) -> bool:
+        return False  # it has nothing that should not be lost
+
+    async def _beat(self) -> None:
         while True:
-            upstream.update(Update(heard=self._heard))
+            self._uplink.update(Update(heard=self._heard))
             await trio.sleep(HEARTBEAT)

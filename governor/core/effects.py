@@ -242,18 +242,11 @@ CacheEffect = LookUp | KeepOutputs
 
 TierEffect = CopyToDisk | LeaveMemory | DropCopy
 
+StorageEffect = CacheEffect | TierEffect | DeleteFiles | SendFar | DeleteFar
+"""Effects on stored data."""
+
 RareEffect = (
-    ExecutorEffect
-    | CacheEffect
-    | TierEffect
-    | RunBuiltin
-    | StopBuiltin
-    | FetchObject
-    | StopFetch
-    | DeleteFiles
-    | SendFar
-    | DeleteFar
-    | EndStrays
+    ExecutorEffect | StorageEffect | RunBuiltin | StopBuiltin | FetchObject | StopFetch | EndStrays
 )
 """All effects but the two that occur for every task."""
 

@@ -68,12 +68,10 @@ class FarStore:
         url: str,
         store: Store,
         background: Background,
-        tell: Tell,
         log: FilteringBoundLogger,
     ) -> None:
         self._store = store
         self._background = background
-        self._tell = tell
         self._log = log
         self._written: dict[int, Written] = {}
         self._closed = False
@@ -91,7 +89,7 @@ class FarStore:
 
     # What the reactor orders.
 
-    def send(self, effect: SendFar) -> None:
+    def send(self, effect: SendFar, tell: Tell) -> None:
         """Copies a file there, which stays readable for that whatever becomes of it; or a
         directory, which does not."""
         path = self._store.path(effect.file)
@@ -101,17 +99,17 @@ class FarStore:
             try:
                 descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             except OSError as error:
-                self._tell(SentFar(effect.number, effect.file, f"{error.strerror}"))
+                tell(SentFar(effect.number, effect.file, f"{error.strerror}"))
                 return
             work = partial(self._write_file, effect.number, descriptor, effect.size)
-        self._background.in_thread(work, partial(self._sent, effect))
+        self._background.in_thread(work, partial(self._sent, effect, tell))
 
-    def fetch(self, effect: FetchObject) -> None:
+    def fetch(self, effect: FetchObject, tell: Tell) -> None:
         """Brings a file back into the store."""
         number = number_of(effect.source)
         # It may be deleted meanwhile, because it is not wanted any more.
         work = partial(self._bring, number, self._written[number])
-        self._background.in_thread(work, partial(self._fetched, effect))
+        self._background.in_thread(work, partial(self._fetched, effect, tell))
 
     def delete(self, effect: DeleteFar) -> None:
         """Removes files that no object needs."""
@@ -280,24 +278,24 @@ class FarStore:
 
     # Back on the loop.
 
-    def _sent(self, effect: SendFar, result: outcome.Outcome[Written]) -> None:
+    def _sent(self, effect: SendFar, tell: Tell, result: outcome.Outcome[Written]) -> None:
         trouble = trouble_of(result, FilesError)
         if trouble is None:
             self._written[effect.number] = result.unwrap()
-            self._tell(SentFar(effect.number, effect.file))
+            tell(SentFar(effect.number, effect.file))
         else:
             if not isinstance(trouble, GoneError):
                 self._log.warning("data not spilled", reason=str(trouble))
-            self._tell(SentFar(effect.number, effect.file, str(trouble)))
+            tell(SentFar(effect.number, effect.file, str(trouble)))
             self._background.in_thread(partial(self._remove, [self._path(effect.number)]), _removed)
 
-    def _fetched(self, effect: FetchObject, result: outcome.Outcome[Stored]) -> None:
+    def _fetched(self, effect: FetchObject, tell: Tell, result: outcome.Outcome[Stored]) -> None:
         trouble = trouble_of(result, FilesError, NoRoomError)
         if trouble is None:
-            self._tell(ObjectFetched(effect.fetch, result.unwrap()))
+            tell(ObjectFetched(effect.fetch, result.unwrap()))
         else:
             self._log.warning("spilled data not read", reason=str(trouble))
-            self._tell(FetchFailed(effect.fetch, str(trouble), isinstance(trouble, NoRoomError)))
+            tell(FetchFailed(effect.fetch, str(trouble), isinstance(trouble, NoRoomError)))
 
     def _path(self, number: int) -> str:
         return f"{self._folder}/{number}"

@@ -23,7 +23,7 @@ from rain.governor.executors.config import Commands, read_executors
 from rain.governor.life import Ties, live
 from rain.governor.service import Service as GovernorService
 from rain.governor.settings import GovernorSettings
-from rain.governor.uplink import Uplink
+from rain.governor.uplink import Stopped, Uplink
 from rain.server.main import run_server
 from rain.server.service import Service
 from rain.server.settings import ServerSettings
@@ -66,12 +66,14 @@ async def _govern(
 ) -> None:
     """The life of the governor; it has started when it can run tasks."""
 
-    async def until_the_end(governor: GovernorService, _: Uplink) -> int:
+    async def until_the_end(_: GovernorService, uplink: Uplink) -> int:
         task_status.started()
-        await governor.ended()
-        if governor.lost_server:
-            raise InvariantError(f"the governor ends: {governor.lost_server}")
-        log.info("governor stops", cause=governor.stop_reason)
+        await uplink.ended()
+        end = uplink.end
+        assert end is not None
+        if not isinstance(end, Stopped):
+            raise InvariantError(f"the governor ends: {end.reason}")
+        log.info("governor stops", cause=end.reason)
         return 0
 
     joins = partial(register, service.registration)

@@ -91,7 +91,7 @@ class GovernorStreams:
         servers: Servers | None = None,
     ) -> None:
         holder = GovernorHolder(Background(nursery), source, incarnation)
-        self._incarnation = incarnation
+        self.incarnation = incarnation
         self._caller = StreamReader(servers, keys=keys)
         self._streams = StreamServer(holder, machine=machine, keys=keys)
         self._port = Port(*where, self._streams.take)
@@ -101,7 +101,7 @@ class GovernorStreams:
     def call_back(self, ticket: bytes) -> None:
         """The server wants to read here and cannot connect: it is called."""
         self._streams.call_back(
-            self._caller.connections.connect_to_server, self._incarnation, ticket
+            self._caller.connections.connect_to_server, self.incarnation, ticket
         )
 
     def links(self) -> tuple[DataLink, ...]:

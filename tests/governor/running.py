@@ -20,12 +20,14 @@ from rain.base.ids import KindId, ObjectId, TaskId, pack
 from rain.base.kinds import DataType, ObjectKind, TaskKind
 from rain.base.leading import Servers
 from rain.base.resources import ONE_CPU, Resources
+from rain.base.wire.answers import DataLink
 from rain.base.wire.orders import Orders
 from rain.base.wire.printed import PrintedLines
 from rain.base.wire.update import TaskFailure, Update
 from rain.daemon import program
 from rain.daemon.work_folder import WorkFolder
 from rain.governor.core.cancelling import GRACE
+from rain.governor.core.events import Tell
 from rain.governor.core.reactor import Reactor
 from rain.governor.core.reactor_settings import DataLimits, Offer, PoolSettings
 from rain.governor.core.tiers import Tiers
@@ -38,11 +40,15 @@ from rain.governor.machine.warden import Warden
 from rain.governor.programs.builtin import Builtins
 from rain.governor.service import Carriers, Service
 from rain.governor.storage.fetch import Fetcher
+from rain.governor.storage.held import HeldObjects
+from rain.governor.storage.storage import Storage
 from rain.governor.storage.store import Store
+from rain.governor.uplink import Uplink
 from rain.governor.work_folder import FolderPaths
 from rain.governor.workplace import Bounds, Workplace
 from rain.rpc.background import Background
 from rain.rpc.codec import through_the_wire
+from rain.rpc.handlers import ControlHandler, Resumes, ServerLink
 from rain.stream.protocol import NOBODY
 from rain.stream.reading import StreamReader
 from tests.governor.words import add_task, object_id, task_id
@@ -65,6 +71,8 @@ class PlayedServer:
 
     address = "me:1"
     returns = False
+    applied = 0
+    is_open = True
 
     def __init__(self) -> None:
         self.finished: dict[TaskId, list[tuple[int, bytes]]] = {}
@@ -85,6 +93,21 @@ class PlayedServer:
         self.rejected.append(reason)
         self.news.ring()
 
+    async def drained(self) -> None:
+        """Hears that the governor leaves."""
+
+    def close(self, reason: str = "") -> None:
+        """Nothing is open."""
+
+    def uplink(self) -> Uplink:
+        """A link to this server."""
+
+        async def connect(handler: ControlHandler, resumes: Resumes | None) -> ServerLink:
+            del handler, resumes
+            return self
+
+        return Uplink(connect, structlog.get_logger())
+
     def update(self, update: Update) -> None:
         update = through_the_wire(update)
         self.started += update.started_ids
@@ -99,6 +122,16 @@ class PlayedServer:
         self.news.ring()
 
 
+class NobodyReads:
+    """Stands for the port of a governor."""
+
+    def call_back(self, ticket: bytes) -> None:
+        raise AssertionError(ticket)
+
+    def links(self) -> tuple[DataLink, ...]:
+        return ()
+
+
 class Running:
     """The parts of a running governor, and short words for its server."""
 
@@ -107,7 +140,7 @@ class Running:
         folder: FolderPaths,
         service: Service,
         server: PlayedServer,
-        executors: Executors,
+        uplink: Uplink,
         reactor: Reactor,
         store: Store,
         reader: StreamReader,
@@ -117,7 +150,9 @@ class Running:
         self.folder = folder
         self.service = service
         self.server = server
-        self.executors = executors
+        self.uplink = uplink
+        self.executors = service.carriers.executors
+        self.held = HeldObjects(reactor, store, None)
         self.reactor = reactor
         self.count = 1000
         self.functions = 100
@@ -241,7 +276,7 @@ class Running:
 
     def read(self, number: int) -> bytes:
         """All of an object, as other governors would read it."""
-        return bytes_of(self.service.find(object_id(number)))
+        return bytes_of(self.held.find(object_id(number)))
 
 
 Scenario = Callable[[Running], Awaitable[None]]
@@ -289,34 +324,41 @@ def governed(
         async with trio.open_nursery() as nursery:
             background = Background(nursery)
             warden = Warden(folder.root, background)
-            service = Service(reactor, store, background, log)
             async with trio.open_nursery() as processes:
                 of_processes = Background(processes)
                 places = Places(
                     folder.executors, logs, folder.data, origin=warden.origin, shared=shared_path
                 )
-                kills = KernelKills()
-                workplace = Workplace(
-                    store,
-                    folder.runs,
-                    warden,
-                    of_processes,
-                    service.tell,
-                    grace,
-                    kills,
-                    Bounds(),
-                    LazyEnvironments(store, warden, log),
-                )
-                executors = Executors(workplace, places, dict(commands or {}), log)
-                builtins = Builtins(workplace)
+
+                def carriers(tell: Tell) -> Carriers:
+                    workplace = Workplace(
+                        store,
+                        folder.runs,
+                        warden,
+                        of_processes,
+                        tell,
+                        grace,
+                        KernelKills(),
+                        Bounds(),
+                        LazyEnvironments(store, warden, log),
+                    )
+                    return Carriers(
+                        Executors(workplace, places, dict(commands or {}), log),
+                        Builtins(workplace),
+                        Fetcher(reader, store, background, tell, log),
+                        Storage(store, None, background, tell, log),
+                    )
+
                 reader = StreamReader(Servers.of("127.0.0.1:1"), machine=machine)
-                fetcher = Fetcher(reader, store, background, service.tell, log)
-                running = Running(folder, service, server, executors, reactor, store, reader)
+                uplink = server.uplink()
+                service = Service(reactor, carriers, uplink, NobodyReads(), background)
+                running = Running(folder, service, server, uplink, reactor, store, reader)
                 try:
-                    service.open(Carriers(executors, builtins, fetcher, server))
+                    await uplink.register(service, 0.0)
+                    service.start()
                     await scenario(running)
                 finally:
-                    await wind_down(service, fetcher, executors, processes)
+                    await wind_down(service, processes)
             warden.close()
             nursery.cancel_scope.cancel()
         work.remove()

@@ -31,7 +31,7 @@ MACHINE = bytes(range(16))
 def test_copies_are_fetched_from_other_holders(tmp_path: Path) -> None:
     async def scenario(governor: Running) -> None:
         # Given another holder (it is this governor itself, under its data address)
-        async with listening_streams(governor.service) as there:
+        async with listening_streams(governor.held) as there:
             make = governor.function(lambda ctx, size: b"x" * size)
             sizes = (10, MEMORY_LIMIT * 6)
             calls = [governor.call(make, size, outputs=(BLOB,)) for size in sizes]
@@ -114,7 +114,7 @@ def test_governors_of_one_machine_share_their_files_and_copy_nothing(tmp_path: P
 
         # then: not one byte was copied, neither through a socket nor from file to file
         assert (governor.reader.received, governor.store.copied) == (0, 0)
-        found = governor.service.find(object_id(500))
+        found = governor.held.find(object_id(500))
         assert isinstance(found, InFile)
         found.close()
         assert found.path.samefile(theirs / "file")
@@ -138,7 +138,7 @@ def test_an_archive_is_no_directory_that_could_be_shared(tmp_path: Path) -> None
         async with listening_streams(Holding({object_id(500): archive}), MACHINE) as there:
             governor.place(500, FOLDER, there.address)
             await governor.until(lambda: governor.server.located)
-        assert isinstance(governor.service.find(object_id(500)), InFolder)
+        assert isinstance(governor.held.find(object_id(500)), InFolder)
         assert governor.read(500) == archive.read_bytes()
 
     governed(tmp_path, scenario, machine=MACHINE)

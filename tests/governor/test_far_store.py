@@ -45,15 +45,15 @@ class Playing:
         background: Any = AtOnce()
         log = structlog.get_logger()
         self.slow = folder / "slow"
-        self.far = FarStore(str(self.slow), self.store, background, self.told.append, log)
+        self.far = FarStore(str(self.slow), self.store, background, log)
 
     def send(self, stored: Stored) -> Event:
-        self.far.send(SendFar(NUMBER, stored.file, stored.size))
+        self.far.send(SendFar(NUMBER, stored.file, stored.size), self.told.append)
         return self.told.pop()
 
     def fetch(self, size: int) -> Event:
         kind = ObjectKind(kind_id(1))
-        self.far.fetch(FetchObject(1, ObjectId(1), f"far:{NUMBER}", size, kind))
+        self.far.fetch(FetchObject(1, ObjectId(1), f"far:{NUMBER}", size, kind), self.told.append)
         return self.told.pop()
 
     @property

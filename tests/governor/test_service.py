@@ -22,6 +22,7 @@ from rain.base.wire.printed import Watch
 from rain.governor.core.effects import StartExecutor
 from rain.governor.core.reactor_settings import PYTHON
 from rain.governor.storage.store import MEMORY_LIMIT
+from rain.governor.uplink import Lost
 from tests.governor.running import (
     BLOB,
     FOLDER,
@@ -411,14 +412,15 @@ def test_orders_that_make_no_sense_end_a_governor_whose_connection_was_cut_meanw
 ) -> None:
     async def scenario(governor: Running) -> None:
         # given: its server comes back, and the connection breaks behind orders with a gap
-        governor.service.server_returns = True
+        governor.server.returns = True
         governor.order(Orders(number=2))
         governor.service.left("cut")
         # when: it looks at what it has, to resume with that
         governor.service.resumes()
         # then: it does not resume, though nobody tells it of the end of that connection again
-        await governor.service.ended()
-        assert "orders 2 has come after the batch of orders 0" in governor.service.lost_server
+        await governor.uplink.ended()
+        assert isinstance(governor.uplink.end, Lost)
+        assert "orders 2 has come after the batch of orders 0" in governor.uplink.end.reason
 
     governed(tmp_path, scenario)
 

@@ -21,6 +21,7 @@ from rain.client import Client, ConnectionException, RainException, blob, remote
 from rain.daemon.work_folder import WorkFolder
 from rain.governor.main import run_governor
 from rain.governor.settings import GovernorSettings
+from rain.governor.uplink import Stopped
 from rain.governor.zero import ZeroService
 from rain.rpc.background import Background
 from tests.governor.running import PlayedServer, is_alive
@@ -222,26 +223,27 @@ def test_a_zero_governor_finishes_everything_at_once(tmp_path: Path) -> None:
 
 def test_a_zero_governor_answers_orders_with_one_update() -> None:
     async def scenario(background: Background) -> None:
-        service = ZeroService(Resources(2), background)
         server = PlayedServer()
+        uplink = server.uplink()
+        service = ZeroService(Resources(2), background, uplink)
         kind = python_kind(outputs=2)
         orders = Orders(task_kinds=[kind])
         outputs = [object_id(200), object_id(201)]
         add_task(orders.tasks, task_id(100), kind, [], outputs)
         # Orders may come before the registration is complete
         service.order(orders)
-        service.open(server)
+        await uplink.register(service, 0.0)
+        service.start()
         assert server.finished == {task_id(100): [(0, b""), (0, b"")]}
         assert service.report().resources == (("cpus", 2),)
         assert service.report().address == "me:1"
-        assert service.find(object_id(200)) is None
         again = Orders(forget_sessions=[SessionId(1)])
         service.order(again)
         service.stop("")
-        await service.ended()
-        assert service.stop_reason
+        await uplink.ended()
+        assert isinstance(uplink.end, Stopped)
         service.left("")
-        assert not service.lost_server  # its end was announced
+        assert isinstance(uplink.end, Stopped)  # its end was announced
 
     async def main() -> None:
         async with trio.open_nursery() as nursery:
