@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rain.common.attributes import TaskInfo, TaskSpec
     from rain.common.data_instance import DataInstance
-    from rain.executor.memory import Memory
+    from rain.executor.memory import Kinds, Memory
     from rain.executor.staging import StagingFolders
 
 
@@ -31,6 +31,7 @@ class Context:
         "_call",
         "_debug",
         "_info",
+        "_kinds",
         "_memory",
         "_spec",
         "_stage_place",
@@ -39,8 +40,11 @@ class Context:
         "staged",
     )
 
-    def __init__(self, memory: Memory, stage: StagingFolders, call: protocol.Call) -> None:
+    def __init__(
+        self, memory: Memory, kinds: Kinds, stage: StagingFolders, call: protocol.Call
+    ) -> None:
         self._memory = memory
+        self._kinds = kinds
         self._stage_place = stage
         self._call = call
         self._spec: TaskSpec | None = None
@@ -58,7 +62,7 @@ class Context:
         if self._spec is None:
             from rain.executor.specs import task_spec  # noqa: PLC0415 # few tasks read it
 
-            self._spec = task_spec(self._memory, self._call)
+            self._spec = task_spec(self._memory, self._kinds, self._call)
         return self._spec
 
     @property
@@ -159,16 +163,15 @@ class Context:
     def _instance(self, index: int, label: str, content_type: str | None) -> DataInstance:
         from rain.executor.specs import input_instance  # noqa: PLC0415 # as above
 
-        return input_instance(
-            self._memory, self._memory.row(self._call.inputs[index]), label, content_type
-        )
+        row = self._memory.row(self._call.inputs[index])
+        return input_instance(self._memory, self._kinds.objects[row.kind], row, label, content_type)
 
     def load_input(self, index: int, label: str, content_type: str | None) -> Any:
         """The value of one of the inputs; small ones without a content type need no instance."""
         row = self._memory.row(self._call.inputs[index])
         content = row.content
         if content_type is None and type(content) is bytes:
-            kind = self._memory.object_kinds[row.kind]
+            kind = self._kinds.objects[row.kind]
             if kind.data_type == "blob":
                 return decode_value(content, row.content_type or kind.content_type or None)
         return self._instance(index, label, content_type).load()

@@ -37,7 +37,7 @@ from rain.executor.errors import (
 )
 from rain.executor.forks import end_fork
 from rain.executor.interrupts import Interrupts
-from rain.executor.memory import Memory
+from rain.executor.memory import Kinds, Memory
 from rain.executor.modules import explained
 from rain.executor.parent import die_with_parent
 from rain.executor.printed import take_printed, with_printed
@@ -103,8 +103,9 @@ class Work:
     def work(self, call: protocol.Call) -> Answer:
         """Runs one call; returns its outputs or error text, and its debug lines and notes."""
         memory = self.memory
-        if memory.gpus is None and call.kind not in memory.units:
-            return self._work(memory, Context(memory, self.stage, call), call)
+        kinds = memory.kinds
+        if memory.gpus is None and call.kind not in kinds.units:
+            return self._work(kinds, Context(memory, kinds, self.stage, call), call)
         return self._work_apart(call)
 
     def enter_working_folder(self) -> bool:
@@ -133,10 +134,11 @@ class Work:
     def _work_apart(self, call: protocol.Call) -> Answer:
         """Runs an unusual call: one with gpus, or a unit."""
         memory = self.memory
+        kinds = memory.kinds
         with nullcontext() if memory.gpus is None else visible_gpus(memory.gpus):
-            if call.kind in memory.units:
+            if call.kind in kinds.units:
                 return self._work_unit(call)
-            return self._work(memory, Context(memory, self.stage, call), call)
+            return self._work(kinds, Context(memory, kinds, self.stage, call), call)
 
     def _work_unit(self, call: protocol.Call) -> Answer:
         """Runs the calls of a unit, each like a single call, up to the first failure."""
@@ -147,7 +149,7 @@ class Work:
         try:
             unit = self._unit = Unit(self.memory, self.stage, call, mark)
             for context, inner in unit.calls():
-                result, words = self._work(unit.memory, context, inner)
+                result, words = self._work(unit.kinds, context, inner)
                 unit.called(result, words)
                 self.task_folder.clean()
                 self.task_folder.enter()
@@ -159,13 +161,13 @@ class Work:
             mark.note(0)
         return unit.answer(result)
 
-    def _work(self, memory: Memory, context: Context, call: protocol.Call) -> Answer:
+    def _work(self, kinds: Kinds, context: Context, call: protocol.Call) -> Answer:
         """Runs one call; returns its outputs or error text, and its debug lines and notes."""
         global _current  # noqa: PLW0603 # unpickling cannot find its task otherwise
         around, _current = _current, context
         words: list[Any]
         try:
-            told = self._call_function(memory, context, call)
+            told = self._call_function(kinds, context, call)
             return told, context.words() if context.spoke else None
         except NoRoomError as error:
             throw_away(context.staged or (), frozenset())
@@ -187,7 +189,7 @@ class Work:
             with_hint(error)
             close_what_it_held(error)
             data, why_text_only = self.pickled(error)
-            text = text_of(error) + why_text_only + explained(error, memory.spaces.current)
+            text = text_of(error) + why_text_only + explained(error, self.memory.spaces.current)
             words = [context.debug_lines, "", "", data]
             retry_on = self._retry_on(call)
             if retry_on and (why := why_final(error, retry_on)):
@@ -201,13 +203,13 @@ class Work:
     def _retry_on(self, call: protocol.Call) -> bytes:
         """The errors that are worth another try, by the kind of the call or of its unit."""
         kind = call.kind if self._unit is None else self._unit.kind
-        return self.memory.task_kinds[kind].retry_on
+        return self.memory.kinds.tasks[kind].retry_on
 
     def _call_function(
-        self, memory: Memory, context: Context, call: protocol.Call
+        self, kinds: Kinds, context: Context, call: protocol.Call
     ) -> list[Any] | dict[str, list[int]]:
         config: dict[str, Any] = _unpack(call.config)
-        function = context.function = memory.function(call.inputs[0])
+        function = context.function = self.memory.function(call.inputs[0])
         args = [*map(_loads, config["args"])]
         named: dict[str, bytes] = config["kwargs"]
         keywords = {key: _loads(arg) for key, arg in named.items()} if named else named
@@ -227,12 +229,12 @@ class Work:
         if unit is not None and unit.hands_over and type(result) is Then:
             result = result.future.result()  # the next call of the unit is in this process
         interrupts.open = False
-        kinds, one_pickle = memory.outputs_of[call.kind]
+        made, one_pickle = kinds.outputs[call.kind]
         encodings = config["encode_outputs"]
         if type(result) is Then:
-            return handed_on(result, len(kinds))
+            return handed_on(result, len(made))
         if unit is not None and unit.hands_over:
-            unit.hand_over(context, result, encodings[0], kinds[0])
+            unit.hand_over(context, result, encodings[0], made[0])
             return []
         small = small_pickle(result, encodings[0]) if one_pickle else None
         if small is not None:
@@ -243,7 +245,7 @@ class Work:
             taken = outputs.taken
             told = [
                 outputs.output(value, encode, kind)
-                for value, encode, kind in zip(split(result, kinds), encodings, kinds, strict=True)
+                for value, encode, kind in zip(split(result, made), encodings, made, strict=True)
             ]
         if context.staged is not None:
             throw_away(context.staged, taken)

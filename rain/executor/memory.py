@@ -3,9 +3,9 @@
 import mmap
 import os
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from rain.base import executor_protocol as protocol
 from rain.base.ids import NUMBER_BITS
@@ -82,6 +82,35 @@ class RecentOutputs:
 Row = TypeVar("Row")
 
 
+class Kinds:
+    """The kinds of tasks and objects, by id: those of an executor, or those inside of a unit."""
+
+    def __init__(self) -> None:
+        self.tasks: dict[int, protocol.TaskKindRow] = {}
+        self.objects: dict[int, protocol.ObjectKindRow] = {}
+        # By task kind: its outputs, and whether these are a single pickle.
+        self.outputs: dict[int, tuple[list[protocol.ObjectKindRow], bool]] = {}
+        self.cpus: dict[int, int] = {}  # by task kind
+        self.units: set[int] = set()  # the task kinds that are units
+
+    def learn(self, kind: protocol.TaskKindRow) -> None:
+        """Adds a kind of tasks; those of its outputs are known."""
+        outputs = [self.objects[output] for output in kind.outputs]
+        self.tasks[kind.id] = kind
+        self.outputs[kind.id] = outputs, is_one_pickle(outputs)
+        self.cpus[kind.id] = dict(kind.resources).get(protocol.CPUS, 0)
+        if kind.task_type == UNIT:
+            self.units.add(kind.id)
+
+    def forget_session(self, session: int) -> None:
+        """Drops the kinds of a session."""
+        self.tasks = _without(self.tasks, session)
+        self.objects = _without(self.objects, session)
+        self.outputs = _without(self.outputs, session)
+        self.cpus = _without(self.cpus, session)
+        self.units = {kind for kind in self.units if kind >> NUMBER_BITS != session}
+
+
 class Loaded(NamedTuple):
     """A function, and what must be current while it runs."""
 
@@ -100,17 +129,12 @@ class Remembered:
 
 
 class Memory:
-    """Kinds and cached objects by id."""
+    """Kinds, cached objects and the latest outputs."""
 
     def __init__(self, data_folder: str, uploads_folder: str, shared_folder: str = "") -> None:
         self.data_folder = data_folder
         self.shared_folder = shared_folder  # of the governor, in shared memory; "" for none
-        self.task_kinds: dict[int, protocol.TaskKindRow] = {}
-        self.object_kinds: dict[int, protocol.ObjectKindRow] = {}
-        # By task kind: its outputs, and whether these are a single pickle.
-        self.outputs_of: dict[int, tuple[list[protocol.ObjectKindRow], bool]] = {}
-        self.cpus_of: dict[int, int] = {}  # by task kind
-        self.units: set[int] = set()  # the task kinds that are units
+        self.kinds = Kinds()
         self.objects: dict[int, Remembered] = {}
         self.made = RecentOutputs()
         self.spaces = Spaces(uploads_folder)
@@ -121,49 +145,23 @@ class Memory:
 
     def hear(self, frame: list[Any]) -> None:
         """Applies everything in a frame but its calls."""
+        kinds = self.kinds
         if frame[0] == protocol.CALLS:
             for row in frame[3]:
-                self.object_kinds[row[0]] = protocol.ObjectKindRow._make(row)
+                kinds.objects[row[0]] = protocol.ObjectKindRow._make(row)
             for row in frame[2]:
-                kind = protocol.TaskKindRow._make(row)
-                self._learn(kind)
-                if kind.task_type == UNIT:
-                    self.units.add(kind.id)
+                kinds.learn(protocol.TaskKindRow._make(row))
             for row in frame[4]:
                 self.objects[row[0]] = Remembered(protocol.CallInput._make(row))
             self.gpus = None if frame[6] is None else tuple(frame[6])
             if frame[5]:  # all its calls have the same needs
-                self.cpus = self.cpus_of[frame[5][0][1]]
+                self.cpus = kinds.cpus[frame[5][0][1]]
         else:
             for object_id in frame[1]:
                 del self.objects[object_id]
             for session in frame[2]:
-                self.task_kinds = _without(self.task_kinds, session)
-                self.object_kinds = _without(self.object_kinds, session)
-                self.outputs_of = _without(self.outputs_of, session)
-                self.cpus_of = _without(self.cpus_of, session)
-                self.units = {kind for kind in self.units if kind >> NUMBER_BITS != session}
+                kinds.forget_session(session)
                 self.made.forget_session(session)
-
-    def _learn(self, kind: protocol.TaskKindRow) -> None:
-        outputs = [self.object_kinds[output] for output in kind.outputs]
-        self.task_kinds[kind.id] = kind
-        self.outputs_of[kind.id] = outputs, is_one_pickle(outputs)
-        self.cpus_of[kind.id] = dict(kind.resources).get(protocol.CPUS, 0)
-
-    def inside(
-        self,
-        object_kinds: dict[int, protocol.ObjectKindRow],
-        task_kinds: Iterable[protocol.TaskKindRow],
-    ) -> Self:
-        """The same memory with other kinds, for the calls of a unit."""
-        inner = object.__new__(type(self))
-        inner.__dict__.update(self.__dict__)
-        inner.task_kinds, inner.outputs_of, inner.object_kinds = {}, {}, object_kinds
-        inner.cpus_of = {}
-        for kind in task_kinds:
-            inner._learn(kind)
-        return inner
 
     def function(self, given: int | protocol.CallInput) -> Any:
         """Returns the function of input 0; the same object while it is cached."""

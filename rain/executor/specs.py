@@ -13,12 +13,12 @@ from rain.base.ids import unpack
 from rain.common.attributes import ObjectInfo, ObjectSpec, TaskSpec, TaskSpecInput
 from rain.common.content_type import merge_content_types
 from rain.common.data_instance import DataInstance
-from rain.executor.memory import Memory
+from rain.executor.memory import Kinds, Memory
 
 
-def task_spec(memory: Memory, call: protocol.Call) -> TaskSpec:
+def task_spec(memory: Memory, kinds: Kinds, call: protocol.Call) -> TaskSpec:
     """Makes the spec of a task."""
-    kind = memory.task_kinds[call.kind]
+    kind = kinds.tasks[call.kind]
     labels = kind.input_labels or [""] * len(call.inputs)
     inputs = [
         TaskSpecInput(unpack(memory.row(given).id), label or None)
@@ -48,6 +48,7 @@ def _config(packed: bytes) -> dict[str, Any]:
 
 def input_instance(
     memory: Memory,
+    kind: protocol.ObjectKindRow,
     row: protocol.CallInput,
     label: str,
     content_type: str | None,
@@ -57,7 +58,6 @@ def input_instance(
 
     Data that is still in the stage folder is at the path `staged`.
     """
-    kind = memory.object_kinds[row.kind]
     found = row.content_type or None
     declared = kind.content_type or None
     if content_type is not None:

@@ -20,6 +20,7 @@ from rain.base.ids import unpack
 from rain.base.units import BEFORE, InnerCall, failure_inside
 from rain.common.content_type import encode_value
 from rain.executor.context import Context
+from rain.executor.memory import Kinds, Memory
 from rain.executor.staging import StagingFolders, throw_away
 from rain.executor.values import Outputs, is_instance
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
     from rain.base.ids import ID
     from rain.common.data_instance import DataInstance
-    from rain.executor.memory import Memory
 
 _PICKLES = frozenset({"pickle", "cloudpickle"})
 """Encodings that preserve the value; others turn tuples into lists, and so on."""
@@ -71,14 +71,15 @@ class Unit:
         self._configs: list[bytes] = config["configs"]
         self._calls = calls
         # Kinds in the unit are numbered by index; those of inputs have large numbers.
-        kinds = {
-            place: protocol.ObjectKindRow(place, *row)
-            for place, row in enumerate(config["objects"])
-        }
+        self._memory = memory
+        self.kinds = Kinds()
+        for place, row in enumerate(config["objects"]):
+            self.kinds.objects[place] = protocol.ObjectKindRow(place, *row)
         for given in call.inputs:
             kind = memory.row(given).kind
-            kinds[kind] = memory.object_kinds[kind]
-        self.memory = memory.inside(kinds, _task_kinds(config["kinds"]))
+            self.kinds.objects[kind] = memory.kinds.objects[kind]
+        for inner in _task_kinds(config["kinds"]):
+            self.kinds.learn(inner)
         self._place = 0  # of the running or last call, from 1
         self._before: Handover | None = None
         self._made: Handover | None = None
@@ -97,7 +98,7 @@ class Unit:
             inputs = [self._input(place) for place in inner.inputs]
             config = self._configs[inner.config]
             call = protocol.Call(inner.task, inner.kind, config, inputs, inner.outputs)
-            yield InnerContext(self.memory, self._stage, call, self._before), call
+            yield InnerContext(self._memory, self.kinds, self._stage, call, self._before), call
             if self._failed:
                 return
 
@@ -153,7 +154,7 @@ class Unit:
         before = self._before
         if before is not None and before.row.id == object_id:
             return before.row
-        rows = map(self.memory.row, self._given)
+        rows = map(self._memory.row, self._given)
         return next(row for row in rows if row.id == object_id)
 
     def _origin(self, object_id: int) -> int:
@@ -181,7 +182,7 @@ class Unit:
 
     def _note(self, debug: str, user: str) -> None:
         if debug:
-            name = self.memory.task_kinds[self._calls[self._place - 1].kind].name
+            name = self.kinds.tasks[self._calls[self._place - 1].kind].name
             where = f"{self._place} of {len(self._calls)} ({name})"
             self._lines += [f"{where}: {line}" for line in debug.split("\n")]
         if user:
@@ -193,7 +194,7 @@ class Unit:
         words: list[Any] = ["\n".join(self._lines), notes]
         if isinstance(result, str):
             inner = self._calls[self._place - 1]
-            name = self.memory.task_kinds[inner.kind].name
+            name = self.kinds.tasks[inner.kind].name
             text = failure_inside(inner.task, name, self._place, len(self._calls), result)
             return text, [*words, "", *self._exception]
         return result, words if self._lines or self._notes else None
@@ -229,7 +230,9 @@ class Handover:
         self.staged = staged
         self.origin = origin
 
-    def instance(self, memory: Memory, label: str, content_type: str | None) -> DataInstance:
+    def instance(
+        self, memory: Memory, kinds: Kinds, label: str, content_type: str | None
+    ) -> DataInstance:
         """The data instance for a reader that does not take the value."""
         from rain.executor.specs import input_instance  # noqa: PLC0415 # as in contexts
 
@@ -239,7 +242,8 @@ class Handover:
             row = row._replace(size=len(data), content=data)
         elif self.staged is not None:
             row = row._replace(size=_size(self.staged))
-        return input_instance(memory, row, label, content_type, self.staged)
+        kind = kinds.objects[row.kind]
+        return input_instance(memory, kind, row, label, content_type, self.staged)
 
 
 class InnerContext(Context):
@@ -248,16 +252,21 @@ class InnerContext(Context):
     __slots__ = ("_before",)
 
     def __init__(
-        self, memory: Memory, stage: StagingFolders, call: protocol.Call, before: Handover | None
+        self,
+        memory: Memory,
+        kinds: Kinds,
+        stage: StagingFolders,
+        call: protocol.Call,
+        before: Handover | None,
     ) -> None:
-        super().__init__(memory, stage, call)
+        super().__init__(memory, kinds, stage, call)
         self._before = before
 
     def _instance(self, index: int, label: str, content_type: str | None) -> DataInstance:
         before = self._before
         if before is None or self._call.inputs[index] is not before.row:
             return super()._instance(index, label, content_type)
-        return before.instance(self._memory, label, content_type)
+        return before.instance(self._memory, self._kinds, label, content_type)
 
     def load_input(self, index: int, label: str, content_type: str | None) -> Any:
         before = self._before

@@ -121,12 +121,14 @@ def an_input(folder: Path) -> tuple[Context, Path]:
     """The context of a call with one stored input, and the file of that."""
     memory = Memory(str(folder), str(folder / "uploads"))
     kind, stored = pack(5, 3), folder / "1"
-    memory.object_kinds[kind] = protocol.ObjectKindRow(kind, "", "pickle", "blob", "")
+    memory.kinds.objects[kind] = protocol.ObjectKindRow(kind, "", "pickle", "blob", "")
     with open(stored, "wb", opener=open_value_file) as file:
         pickle.dump("value", file)
     row = protocol.CallInput(pack(5, 20), kind, "", "", stored.stat().st_size, 1)
     call = protocol.Call(pack(5, 30), pack(5, 4), b"", [row], [])
-    return Context(memory, StagingFolders(f"{folder}/stage", str(folder), ""), call), stored
+    return Context(
+        memory, memory.kinds, StagingFolders(f"{folder}/stage", str(folder), ""), call
+    ), stored
 
 
 def may_become_spare(path: Path) -> bool:

@@ -99,7 +99,7 @@ class Evaluator:
     def value(self, object_id: int) -> Any:
         """The value of an output."""
         row = self._rows[object_id]
-        declared = self.memory.object_kinds[row.kind].content_type
+        declared = self.memory.kinds.objects[row.kind].content_type
         return decode_value(bytes(self.memory.bytes_of(row)), row.content_type or declared)
 
 
