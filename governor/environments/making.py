@@ -67,7 +67,7 @@ class Environments:
         self._prefixes: dict[str, Path] = {}  # of conda environments of the user, by their names
         self._made: dict[str, EnvironmentFolder] = {}  # by the key of the environment
         self._making: dict[str, trio.Event] = {}
-        self._failed: dict[str, tuple[float, NotMadeError]] = {}  # until when, and why
+        self._failed: dict[str, tuple[float, str]] = {}  # until when, and why
 
     async def made(self, environment: Environment, folders: Sequence[Folder]) -> MadeEnvironment:
         """The environment, as soon as it is there; its folders are only read if it is not."""
@@ -81,16 +81,16 @@ class Environments:
             await going_on.wait()
         known = self._made.get(key)
         if known is None:
-            until, failure = self._failed.get(key, (0.0, None))
-            if failure is not None and time.monotonic() < until:
-                raise failure
+            until, why = self._failed.get(key, (0.0, ""))
+            if time.monotonic() < until:
+                raise NotMadeError(why)
             self._failed.pop(key, None)
             event = self._making[key] = trio.Event()
             try:
                 known = self._made[key] = await self._make(environment, folders)
             except NotMadeError as failure:
                 if not failure.short:
-                    self._failed[key] = time.monotonic() + TRY_AGAIN_AFTER, failure
+                    self._failed[key] = time.monotonic() + TRY_AGAIN_AFTER, str(failure)
                 raise
             finally:
                 del self._making[key]
