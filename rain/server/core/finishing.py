@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import repeat
 
+from attrs import frozen
+
 from rain.base.caching import TAKEN
 from rain.base.copies import CopyMove
 from rain.base.errors import ProtocolError
@@ -40,18 +42,27 @@ from rain.server.core.state import State
 _NOT_AT_WORK = (TaskRow.AHEAD, TaskRow.ASKED, TaskRow.BLOCKED, TaskRow.CANCELLING)
 
 
+@frozen
+class _Batch:
+    """Tasks that have finished, of which none reads the output of another one."""
+
+    tasks: dict[Task, float]  # and how many seconds each took
+    began: list[float]  # when each did, in our time; 0 where that is not told
+    sizes: list[int]  # of all that they made
+    data: list[bytes]
+    notes: dict[ObjectId, ObjectNote] | None
+
+
 def finish(state: State, governor: Governor, update: Update) -> None:
-    """Applies all finished tasks of an update, in batches in which no task reads the output of
-    another one.
-    """
+    """Applies all finished tasks of an update, in batches."""
     finished, sessions = update.finished, state.graph.sessions
     if any(finished.peaks):
         memory.note_peaks(state, governor, finished)
     known: dict[TaskId, Task] = {}  # those of one session
     sizes, data = finished.sizes, finished.data
     notes = {note.object: note for note in update.object_notes} if update.object_notes else None
-    tasks: dict[Task, float] = {}  # and how many seconds each took
-    began: list[float] = []  # and when each did, in our time, if that is told
+    tasks: dict[Task, float] = {}
+    began: list[float] = []
     start = end = 0  # of what they made
     starts: Iterable[float] = finished.starts or repeat(0.0, len(finished.ids))
     ours = governor.clock_difference(update.time, state.now) if finished.starts else 0.0
@@ -69,33 +80,52 @@ def finish(state: State, governor: Governor, update: Update) -> None:
             if session is not None:
                 known = session.tasks
                 task = known.get(task_id)
-        if (
-            task is None
-            or task.assigned is not governor
-            or (run := task.run) is None
-            or run.number != number
-            or task.row in _NOT_AT_WORK
-            or len(task.outputs) != count
-            or task in tasks
-        ):  # seldom: it cannot go with those before it, whose end may change how it stands
-            _finish_batch(state, governor, tasks, began, sizes[start:end], data[start:end], notes)
+        if task is None or task in tasks or not _is_at_work(task, governor, number, count):
+            # Seldom: the end of those before it may change how it stands.
+            batch = _Batch(tasks, began, sizes[start:end], data[start:end], notes)
+            _finish_batch(state, governor, batch)
             tasks, began, start = {}, [], end
-            task = reported.task_of_run(state, governor, task_id, number)
+            task = _as_it_stands(state, governor, task_id, number, count)
             if task is None:
                 start = end = end + count
-                continue  # with the stop it was told to drop the outputs
-            if task.row is TaskRow.CANCELLING:  # it was faster, but that does not count
-                failing.end_cancelled(state, governor, task)
-                start = end = end + count
                 continue
-            if task.row is TaskRow.BLOCKED:
-                progress.resume(task, governor)  # an old report was repeated
-            if task.row is TaskRow.AHEAD or len(task.outputs) != count:
-                raise ProtocolError(_contradiction(task, count))
         tasks[task] = seconds
         began.append(its_start and its_start + ours)
         end += count
-    _finish_batch(state, governor, tasks, began, sizes[start:end], data[start:end], notes)
+    batch = _Batch(tasks, began, sizes[start:end], data[start:end], notes)
+    _finish_batch(state, governor, batch)
+
+
+def _is_at_work(task: Task, governor: Governor, number: int, outputs: int) -> bool:
+    """Whether this run of the task is the open one there, and may have finished."""
+    run = task.run
+    return (
+        task.assigned is governor
+        and run is not None
+        and run.number == number
+        and task.row not in _NOT_AT_WORK
+        and len(task.outputs) == outputs
+    )
+
+
+def _as_it_stands(
+    state: State, governor: Governor, task_id: TaskId, number: int, outputs: int
+) -> Task | None:
+    """The task of a run that has finished; None if that does not count.
+
+    With the stop of a run its governor was told to drop the outputs.
+    """
+    task = reported.task_of_run(state, governor, task_id, number)
+    if task is None:
+        return None
+    if task.row is TaskRow.CANCELLING:  # it was faster, but that does not count
+        failing.end_cancelled(state, governor, task)
+        return None
+    if task.row is TaskRow.BLOCKED:
+        progress.resume(task, governor)  # an old report was repeated
+    if task.row is TaskRow.AHEAD or len(task.outputs) != outputs:
+        raise ProtocolError(_contradiction(task, outputs))
+    return task
 
 
 def learn(state: State) -> None:
@@ -137,20 +167,13 @@ def _contradiction(task: Task, outputs: int) -> str:
     return f"{spell(task.id)} finished before its inputs"
 
 
-def _finish_batch(
-    state: State,
-    governor: Governor,
-    tasks: dict[Task, float],
-    began: list[float],
-    sizes: list[int],
-    data: list[bytes],
-    notes: dict[ObjectId, ObjectNote] | None,
-) -> None:
+def _finish_batch(state: State, governor: Governor, batch: _Batch) -> None:
     """The tasks first, then what they made, then what they have read, then the waits."""
+    tasks, data, notes = batch.tasks, batch.data, batch.notes
     if not tasks:
         return
     progress.finish(tasks, governor)
-    outputs, readers, waited, second = _note_ends(state, governor, tasks, began)
+    outputs, readers, waited, second = _note_ends(state, governor, batch)
     blaming.finished(state, governor, tasks)
     state.news.finished += tasks
     state.lessons.append(tasks)
@@ -162,7 +185,7 @@ def _finish_batch(
     free += _pass_on(tasks) if state.nested.nests else ()
     if state.graph.has_exchanges:
         free += exchanging.lists_made(outputs, data)
-    _finish_outputs(state, governor, outputs, sizes, data)
+    _finish_outputs(state, governor, outputs, batch.sizes, data)
     free += claims.finished_reading(readers)
     if free:
         state.release_soon(free)
@@ -175,7 +198,7 @@ def _finish_batch(
 
 
 def _note_ends(
-    state: State, governor: Governor, tasks: dict[Task, float], began: list[float]
+    state: State, governor: Governor, batch: _Batch
 ) -> tuple[list[DataObject], list[Task], list[Task], list[Task]]:
     """When they ran. Returns what they have made, and those of them that have read something, for
     which somebody may wait, and that were second runs of late tasks, of which nobody hears."""
@@ -184,7 +207,7 @@ def _note_ends(
     waited: list[Task] = []
     second: list[Task] = []
     graph, now, address = state.graph, state.now, governor.address
-    for task, start in zip(tasks, began, strict=True):
+    for task, start in zip(batch.tasks, batch.began, strict=True):
         run = task.run or task.last_run()
         sudden = not run.started  # it was so short that its start was never told
         if start or sudden:
