@@ -18,7 +18,7 @@ from attrs import Factory, define, frozen
 from rain.base.ids import NO_SESSION, SessionId, TaskId
 from rain.base.printed_lines import LineBuffer
 from rain.base.wire.printed import PrintedLines, Watch
-from rain.common.printed import HEAD, TAIL, KeptText, Streams
+from rain.common.printed import HEAD, TAIL, KeptText, Streams, readable
 
 LOOK = 0.5
 """Seconds between two looks at the files."""
@@ -66,7 +66,7 @@ def cut(unsent: Unsent, *, over: bool, state_due: bool) -> Cut | None:
             end = len(data)
     if not end and not left_out:
         return None
-    return Cut(as_seen(data[:end].decode(errors="replace")), left_out, left_out + end)
+    return Cut(as_seen(readable(data[:end])), left_out, left_out + end)
 
 
 def as_seen(text: str) -> str:

@@ -21,6 +21,7 @@ from structlog.typing import FilteringBoundLogger
 from rain.base.admission import TLS_FILE
 from rain.base.environment import Environment
 from rain.base.shortage import is_shortage
+from rain.common.printed import readable
 from rain.common.secret_file import VARIABLE as SECRET_FILE
 from rain.governor.environments.conda import prefix_at, prefix_of
 from rain.governor.environments.folder import (
@@ -206,5 +207,5 @@ def _said(log: Path) -> str:
     with log.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(size - TAIL, 0))
-        said = file.read().decode(errors="replace").strip()
+        said = readable(file.read()).strip()
     return f":\n{said}" if said else ""

@@ -23,7 +23,7 @@ from attrs import Factory, frozen
 from rain.base import executor_protocol as protocol
 from rain.base.admission import TLS_FILE
 from rain.base.executor_protocol import SERVER
-from rain.common.printed import NOTHING, KeptText, Streams, empty, keep, keep_of
+from rain.common.printed import NOTHING, KeptText, Streams, empty, keep, keep_of, readable
 from rain.common.secret_file import VARIABLE as SECRET_FILE
 from rain.common.signals import signal_name
 from rain.daemon.packages import python_path
@@ -283,6 +283,6 @@ def _tail(path: Path, size: int) -> str:
         with path.open("rb") as file:
             end = file.seek(0, os.SEEK_END)
             file.seek(max(end - size, 0))
-            return file.read(size).decode(errors="replace")
+            return readable(file.read(size))
     except FileNotFoundError:
         return ""

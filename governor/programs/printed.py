@@ -14,7 +14,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from rain.common.printed import as_logs, keep, text_of
+from rain.common.printed import as_logs, keep, readable, text_of
 from rain.governor.watching import MOST, Look, Unsent
 
 _WANTED = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
@@ -103,5 +103,5 @@ def _unsent(descriptor: int, told: int) -> Unsent:
 def tail(descriptor: int, most: int) -> str:
     """Returns the end of a file as text."""
     size = os.fstat(descriptor).st_size
-    said = os.pread(descriptor, most, max(size - most, 0)).decode(errors="replace").rstrip()
+    said = readable(os.pread(descriptor, most, max(size - most, 0))).rstrip()
     return f"(the last {most} of {size} bytes)\n{said}" if size > most else said

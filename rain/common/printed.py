@@ -1,6 +1,7 @@
 """The printed output of a task for users: bounded, and as one text."""
 
 import os
+import re
 from fcntl import LOCK_EX, LOCK_UN, flock
 from typing import NamedTuple
 
@@ -13,6 +14,10 @@ CUT_FROM = 1024 * 1024
 
 SHOWN = 4096
 """Characters of each stream that are shown in an error."""
+
+
+_UNREADABLE = re.compile("[\x00-\x07\x0e-\x1a\x1c-\x1f\x7f-\x9f]|\x1b(?!\\[)")
+"""What no text has. Some of it changes how a terminal shows all that follows; colours stay."""
 
 
 class KeptText(NamedTuple):
@@ -59,13 +64,18 @@ def empty(descriptor: int, size: int) -> None:
         flock(descriptor, LOCK_UN)
 
 
+def readable(data: bytes) -> str:
+    """Bytes that were printed as text that can be shown, whatever they are."""
+    return _UNREADABLE.sub("\ufffd", data.decode(errors="replace"))
+
+
 def text_of(kept: KeptText) -> str:
     """The text, with a line that says how much is left out."""
     data, size = kept
     if size > HEAD + TAIL:
         left_out = f"\n[... {size - HEAD - TAIL} bytes are left out here ...]\n"
         data = data[:HEAD] + left_out.encode() + data[HEAD:]
-    return data.decode(errors="replace")
+    return readable(data)
 
 
 def logs_of(streams: Streams) -> str:
