@@ -26,6 +26,9 @@ from rain.rpc.governor_endpoint import (
 from rain.rpc.handlers import ControlHandler, Resumes, ServerLink
 from rain.rpc.looking import seconds_until_next_look
 
+SECONDS_TO_HEAR = 5.0
+"""How long a governor that leaves waits until its server has heard of that."""
+
 Connect = Callable[[ControlHandler, Resumes | None], Awaitable[ServerLink]]
 """Registers with the server, anew or to resume; raises `StartError`."""
 
@@ -141,8 +144,12 @@ class Uplink:
         self._finish(Lost(reason))
 
     async def drained(self) -> None:
-        """Tells the server that this governor leaves on purpose; returns when the server knows."""
-        await self._registered().drained()
+        """Tells the server that this governor leaves on purpose; returns when the server knows.
+
+        A server that stands still is not waited for: it sees the end of the connection.
+        """
+        with trio.move_on_after(SECONDS_TO_HEAR):
+            await self._registered().drained()
 
     def close(self) -> None:
         if self._upstream is not None:

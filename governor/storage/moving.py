@@ -50,6 +50,9 @@ class Mover:
         with self._moving:
             return
 
+    def _is_over(self) -> bool:
+        return self._closed
+
     def _go_on(self) -> None:
         if self._in_thread or self._closed:
             return
@@ -57,7 +60,9 @@ class Mover:
             self._start(partial(self._store.remove, self._removals.popleft()), self._done)
         elif self._copies:
             file = self._copies.popleft()
-            self._start(partial(self._store.copy_out, file), partial(self._copied, file))
+            self._start(
+                partial(self._store.copy_out, file, self._is_over), partial(self._copied, file)
+            )
 
     def _start(
         self, work: Callable[[], None], done: Callable[[outcome.Outcome[None]], None]

@@ -13,7 +13,7 @@ import itertools
 import os
 import stat
 import tarfile
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -43,6 +43,9 @@ from rain.stream.unpacking import extract
 
 MEMORY_LIMIT = 256 * 1024
 """Objects of this size or more are stored as files."""
+
+COPIED_AT_ONCE = 64 * 1024 * 1024
+"""Bytes of a file that leaves shared memory between two looks whether the governor ends."""
 
 
 @contextmanager
@@ -298,14 +301,20 @@ class Store:
 
     # From shared memory to the disk.
 
-    def copy_out(self, number: int) -> None:
-        """Copies a file to the disk; in a thread. Raises StoreError if the disk is full."""
+    def copy_out(self, number: int, is_over: Callable[[], bool]) -> None:
+        """Copies a file to the disk; in a thread. Raises StoreError if the disk is full, or soon
+        after it is over.
+        """
         copy = self._copy_of(number)
         try:
             with self._path(number).open("rb") as source, copy.open("wb") as target:
                 size = os.fstat(source.fileno()).st_size
                 reserve(target.fileno(), size)
-                copy_bytes(source.fileno(), target.fileno(), size)
+                for start in range(0, size, COPIED_AT_ONCE):
+                    if is_over():
+                        raise InterruptedError(errno.EINTR, "the governor ends")
+                    length = min(size - start, COPIED_AT_ONCE)
+                    copy_bytes(source.fileno(), target.fileno(), length)
                 Stamp.of(source.fileno()).mark(target.fileno())
                 os.fchmod(target.fileno(), stat.S_IMODE(os.fstat(source.fileno()).st_mode))
         except OSError as error:  # also if the object has gone meanwhile

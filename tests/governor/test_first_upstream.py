@@ -1,4 +1,4 @@
-"""A governor that is started before its server."""
+"""A governor that is started before its server, and one that leaves a server that stands still."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from structlog.testing import capture_logs
 from trio.testing import MockClock
 
 from rain.base.errors import StartError
-from rain.governor.uplink import reach
+from rain.governor.uplink import Uplink, reach
 from rain.rpc.governor_endpoint import RefusedHereError
-from rain.rpc.handlers import Resumes, ServerLink
+from rain.rpc.handlers import ControlHandler, Resumes, ServerLink
 
 THERE = cast("ServerLink", object())
 
@@ -70,3 +70,22 @@ def test_a_server_that_is_there_and_refuses_is_not_asked_again() -> None:
     with pytest.raises(RefusedHereError):
         connected(server, 120.0)
     assert server.asked == 1
+
+
+class Standstill:
+    """A connection to a server that stands still."""
+
+    async def drained(self) -> None:
+        await trio.sleep_forever()
+
+
+def test_a_governor_that_leaves_does_not_wait_for_a_server_that_stands_still() -> None:
+    async def connect(handler: ControlHandler, resumes: Resumes | None) -> ServerLink:
+        return cast("ServerLink", Standstill())
+
+    async def leave() -> None:
+        uplink = Uplink(connect, structlog.get_logger())
+        await uplink.register(cast("ControlHandler", object()), 0.0)
+        await uplink.drained()
+
+    trio.run(leave, clock=MockClock(autojump_threshold=0))

@@ -185,7 +185,7 @@ def test_a_file_from_there_is_adopted_there_and_any_other_is_not(
 def test_a_file_leaves_memory_when_its_copy_is_complete(two_tiers: Store) -> None:
     number = two_tiers.write(b"0123456789").file
     before = two_tiers.path(number)
-    two_tiers.copy_out(number)
+    two_tiers.copy_out(number, lambda: False)
     assert two_tiers.path(number) == before
     going = two_tiers.leave_memory(number)
     assert not before.exists()
@@ -200,7 +200,7 @@ def test_a_file_leaves_memory_when_its_copy_is_complete(two_tiers: Store) -> Non
 
 def test_a_copy_that_is_not_wanted_leaves_nothing(two_tiers: Store) -> None:
     number = two_tiers.write(b"0123456789").file
-    two_tiers.copy_out(number)
+    two_tiers.copy_out(number, lambda: False)
     two_tiers.drop_copy(number)
     assert not any(two_tiers.folder.iterdir())
     assert in_memory(two_tiers, number)
@@ -209,7 +209,19 @@ def test_a_copy_that_is_not_wanted_leaves_nothing(two_tiers: Store) -> None:
 def test_a_copy_that_finds_no_room_says_so_and_the_file_stays(two_tiers: Store) -> None:
     number = two_tiers.write(b"x" * 10_000).file
     with files_no_larger_than(5000), pytest.raises(StoreError, match="cannot write into"):
-        two_tiers.copy_out(number)
+        two_tiers.copy_out(number, lambda: False)
+    assert not any(two_tiers.folder.iterdir())
+    assert two_tiers.path(number).stat().st_size == 10_000
+
+
+def test_a_copy_that_is_over_is_not_finished(
+    two_tiers: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rain.governor.storage.store.COPIED_AT_ONCE", 1000)
+    number = two_tiers.write(b"x" * 10_000).file
+    looks = iter([False, False, True])
+    with pytest.raises(StoreError, match="the governor ends"):
+        two_tiers.copy_out(number, lambda: next(looks))
     assert not any(two_tiers.folder.iterdir())
     assert two_tiers.path(number).stat().st_size == 10_000
 
@@ -297,7 +309,7 @@ def test_a_file_that_another_governor_has_too_is_deleted_and_the_last_one_keeps_
 def test_a_file_that_leaves_shared_memory_can_be_kept_there(sparing: Store) -> None:
     assert sparing.shared is not None
     number = an_adopted(sparing, sparing.shared)
-    sparing.copy_out(number)
+    sparing.copy_out(number, lambda: False)
     sparing.remove(sparing.leave_memory(number))
     assert spare_files(sparing) == 1
     assert sparing.path(number).parent == sparing.folder
