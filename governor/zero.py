@@ -104,7 +104,8 @@ class ZeroService:
         self._uplink.stop(reason)
 
     def left(self, cause: str, *, at_fault: bool = False) -> None:
-        self._uplink.left(cause, at_fault=at_fault)
+        del at_fault
+        self._uplink.left(cause, at_fault=True)  # it has no news with which it could go on
 
     def drain(self) -> bool:
         return False  # it has nothing that should not be lost

@@ -21,7 +21,7 @@ from rain.client import Client, ConnectionException, RainException, blob, remote
 from rain.daemon.work_folder import WorkFolder
 from rain.governor.main import run_governor
 from rain.governor.settings import GovernorSettings
-from rain.governor.uplink import Stopped
+from rain.governor.uplink import Lost, Stopped
 from rain.governor.zero import ZeroService
 from rain.rpc.background import Background
 from tests.governor.running import PlayedServer, is_alive
@@ -249,6 +249,21 @@ def test_a_zero_governor_answers_orders_with_one_update() -> None:
         async with trio.open_nursery() as nursery:
             await scenario(Background(nursery))
             nursery.cancel_scope.cancel()
+
+    trio.run(main)
+
+
+def test_a_zero_governor_does_not_wait_for_a_server_that_comes_back() -> None:
+    async def main() -> None:
+        async with trio.open_nursery() as nursery:
+            server = PlayedServer()
+            server.returns = True
+            uplink = server.uplink()
+            service = ZeroService(Resources(2), Background(nursery), uplink)
+            await uplink.register(service, 0.0)
+            service.left("cut")
+            await uplink.ended()
+            assert uplink.end == Lost("cut")
 
     trio.run(main)
 
