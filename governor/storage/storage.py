@@ -113,19 +113,16 @@ class Storage:
 
     def close(self) -> None:
         """Begins nothing more."""
-        if self._caches is not None:
-            self._caches.close()
-        if self._mover is not None:
-            self._mover.close()
-        self._deleter.close()
+        for work in self._in_threads():
+            work.close()
 
     def join(self) -> None:
         """Blocks until no thread works on files; call it after `close`."""
-        if self._caches is not None:
-            self._caches.join()
-        if self._mover is not None:
-            self._mover.join()
-        self._deleter.join()
+        for work in self._in_threads():
+            work.join()
+
+    def _in_threads(self) -> list[CacheWork | Mover | Deleter]:
+        return [one for one in (self._caches, self._mover, self._deleter) if one is not None]
 
     def _get_far(self) -> FarStore:
         if self._far is None:
