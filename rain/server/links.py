@@ -58,6 +58,7 @@ from rain.server.core.messages import (
     RequestAbandoned,
     Said,
     SchedulerFailed,
+    TasksOverlooked,
 )
 from rain.server.core.overview import gather_overview
 from rain.server.core.state import State
@@ -137,7 +138,13 @@ class Links:
             case ClientGivenUp(client, why):
                 self.log.info("client left", client=client, cause=why)
                 self._end_client(client, why)
-            case Notice() | GovernorRests() | GovernorDrains() | SchedulerFailed():
+            case (
+                Notice()
+                | GovernorRests()
+                | GovernorDrains()
+                | SchedulerFailed()
+                | TasksOverlooked()
+            ):
                 self._log(effect)
             case GatherReports() | Refuse():
                 self._reply(effect)
@@ -149,7 +156,10 @@ class Links:
             self.audience.left(client)
             link.end_with_reason(why)
 
-    def _log(self, effect: Notice | GovernorRests | GovernorDrains | SchedulerFailed) -> None:
+    def _log(
+        self,
+        effect: Notice | GovernorRests | GovernorDrains | SchedulerFailed | TasksOverlooked,
+    ) -> None:
         """Effects that are only written to the log."""
         match effect:
             case Notice(session, text):
@@ -162,6 +172,14 @@ class Links:
                 self.log.info("governor drains", governor=governor, tasks=tasks, objects=objects)
             case SchedulerFailed(scheduler, cause, trace):
                 self.log.error("scheduler failed", scheduler=scheduler, cause=cause, trace=trace)
+            case TasksOverlooked(scheduler, session):
+                self.log.warning(
+                    "scheduler overlooks tasks",
+                    scheduler=scheduler,
+                    session=session,
+                    why="it has planned none of the tasks in news.unplanned, and nothing runs: it"
+                    " must plan these as well as those in news.submitted",
+                )
 
     def refuse_all(self, reason: str) -> None:
         """Refuses all pending requests, because the server ends."""

@@ -217,7 +217,8 @@ def test_a_scheduler_of_the_user_s_that_plans_nothing_is_told() -> None:
     assert told(s) == HoldUp(
         "the scheduler 'mine.py:Mine' has planned py/ 'work' nowhere, while a governor that could"
         " run it has nothing to do",
-        "it waits until the scheduler plans it",
+        "it waits until the scheduler plans it: tasks without a plan come in news.submitted and in"
+        " news.unplanned",
     )
     assert hold_ups.of_client(state, s.client.id, s.world.now).each == [told(s)]
 

@@ -11,11 +11,13 @@ from attrs import Factory, define
 
 from rain.base.errors import InvariantError
 from rain.base.ids import ObjectId, TaskId
+from rain.base.states import TaskRow
 from rain.graph import Graph, Task
 from rain.scheduler.api import News, Plan
 from rain.scheduler.rain import RainScheduler
 from rain.server.core.collector import Happenings
 from rain.server.core.happenings import SchedulerFailed
+from rain.server.core.messages import TasksOverlooked
 from rain.server.core.scheduling import QUIET
 from tests.support.scenes import Scene, scene_with
 
@@ -116,6 +118,41 @@ def test_a_scheduler_that_has_nothing_to_plan_may_return_anything() -> None:
     s = scene_with(cast("Any", Returning()), 1)
     s.world.turn()
     assert not s.world.scheduler_failures
+
+
+class Forgetful:
+    """Plans each task once, on one governor after the other."""
+
+    def schedule(self, graph: Graph, news: News, plan: Plan) -> None:
+        for task, governor in zip(news.submitted, graph.governors.values(), strict=False):
+            plan.assign(task, governor)
+
+
+def test_a_scheduler_that_overlooks_tasks_without_a_plan_is_told_of_in_the_log() -> None:
+    # given
+    s = scene_with(Forgetful(), 1, 1)
+    task, _ = s.draft.task()
+    s.submit()
+    assert task in s.governors[0].tasks
+    # when
+    s.world.state.status.name = "mine"
+    s.governors[0].leave()
+    # then
+    assert s.world.overlooked == [TasksOverlooked("mine", s.draft.session)]
+    assert s.world.task(task).row is TaskRow.READY
+
+
+def test_a_scheduler_may_leave_what_has_lost_its_plan_while_something_runs() -> None:
+    # given
+    s = scene_with(Forgetful(), 1, 1)
+    lost, _ = s.draft.task()
+    s.draft.task()
+    s.submit()
+    # when
+    s.governors[0].leave()
+    # then
+    assert not s.world.overlooked
+    assert s.world.task(lost).row is TaskRow.READY
 
 
 def test_a_scheduler_that_plans_nothing_and_returns_the_plan_is_left_alone() -> None:

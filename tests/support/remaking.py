@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from rain.scheduler.rain import RainScheduler
-from rain.server.core.messages import Effect, GovernorResumed, SchedulerFailed, ServerReturned
+from rain.server.core.messages import (
+    Effect,
+    GovernorResumed,
+    SchedulerFailed,
+    ServerReturned,
+    TasksOverlooked,
+)
 from rain.server.core.reactor import Reactor
 from rain.server.core.state import State
 from rain.server.core.succession import Succession
@@ -40,7 +46,8 @@ def remake_each(world: World) -> Iterator[State]:
 
 def told(effects: Iterable[Effect]) -> list[Effect]:
     """All but complaints of the scheduler, which nobody asks when a turn is made again."""
-    return [effect for effect in effects if not isinstance(effect, SchedulerFailed)]
+    complaints = SchedulerFailed | TasksOverlooked
+    return [effect for effect in effects if not isinstance(effect, complaints)]
 
 
 def come_back(world: World) -> None:

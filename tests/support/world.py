@@ -38,6 +38,7 @@ from rain.server.core.messages import (
     Refuse,
     ReleaseGovernor,
     SchedulerFailed,
+    TasksOverlooked,
     TurnInput,
 )
 from rain.server.core.reactor import Reactor, TurnOutput
@@ -74,6 +75,7 @@ class World:
     notices: list[Notice] = Factory(list)
     rests: list[GovernorRests] = Factory(list)
     scheduler_failures: list[SchedulerFailed] = Factory(list)
+    overlooked: list[TasksOverlooked] = Factory(list)
     given_up: list[ClientGivenUp] = Factory(list)
     discarded: list[ObjectId] = Factory(list)  # constants whose files are not wanted
     interrupt_after: int | None = None  # the scheduler of the next turn, after this number of steps
@@ -141,6 +143,7 @@ class World:
         | GovernorDrains
         | GovernorRests
         | SchedulerFailed
+        | TasksOverlooked
         | ClientGivenUp,
     ) -> None:
         """What is for clients, or only for people."""
@@ -155,6 +158,8 @@ class World:
                 self.rests.append(effect)
             case SchedulerFailed():
                 self.scheduler_failures.append(effect)
+            case TasksOverlooked():
+                self.overlooked.append(effect)
             case _:
                 self.answer(effect)
 

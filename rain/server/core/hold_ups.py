@@ -88,7 +88,7 @@ def _held_up(state: State, session: Session, now: float) -> Iterator[HoldUp]:
 def _forgotten(state: State, session: Session) -> HoldUp | None:
     """A scheduler that does not come with Rain leaves a task alone that could run at once."""
     name = state.status.name
-    if not _is_foreign(name):
+    if not is_foreign(name):
         return None
     idle = [one for one in state.graph.governors.values() if not one.assigned and not one.queue]
     for task in session.tasks.values():
@@ -96,7 +96,8 @@ def _forgotten(state: State, session: Session) -> HoldUp | None:
             return HoldUp(
                 f"the scheduler {name!r} has planned {task.kind.spelled} nowhere,"
                 " while a governor that could run it has nothing to do",
-                "it waits until the scheduler plans it",
+                "it waits until the scheduler plans it: tasks without a plan come in news.submitted"
+                " and in news.unplanned",
             )
     return None
 
@@ -104,7 +105,7 @@ def _forgotten(state: State, session: Session) -> HoldUp | None:
 def _failed(state: State, now: float) -> list[HoldUp]:
     """A scheduler that does not come with Rain has failed a short time ago."""
     status = state.status
-    if not status.fault or now > status.complained + LATELY or not _is_foreign(status.name):
+    if not status.fault or now > status.complained + LATELY or not is_foreign(status.name):
         return []
     return [
         HoldUp(
@@ -114,7 +115,8 @@ def _failed(state: State, now: float) -> list[HoldUp]:
     ]
 
 
-def _is_foreign(name: str) -> bool:
+def is_foreign(name: str) -> bool:
+    """Whether the scheduler of this name does not come with Rain."""
     return name != "" and name.partition("?")[0] not in SCHEDULERS
 
 

@@ -315,6 +315,14 @@ class SchedulerFailed:
     trace: str  # where it raised, if it did
 
 
+@frozen
+class TasksOverlooked:
+    """The scheduler has planned nothing, though tasks have lost their plans and nothing runs."""
+
+    scheduler: str
+    session: SessionId  # of one of these tasks
+
+
 AnyAnswer = Answered | Granted | GatherReports | Refuse
 Effect = (
     OrderGovernor
@@ -325,6 +333,7 @@ Effect = (
     | GovernorDrains
     | ReleaseGovernor
     | SchedulerFailed
+    | TasksOverlooked
     | ClientGivenUp
     | AnyAnswer
 )

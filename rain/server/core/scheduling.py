@@ -14,14 +14,16 @@ of the graph are restored first.
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from attrs import Factory, define
 
 from rain.base.errors import InvariantError, PlanError, StartError
+from rain.base.states import TaskRow
 from rain.graph import Graph, Task, check
 from rain.graph.repair import plan_anew
+from rain.graph.rules import would_suit
 from rain.scheduler.api import News, Plan, Scheduler, SchedulerInterrupted
 from rain.scheduler.elsewhere import plan_elsewhere
 from rain.scheduler.nested import NestedTasks
@@ -30,7 +32,7 @@ from rain.scheduler.renewal import first_news, forget, without_plan
 from rain.scheduler.user_shares import UserShares
 from rain.server.core import distribution, finishing, happenings
 from rain.server.core.back_off import Rest
-from rain.server.core.messages import SchedulerFailed
+from rain.server.core.messages import SchedulerFailed, TasksOverlooked
 from rain.server.core.noted_plans import NotedPlan, Step, restored
 from rain.server.core.state import State
 from rain.server.core.tampering import TamperingWatch
@@ -246,6 +248,7 @@ class Scheduling:
 
         if interrupted_after is not None:
             plan.last = interrupted_after
+        lost = [] if is_ours(self.scheduler) else [*news.unplanned]  # it may change the news
         try:
             if interrupted_after != 0:
                 self.guard(ask, state.graph, news, plan)
@@ -259,6 +262,9 @@ class Scheduling:
         if returned and not plan.over:
             _complain(state, f"it has planned nothing and returned {returned}: {_WRITE_IT}")
             return False
+        overlooked = None if plan.over else _overlooked(state.graph, lost, plan)
+        if overlooked is not None:
+            state.emit(TasksOverlooked(state.status.name, overlooked.session.id))
         return not plan.over
 
     def _ask(self, graph: Graph, news: News, plan: Plan) -> str:
@@ -312,6 +318,21 @@ def _apply(state: State, plan: Plan) -> None:
     throttle = state.throttle
     throttle.soon, throttle.again = throttle.soon or plan.soon, throttle.again or plan.again
     distribution.apply_plan(state, plan)
+
+
+def _overlooked(graph: Graph, lost: Sequence[Task], plan: Plan) -> Task | None:
+    """One of these tasks that have lost their plans, if the new plan is empty and nothing runs.
+    Then there may be no more news for the scheduler.
+    """
+    if not lost or plan.steps or plan.soon or plan.again:
+        return None
+    governors = graph.governors.values()
+    if any(governor.assigned or governor.queue for governor in governors):
+        return None
+    for task in lost:
+        if task.row is TaskRow.READY and any(would_suit(task.kind, one) for one in governors):
+            return task
+    return None
 
 
 def _complain_of(state: State, error: BaseException) -> None:

@@ -12,6 +12,7 @@ from rain.graph import DataObject, Governor, Run, Task
 from rain.graph.claims import Claim, Why, claims_on
 from rain.graph.exchanges import is_exchange
 from rain.graph.pausing import pauses_until
+from rain.server.core import hold_ups
 from rain.server.core.feasibility import nobody_has, spell_amounts
 from rain.server.core.state import State
 from rain.server.core.turns_of_users import TurnsOfUsers
@@ -195,7 +196,10 @@ def _unplanned(state: State, task: Task) -> str:
     if not any(_fits(task, governor) for governor in governors):
         needs = spell_amounts(task.kind.resources.items())
         return f"It needs {needs}, which {nobody_has(len(governors))}."
-    return "The scheduler has not chosen a governor yet." + _turn(state, task)
+    chooser = "The scheduler"
+    if hold_ups.is_foreign(state.status.name):  # it may have overlooked the task
+        chooser += f" {state.status.name!r}"
+    return f"{chooser} has not chosen a governor yet.{_turn(state, task)}"
 
 
 def _fits(task: Task, governor: Governor) -> bool:
