@@ -25,6 +25,8 @@ def what_cannot_be_sent(value: object, error: BaseException, name: str = "") -> 
     """
     if "recursion" in str(error):
         return ": it is nested too deeply for pickle."
+    if "weakref" in str(error):
+        return ": it has a weak reference. Send the object itself, or make the reference there."
     path, part = _culprit(value)
     kind = type(part).__name__
     told = f": {name or 'its value'}{path} is {_article(kind)} {kind}" if name or path else ""

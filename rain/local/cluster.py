@@ -15,6 +15,7 @@ Answers for callbacks are delivered without the lock, in their order, by one thr
 
 from __future__ import annotations
 
+import os
 import secrets
 import threading
 from collections import deque
@@ -22,6 +23,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from functools import partial
 from time import monotonic
+from weakref import WeakSet
 
 from rain.base.errors import ConnectionLostError
 from rain.base.ids import ObjectId
@@ -38,6 +40,7 @@ from rain.local.governor import ADDRESS, Governor, Runner
 from rain.local.limits import limited
 from rain.local.server import Server
 from rain.local.shield import Shield
+from rain.rpc.ended import NOT_HERE
 from rain.stream.holder import Held
 
 PATIENCE = 120.0
@@ -77,6 +80,11 @@ class HereCluster:
             offer, self.folder, self.clock, self.server, self._task_client
         )
         self.server.join_governor(ADDRESS, offer.resources, self.governor)
+        _living.add(self)
+
+    def leave_to_parent(self) -> None:
+        """In a forked child: the folder and all that runs belong to the parent."""
+        self._closed = NOT_HERE
 
     # What others of this room use.
 
@@ -333,3 +341,14 @@ class HereCluster:
         self.server.uploads.close()
         forget_frames()
         self._work.remove()
+
+
+_living: WeakSet[HereCluster] = WeakSet()
+
+
+def _leave_to_parents() -> None:
+    for cluster in list(_living):
+        cluster.leave_to_parent()
+
+
+os.register_at_fork(after_in_child=_leave_to_parents)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from multiprocessing import Queue
 from typing import Any
+from weakref import ref
 
 import pytest
 
@@ -89,6 +90,14 @@ def test_what_no_other_process_can_import_is_put_into_a_module() -> None:
     assert what_cannot_be_sent(len, error) == (
         ". Put it into a module beside the script, from which tasks import it."
     )
+
+
+def test_a_weak_reference_is_named() -> None:
+    value = [ref(threading.Event())]
+    with pytest.raises(TypeError) as raised:
+        pickle.dumps(value)
+    told = ": it has a weak reference. Send the object itself, or make the reference there."
+    assert what_cannot_be_sent(value, raised.value) == told
 
 
 def test_a_coroutine_is_to_be_awaited() -> None:

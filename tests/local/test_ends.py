@@ -1,6 +1,7 @@
 """Calls of local mode that are cancelled, killed or debugged, and clusters that end."""
 
 import bdb
+import os
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ from rain.base.errors import InvariantError
 from rain.client import (
     CancelledError,
     Client,
+    ConnectionException,
     RainException,
     TaskException,
     blob,
@@ -56,6 +58,23 @@ def test_ctrl_c_in_a_call_cancels_it_and_comes_out_of_the_wait(client: Client) -
     with pytest.raises(KeyboardInterrupt):
         future.result()
     assert future.cancelled()
+    assert client.submit(abs, -1).result() == 1
+
+
+def test_a_forked_child_is_refused_by_name_and_the_parent_goes_on(client: Client) -> None:
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(write, str(client.submit(abs, -1).exception()).encode())
+        except ConnectionException as error:
+            os.write(write, str(error).encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    with open(read, encoding="utf-8") as told:  # noqa: PTH123 # a descriptor
+        assert told.read().endswith("was forked from: make a Client in each process")
+    os.waitpid(child, 0)
     assert client.submit(abs, -1).result() == 1
 
 
