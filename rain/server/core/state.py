@@ -65,42 +65,53 @@ class State:
     """The graph, the news for the scheduler, and the effects of the turn that is running."""
 
     settings: ReactorSettings = Factory(ReactorSettings)
+    now: float = 0.0
+    succession: Succession = Factory(Succession)
     graph: Graph = Factory(Graph)
+    happenings: Happenings | None = None  # what happened, if there is an event log
+    ignored: int = 0  # late or stale reports that were recognised as such
+
+    # The scheduler.
     news: News = Factory(News)
     throttle: Throttle = Factory(lambda self: Throttle(self.settings.thresholds), takes_self=True)
     estimates: Estimates = Factory(Estimates)
     lessons: list[dict[Task, float]] = Factory(list)  # what has finished, and is not in those yet
     status: SchedulerStatus = Factory(SchedulerStatus)
-    now: float = 0.0
-    waits: dict[RequestId, Wait] = Factory(dict)
+
+    # Governors, and what goes to them.
     touched: dict[Governor, None] = Factory(dict)  # may be able to take tasks
-    fetches: FailedFetches = Factory(FailedFetches)
-    to_place: dict[Copy, None] = Factory(dict)  # those to be tried again, if they are still there
-    unsourced: dict[DataObject, dict[Copy, None]] = Factory(dict)  # told that a source comes later
-    not_started: dict[Task, int] = Factory(dict)  # how often governors have handed them back
     back_off: BackOff = Factory(BackOff)
     drains: dict[Governor, Drain] = Factory(dict)  # of governors that are about to leave
     limits_seen: int = -1  # the second in which governors that must be gone were looked at last
-    infeasible: Infeasible = Factory(Infeasible)
-    nested: NestedSessions = Factory(NestedSessions)
-    standing_by: dict[Task, SessionFailure] = Factory(dict)  # failed, unless their shadows finish
-    usage: Usage = Factory(Usage)
-    transfers: Transfers = Factory(Transfers)  # of all governors that were ever here
-    metering: Metering = Factory(Metering)
-    durable: DurableSessions = Factory(DurableSessions)
-    left: dict[Session, str] = Factory(dict)  # that others still have something of: how it ended
-    circles_due: float = inf  # when suspects are looked at (rain/graph/circles.py)
-    growing: dict[ClientId, Growing] = Factory(dict)  # submissions that are not read to their ends
-    forced: dict[DataObject, tuple[str, ...]] = Factory(dict)  # in test mode: where tests want them
-    later: LaterOrders = Factory(LaterOrders)
     # No governor can have been silent for too long before this time: what they say, and new ones,
     # only make it later.
     silence_due: float = -inf
-    succession: Succession = Factory(Succession)
-    asked: AskedAgain = Factory(AskedAgain)  # calls of clients that may come back
-    happenings: Happenings | None = None  # what happened, if there is an event log
-    ignored: int = 0  # late or stale reports that were recognised as such
+    later: LaterOrders = Factory(LaterOrders)
+    transfers: Transfers = Factory(Transfers)  # of all governors that were ever here
 
+    # Copies of data objects.
+    to_place: dict[Copy, None] = Factory(dict)  # those to be tried again, if they are still there
+    unsourced: dict[DataObject, dict[Copy, None]] = Factory(dict)  # told that a source comes later
+    fetches: FailedFetches = Factory(FailedFetches)
+    circles_due: float = inf  # when suspects are looked at (rain/graph/circles.py)
+
+    # Tasks.
+    not_started: dict[Task, int] = Factory(dict)  # how often governors have handed them back
+    infeasible: Infeasible = Factory(Infeasible)
+    standing_by: dict[Task, SessionFailure] = Factory(dict)  # failed, unless their shadows finish
+    forced: dict[DataObject, tuple[str, ...]] = Factory(dict)  # in test mode: where tests want them
+
+    # Clients, their sessions, and users.
+    waits: dict[RequestId, Wait] = Factory(dict)
+    growing: dict[ClientId, Growing] = Factory(dict)  # submissions that are not read to their ends
+    asked: AskedAgain = Factory(AskedAgain)  # calls of clients that may come back
+    nested: NestedSessions = Factory(NestedSessions)
+    durable: DurableSessions = Factory(DurableSessions)
+    left: dict[Session, str] = Factory(dict)  # that others still have something of: how it ended
+    usage: Usage = Factory(Usage)
+    metering: Metering = Factory(Metering)
+
+    # The effects of the turn.
     _effects: list[Effect] = Factory(list)
     _again: list[Effect] = Factory(list)  # orders of earlier turns that were missed
     _orders: dict[GovernorId, Orders] = Factory(dict)
