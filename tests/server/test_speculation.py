@@ -8,8 +8,10 @@ from rain.base.failures import OnFailure, SessionFailure
 from rain.base.ids import ObjectId, TaskId, is_of_server
 from rain.base.runs import RunCause, RunState
 from rain.base.states import ObjectState, TaskRow, TaskState
+from rain.base.wire.answers import WaitAnswer
 from rain.base.wire.update import TaskNote
 from rain.server.core.messages import Answered, Refuse
+from tests.support.fake_client import answer_of
 from tests.support.late_tasks import SETTINGS, Late, late, nothing_is_left, runs
 from tests.support.remaking import come_back
 from tests.support.scenes import scene
@@ -34,6 +36,26 @@ def test_the_second_run_wins_with_a_small_result() -> None:
     assert one.task not in one.first.tasks
     assert isinstance(one.scene.world.answers[wait], Answered)
     nothing_is_left(one)
+
+
+def test_a_small_result_that_only_another_client_wants_is_not_delivered_to_the_owner() -> None:
+    # given
+    one = late(on_failure=OnFailure.CONTINUE)
+    one.wait()
+    other = one.scene.world.client()
+    other.join(one.scene.draft.session)
+    other.take(*one.made, keep=True)
+    one.scene.client.unkeep(*one.made)
+    wait = one.scene.client.wait(one.scene.draft.session, one.task)
+
+    # when
+    one.second.finish(one.the_shadow(), data=b"made there")
+
+    # then
+    delivered = answer_of(one.scene.world.answers[wait], WaitAnswer).delivery
+    assert one.made[0] not in delivered.ids
+    assert not one.node.session.undelivered
+    assert other.fetch(one.made[0]) in one.scene.world.answers
 
 
 def test_a_second_run_and_what_it_makes_have_numbers_of_their_own() -> None:

@@ -127,8 +127,7 @@ def finish(state: State, task: Task, run: Run, *, sudden: bool) -> list[Task] | 
         if inside:
             references.contain(made, inside)
         ready += progress.adopt_object(made, one.data)
-        if made.handles.wants_data and not made.user:
-            task.session.undelivered[made] = None
+        waiting.deliver_later(made)
         if not made.is_needed:
             unneeded.append(made)
         if made.waits:

@@ -330,17 +330,11 @@ def _take_in(state: State, outputs: list[DataObject], sizes: list[int], data: li
     """Keeps the small results that came with the update, if they are needed."""
     unneeded: list[DataObject] = []
     for output, size, content in zip(outputs, sizes, data, strict=True):
-        handles = output.handles
-        if not handles.wants_data and not output.needed_by:
+        if not output.handles.wants_data and not output.needed_by:
             unneeded.append(output)
         elif len(content) == size and (content or not is_exchange(output.producer)):
             output.data = content
-            # A delivery has no room for notes, and goes to the owner of the session alone.
-            if handles.wants_data and not output.user:
-                session = output.session
-                owner = session.owner
-                if handles is owner.keeping or handles.wanted_by(owner.client):
-                    session.undelivered[output] = None
+            waiting.deliver_later(output)
     if unneeded:
         state.release_soon(unneeded)
 

@@ -181,6 +181,19 @@ def _answer(state: State, wait: Wait) -> None:
     state.emit(Answered(wait.request, answer))
 
 
+def deliver_later(data_object: DataObject) -> None:
+    """The next answer to the owner of the session takes a small result along, if it wants that.
+
+    A delivery has no room for notes of users, and no other client gets any.
+    """
+    handles = data_object.handles
+    if handles.wants_data and not data_object.user:
+        session = data_object.session
+        owner = session.owner
+        if handles is owner.keeping or handles.wanted_by(owner.client):
+            session.undelivered[data_object] = None
+
+
 def deliver(session: Session, limit: int, delivery: Delivery) -> None:
     """Adds small kept results that were not delivered before, up to a limit of bytes."""
     volume = 0
