@@ -115,7 +115,8 @@ def imports_of(data: bytes | mmap) -> Imports | None:
     place = _place(data)
     if place is None:
         return None
-    imports = Imports(*msgpack.unpackb(data[slice(*place)]))
+    told = msgpack.unpackb(data[slice(*place)])
+    imports = Imports(*told[: len(Imports._fields)])  # a later release may tell more
     return imports._replace(
         folders=tuple(imports.folders),
         uploads=tuple(imports.uploads),

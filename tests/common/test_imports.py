@@ -37,6 +37,12 @@ def test_what_an_earlier_release_has_told_is_read() -> None:
     assert imports_of(data) == Imports("key", ("/here",), (), None, 17.5, "files", "")
 
 
+def test_fields_of_a_later_release_are_passed_over() -> None:
+    told = msgpack.packb([*CODE, "a setting that is not known here"])
+    data = PICKLED + told + struct.pack("<I8s", len(told), b"rainpath")
+    assert imports_of(data) == CODE
+
+
 def test_the_same_code_is_told_alike_by_every_process() -> None:
     code = code_of(told("one-loaded", "/executors/1", "/project"))
     assert code == code_of(told("other-and more", "/executors/2", "/project"))
