@@ -48,7 +48,7 @@ def test_what_takes_too_much_is_ended_and_the_rest_goes_on(tmp_path: Path) -> No
             client.options(memory_tries=1).submit(eat, 500, str(tmp_path / "never")).result()
 
         # A program, too.
-        code = f"x = bytearray(b'x' * {500 * MIB}); import time; time.sleep(1000)"
+        code = f"x = b'x' * {500 * MIB}; import time; time.sleep(1000)"  # far below the wall
         hungry = Program([sys.executable, "-c", code], memory_tries=1)
         with client.new_session("program") as session:
             task = hungry()
