@@ -23,6 +23,7 @@ _CAUSES = {
     "timeout": "it took too long",
     "executor": "its executor ended",
     "memory": "it used more memory than its governor could give",
+    "disk": "what it makes or reads is larger than the disk of its governor",
     "not started": "no governor could start it",
     "input lost": "its inputs were lost",
     "governor": "its governor was lost",

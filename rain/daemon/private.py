@@ -80,9 +80,15 @@ def private_folder(path: Path) -> Path:
     return path
 
 
+def temporary_place() -> Path:
+    """Where the private folder of this user below the temporary folder is, if it was made."""
+    return Path(tempfile.gettempdir()).resolve() / f"rain-{os.geteuid()}"
+
+
 def temporary_folder() -> Path:
-    """The private folder of this user below the temporary folder."""
-    base = Path(tempfile.gettempdir()).resolve()
+    """The private folder of this user below the temporary folder; creates it if needed."""
+    place = temporary_place()
+    base = place.parent
     # In some containers the owner of the system's files is not user 0.
     trusted = frozenset({0, os.geteuid(), Path("/").stat().st_uid})
     advice = "set TMPDIR to a folder of yours"
@@ -91,6 +97,6 @@ def temporary_folder() -> Path:
         if reason:
             raise StartError(f"{above} is not safe for a folder of yours: it {reason}; {advice}")
     try:
-        return private_folder(base / f"rain-{os.geteuid()}")
+        return private_folder(place)
     except StartError as error:
         raise StartError(f"{error}; remove it, or {advice}") from None

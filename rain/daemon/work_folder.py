@@ -29,6 +29,7 @@ from rain.daemon.private import (
     objection_to_file,
     private_folder,
     temporary_folder,
+    temporary_place,
 )
 from rain.stream.removing import remove
 
@@ -40,6 +41,9 @@ LOCK = ".rain-work-folder"
 
 
 SHARED_MEMORY = Path("/dev/shm")
+
+_WORK = "work"
+"""The folder of the default place, below the private folder of the user."""
 
 
 @define(eq=False)
@@ -65,6 +69,8 @@ class WorkFolder:
                 )
             abandoned.remove()
         made = _make(path)
+        if any((above / LOCK).exists() for above in made.path.parents):
+            return made  # it is a part of a cluster's folder, and is removed with that
         # Without a temporary folder of ours, only the next start in the same place removes it.
         with suppress(StartError, OSError):
             link = _new_name(program)
@@ -120,12 +126,12 @@ def remove_abandoned(log: FilteringBoundLogger) -> None:
     """Removes the folders of programs of this machine that were killed, as far as the default
     places have them or lead to them."""
     try:
-        place = _place()
+        default = [*_place().iterdir()] if (temporary_place() / _WORK).exists() else []
     except StartError as error:  # a program whose own folder is elsewhere needs none
         log.warning("folders of programs that were killed are not looked for", reason=str(error))
         return
     shared = SHARED_MEMORY.glob(f"rain-*{glob.escape(_host())}*")
-    for abandoned in _abandoned([*place.iterdir(), *_of_clusters("*"), *shared]):
+    for abandoned in _abandoned([*default, *_of_clusters("*"), *shared]):
         try:
             abandoned.remove()
             log.info("the folder of a program that was killed is removed", folder=abandoned.path)
@@ -169,7 +175,7 @@ def _of_clusters(name: str) -> Iterable[Path]:
 
 
 def _place() -> Path:
-    return private_folder(temporary_folder() / "work")
+    return private_folder(temporary_folder() / _WORK)
 
 
 def _new_name(program: str) -> Path:

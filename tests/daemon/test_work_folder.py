@@ -227,6 +227,19 @@ def test_a_link_goes_with_its_folder_whoever_removes_that(
     gone.let_go()
 
 
+def test_a_folder_inside_of_a_clusters_needs_no_link_and_leaves_nothing(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    cluster = WorkFolder.of_cluster("test")
+    inside = WorkFolder.make(cluster.path / "work-0", "governor")
+    tidy()
+    assert inside.link is None
+    inside.remove()
+    cluster.remove()
+    assert not list(temporary.iterdir())
+
+
 def test_what_a_link_leads_to_is_left_when_it_is_no_work_folder(
     temporary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
