@@ -106,7 +106,7 @@ class Uplink:
         self._log = log
 
     async def register(self, handler: ControlHandler, seconds: float) -> None:
-        """Registers for the first time; the server may be missing for so many seconds."""
+        """Registers for the first time; waits up to `seconds` for a server that is missing."""
         self._upstream = await reach(partial(self._connect, handler), seconds, self._log)
 
     # What is known of the server.

@@ -34,7 +34,7 @@ class ShortageError(OSError):
 
 
 class NoRoomError(ShortageError):
-    """A file of Rain's own has no room on the disk. It would have so many bytes."""
+    """A file of Rain's own has no room on the disk. `size` is what it would have."""
 
     def __init__(self, size: int, message: str) -> None:
         super().__init__(errno.ENOSPC, message)

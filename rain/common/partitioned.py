@@ -109,7 +109,7 @@ class Collected:
     def __init__(self, pieces: Iterable[Part | None], count: int, size: int = 0) -> None:
         self.pieces = pieces  # as they were written; None where an input has none
         self.count = count
-        self.size = size  # about so many bytes, if they are read as they are asked for
+        self.size = size  # about how many bytes, if they are read as they are asked for
 
     def __iter__(self) -> Iterator[Any]:
         return (load(piece) for piece in self.pieces if piece is not None)

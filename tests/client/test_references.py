@@ -68,7 +68,7 @@ def args_of(submission: Submission) -> Sequence[bytes]:
     return args
 
 
-def test_a_pickled_future_is_of_its_own_cluster_whoever_has_connected_since(
+def test_a_pickled_future_is_of_its_own_cluster_after_another_client_has_connected(
     client: Client,
 ) -> None:
     future = client.submit(add, 1)

@@ -209,7 +209,7 @@ def test_a_folder_elsewhere_is_found_by_a_link_in_the_default_place(
     assert not links(temporary)
 
 
-def test_a_link_goes_with_its_folder_whoever_removes_that(
+def test_a_link_goes_with_its_folder_however_that_is_removed(
     temporary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
