@@ -223,12 +223,10 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         >>> future.result(), future.info().runs[0].state
         (8, 'finished')
         """
-        if self.task is None:
-            raise RainException(f"{self!r} was not called by this client")
-        self.home.sending.send(awaited=True)
-        self.task.update()
-        assert self.task.info is not None  # it was updated
-        return self.task.info
+        task = self._call()
+        task.update()
+        assert task.info is not None  # it was updated
+        return task.info
 
     def memory(self) -> TaskMemory | None:
         """The memory that the call has now, if it runs; None if it does not (see `Task.memory`).
@@ -237,10 +235,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         >>> future.result(), future.memory()
         (8, None)
         """
-        if self.task is None:
-            raise RainException(f"{self!r} was not called by this client")
-        self.home.sending.send(awaited=True)
-        return self.task.memory()
+        return self._call().memory()
 
     def logs(self) -> str:
         """The output of the call; while it runs, the output so far.
@@ -251,10 +246,7 @@ class Future(NotAValue, concurrent.futures.Future[T]):
         >>> future.result(), future.logs()
         (None, 'hello\\n')
         """
-        if self.task is None:
-            raise RainException(f"{self!r} was not called by this client, which has no logs of it")
-        self.home.sending.send(awaited=True)
-        return self.task.logs()
+        return self._call().logs()
 
     def save(
         self,
@@ -358,6 +350,15 @@ class Future(NotAValue, concurrent.futures.Future[T]):
             or (self.is_done() and (self.cancelled() or self.failure is not None))
             or self.home.loops.has(self)
         )
+
+    def _call(self) -> Task:
+        """The task of a call of this client, which the server knows."""
+        if self.task is None:
+            raise RainException(
+                f"{self!r} is no call that this client has made, so it knows nothing of its run"
+            )
+        self.home.sending.send(awaited=True)
+        return self.task
 
     def _hide_frames(self, error: BaseException) -> None:
         """Restores the traceback of the failure, so that it is the same each time it is raised."""

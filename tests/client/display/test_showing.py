@@ -277,7 +277,7 @@ def test_a_future_gives_what_its_call_has_printed() -> None:
         future = client.submit(talk, "Ann")
         assert future.result() == "Ann"
         assert future.logs().startswith("I am Ann\na child of Ann\nraw Ann\n[stderr]\n")
-        with pytest.raises(RainException, match="was not called by this client"):
+        with pytest.raises(RainException, match="is no call that this client has made"):
             client.put(1).logs()
 
 
